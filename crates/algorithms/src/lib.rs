@@ -70,6 +70,7 @@ registry::catalogue! {
         pairwise_exchange,
     }
     barrier as Barrier {
+        binomial,
         dissemination,
         hierarchical,
         k_dissemination,

@@ -30,6 +30,7 @@ impl PythonMachine {
     fn new(text: String, file: String) -> PyResult<Self> {
         let machine = Machine::parse(&text, &file).map_err(raise)?;
         let platform = Platform::new(&machine).map_err(raise)?;
+        hocket::barrier_of(&platform).map_err(raise)?;
         let surroundings = Arc::new(hocket::surroundings(&platform));
         Ok(Self { sections: sections(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
     }

@@ -1,8 +1,10 @@
 //! Times as benchmarks measure them.
 
 use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Span, Subgroup, Symmetry, Tag};
-use hocket_simulate::Ends;
+use hocket_core::{
+    AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Result, Span, Subgroup, Symmetry, Tag,
+};
+use hocket_simulate::{Ends, Platform};
 
 /// How a benchmark measures the time of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Way {
     Loop,
 }
 
+/// The name of no barrier.
+const NO_BARRIER: &str = "none";
 /// Calls before the first that is measured in a loop.
 const WARM_UP: Tag = 4;
 /// Calls that are measured in a loop.
@@ -57,47 +61,74 @@ impl Way {
         if self == Self::Loop { f64::from(WARM_UP + MEASURED) } else { 1.0 }
     }
 
-    /// How many messages the benchmark's barrier sends.
-    pub fn barrier_messages(self, ranks: usize) -> f64 {
-        let has_barrier = matches!(self, Self::Barrier | Self::BarrierMean);
-        if has_barrier { ranks as f64 * (ranks as f64).log2().ceil() } else { 0.0 }
+    /// The barrier before the call: its algorithm and its call.
+    ///
+    /// # Errors
+    /// A barrier that there is not, or that does not run on so many ranks.
+    pub fn barrier(self, platform: &Platform, ranks: usize) -> Result<Option<(&'static Entry, Call)>> {
+        let entry = match self {
+            Self::Barrier | Self::BarrierMean => barrier_of(platform)?,
+            Self::Isolated | Self::Loop => None,
+        };
+        let with_call =
+            |entry: &'static Entry| Ok((entry, entry.accept(&Call::new(Collective::Barrier, ranks, 0), &[])?));
+        entry.map(with_call).transpose()
     }
 
     /// Calls `run` with the program that a benchmark runs.
-    pub fn measure<T>(self, program: &dyn AnyProgram, call: &Call, run: impl FnOnce(&dyn AnyProgram) -> T) -> T {
+    ///
+    /// # Errors
+    /// As [`Self::barrier`], or of `run`.
+    pub fn measure<T>(
+        self,
+        program: &dyn AnyProgram,
+        call: &Call,
+        platform: &Platform,
+        run: impl FnOnce(&dyn AnyProgram) -> Result<T>,
+    ) -> Result<T> {
         match self {
             Self::Isolated => run(program),
-            Self::Barrier | Self::BarrierMean => run(&AfterBarrier::new(program, call.ranks)),
+            Self::Barrier | Self::BarrierMean => {
+                run(&AfterBarrier { program, barrier: self.barrier(platform, call.ranks)? })
+            }
             Self::Loop => run(&BackToBack { program }),
         }
     }
 }
 
-/// A program after a barrier.
-struct AfterBarrier<'a> {
-    program: &'a dyn AnyProgram,
-    barrier: &'static Entry,
-    barrier_call: Call,
+/// The algorithm of the barrier before a measured call on a machine: that of `node.barrier`; none for "none".
+///
+/// # Errors
+/// There is no such barrier.
+pub fn barrier_of(platform: &Platform) -> Result<Option<&'static Entry>> {
+    match platform.node.barrier.as_deref().unwrap_or("dissemination") {
+        NO_BARRIER => Ok(None),
+        name => find(Collective::Barrier, name).map(Some).map_err(|e| e.at("node.barrier")),
+    }
 }
 
-impl<'a> AfterBarrier<'a> {
-    fn new(program: &'a dyn AnyProgram, ranks: usize) -> Self {
-        let barrier = find(Collective::Barrier, "dissemination").expect("an algorithm of the catalogue");
-        let call = barrier.accept(&Call::new(Collective::Barrier, ranks, 0), &[]);
-        Self { program, barrier, barrier_call: call.expect("a call that every number of ranks can make") }
-    }
+/// A program after a barrier, if there is one.
+struct AfterBarrier<'a> {
+    program: &'a dyn AnyProgram,
+    barrier: Option<(&'static Entry, Call)>,
 }
 
 impl Program for AfterBarrier<'_> {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        self.barrier.program().steps(r, &self.barrier_call).await;
+        if let Some((barrier, call)) = &self.barrier {
+            barrier.program().steps(r, call).await;
+        }
         r.forget_peers();
         r.start_timer();
         self.program.steps(r, c).await;
     }
 
     fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-        self.barrier.program().symmetry(&self.barrier_call)?.and(self.program.symmetry(c)?)
+        let of_program = self.program.symmetry(c)?;
+        match &self.barrier {
+            Some((barrier, call)) => barrier.program().symmetry(call)?.and(of_program),
+            None => Some(of_program),
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 use std::time::Instant;
 
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
+use hocket_core::{
+    AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, Symmetry, World, run,
+};
 use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_size, simulate, symmetry};
 use hocket_verify::{Limits, estimate_runs};
@@ -61,12 +63,16 @@ pub fn effort_s(
     let calls = cadence.map_or(way.calls(), Cadence::simulated_calls);
     // A part of a computation takes no longer than a message.
     let parts = cadence.map_or(0.0, |cadence| cadence.simulated_parts(call.ranks));
-    let all_messages = calls * messages(entry, call)? + way.barrier_messages(call.ranks) + parts;
+    let barrier_messages = match way.barrier(platform, call.ranks)? {
+        Some((barrier, call)) => messages(barrier, &call)?,
+        None => 0.0,
+    };
+    let all_messages = calls * messages(entry, call)? + barrier_messages + parts;
     let takes_symmetry = engine.takes_symmetry() && arrivals.is_none();
     let period = if takes_symmetry { period(entry, call, platform, *way) } else { None };
     let by_events = period.is_none() && takes_events(entry, call, platform, engine);
     let ranks = period.unwrap_or(call.ranks);
-    way.measure(entry.program(), call, |program| check_size(program, call, platform, ranks, by_events))?;
+    way.measure(entry.program(), call, platform, |program| check_size(program, call, platform, ranks, by_events))?;
     let share = ranks as f64 / call.ranks as f64;
     let messages = all_messages * share;
     let is_quiet = platform.noise.is_quiet();
@@ -157,10 +163,11 @@ impl World for Counting {
 /// time of few ranks.
 fn period(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> Option<usize> {
     let options = Options { engine: Engine::Symmetry, ..Options::default() };
-    way.measure(entry.program(), call, |program| {
-        let symmetry = symmetry(program, call, platform)?;
-        simulate(program, call, platform, options).is_ok().then(|| symmetry.period())
-    })
+    let found = way.measure(entry.program(), call, platform, |program| {
+        let symmetry = symmetry(program, call, platform);
+        Ok(symmetry.filter(|_| simulate(program, call, platform, options).is_ok()))
+    });
+    found.ok().flatten().map(Symmetry::period)
 }
 
 /// An estimate of the seconds for recording a call.

@@ -16,7 +16,7 @@ mod together;
 mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
-pub use benchmark::Way;
+pub use benchmark::{Way, barrier_of};
 pub use cadence::{Cadence, Computation};
 pub use effort::{effort_s, program_effort_s, recording_effort_s, verification_effort_s};
 pub use placing::{Demand, Place};

@@ -151,7 +151,7 @@ impl SceneRun<'_> {
     fn measure(&self, way: Way) -> Result<Simulated> {
         let Self { program, call, platform, trials, options } = *self;
         let options = Options { time_s: &way.time_s(), ..options };
-        let mut many = way.measure(program, call, |program| {
+        let mut many = way.measure(program, call, platform, |program| {
             hocket_simulate::simulate_trials(program, call, platform, trials, options)
         })?;
         many.ends.iter_mut().for_each(|ends| *ends = way.of_one_call(take(ends)));

@@ -13,6 +13,8 @@ pub struct Node {
     pub copy: Work,
     /// `call_overhead`: from the call of a collective until its program begins, in seconds; 0 when the key is absent.
     pub call_overhead_s: f64,
+    /// `barrier`: the algorithm of the barrier before a measured call, or "none"; a dissemination when the key is absent.
+    pub barrier: Option<String>,
 }
 
 impl Node {
@@ -27,6 +29,7 @@ impl Node {
             reduce: Work::read(section, &starts, "reduce")?,
             copy: Work::read(section, &starts, "copy")?,
             call_overhead_s: section.time_s_or("call_overhead", 0.0)?,
+            barrier: section.optional_text("barrier", |name| Ok(name.to_owned()))?,
         })
     }
 }

@@ -42,6 +42,21 @@ fn a_chain_takes_a_step_per_rank_once_and_two_steps_in_a_loop() {
     assert_time("linear", Way::Loop, 3.0 * 2e-6);
 }
 
+/// A chain on 3 ranks, with messages of 1 us. After a dissemination, all ranks begin together. Up and down a binomial tree,
+/// rank 2 leaves the barrier at 2 us and the others at 3 us: rank 2 waits until 5 us for its data.
+#[test]
+fn the_machine_says_which_barrier_comes_before_the_call() {
+    let slowest_us = |barrier: &str| {
+        let platform = platform(&format!("[node]\nbarrier = \"{barrier}\""));
+        let entry = find(Collective::Broadcast, "chain").unwrap();
+        let call = entry.accept(&Call::new(Collective::Broadcast, 3, 0), &[]).unwrap();
+        let found = ends(entry, &call, &platform, Way::Barrier, Engine::Auto)?;
+        Some((found[0].last_s * 1e6).round())
+    };
+    assert_eq!(["dissemination", "none", "binomial"].map(slowest_us), [Some(2.0), Some(2.0), Some(3.0)]);
+    assert_eq!(slowest_us("no_such"), None);
+}
+
 /// Every algorithm that takes a call of 7 ranks.
 fn catalogue() -> impl Iterator<Item = (&'static Entry, Call)> {
     CATALOGUE.iter().filter_map(|entry| Some((entry, entry.accept(&Call::new(entry.collective, 7, 14), &[]).ok()?)))
