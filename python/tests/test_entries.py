@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.tuning.candidates import candidates, of_catalogue
-from hocket.tuning.choice import Choice, Point
 
 NODE = '[node]\nports = 2\nsoftware_latency = "1 us"\nreduce_bandwidth = "10 GB/s"\n'
 LINKS = 'model = "links"\nlink_bandwidth = "4 GB/s"\nlink_latency = "100 ns"\n'
@@ -60,13 +58,6 @@ def test_every_way_completes_a_call_alike(collective: str, machine: hocket.Machi
             schedule = hocket.record(algorithm, call, machine=machine)
             time_s = hocket.simulate(schedule, machine=machine).time_s.mean
             assert time_s == pytest.approx(times_s[algorithm.name], rel=1e-12), algorithm.name
-    tried = candidates(of_catalogue(algorithms, point(collective)), point(collective), call, machine)
-    assert tried.refused == refused
-    assert {Choice("catalogue", name) for name in times_s} <= {one for alike in tried.alike.values() for one in alike}
-
-
-def point(collective: str) -> Point:
-    return Point(collective, RANKS, SIZE_BYTES)
 
 
 def grid(collective: str, machine: hocket.Machine) -> hocket.Grid:
