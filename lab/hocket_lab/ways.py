@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket.base.parallel import ignore
 from hocket.mpi.turns import Turns
-from hocket.tuning.candidates import candidates, of_any_machine
+from hocket.tuning.candidates import call_at, candidates, of_any_machine
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.deciding import Times, fastest
 from hocket.tuning.measuring import Measured, add_rounds, measure_points, ways_of
@@ -103,8 +103,8 @@ def try_ways(
 
 
 def _simulated(point: Point, model: Simulated) -> Times:
-    there = candidates(of_any_machine(point), point, machine=model.machine).alike
-    times = predicted(point, model, list(there))
+    there = candidates(of_any_machine(point), point).alike
+    times = predicted(point, model, list(there), call_at(point))
     return {alike: one for choice, one in times.items() for alike in there[choice]}
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.tuning.candidates import candidates, of_catalogue
-from hocket.tuning.choice import Choice, Point
 
 NODE = '[node]\nports = 2\nsoftware_latency = "1 us"\nreduce_bandwidth = "10 GB/s"\n'
 LINKS = 'model = "links"\nlink_bandwidth = "4 GB/s"\nlink_latency = "100 ns"\n'
@@ -39,9 +37,8 @@ def test_every_way_completes_a_call_alike(collective: str, machine: hocket.Machi
     swept = {row.algorithm: row for row in hocket.sweep(grid(collective, machine)).rows}
     times_s, refused = {}, {}
     for algorithm in algorithms:
-        with_defaults = replace(call, parameters=swept[algorithm.name].parameters)
         try:
-            (compared,) = hocket.compare([algorithm], [with_defaults], machine=machine).simulations
+            (compared,) = hocket.compare([algorithm], [call], machine=machine).simulations
             times_s[algorithm.name] = compared.time_s.mean
         except hocket.Error as error:
             refused[algorithm.name] = str(error)
@@ -53,20 +50,14 @@ def test_every_way_completes_a_call_alike(collective: str, machine: hocket.Machi
                 hocket.record(algorithm, call, machine=machine)
             assert str(error.value) == refused[algorithm.name]
             continue
-        found = hocket.simulate(algorithm, call, machine=machine)
+        with_values = replace(call, parameters=swept[algorithm.name].parameters)
+        found = hocket.simulate(algorithm, with_values, machine=machine)
         assert (found.time_s.mean, found.parameters) == (times_s[algorithm.name], swept[algorithm.name].parameters)
-        assert hocket.explain(algorithm, call, machine=machine).time_s == times_s[algorithm.name]
+        assert hocket.explain(algorithm, with_values, machine=machine).time_s == times_s[algorithm.name]
         if algorithm.name not in RECORDED_OTHERWISE:
-            schedule = hocket.record(algorithm, call, machine=machine)
+            schedule = hocket.record(algorithm, with_values, machine=machine)
             time_s = hocket.simulate(schedule, machine=machine).time_s.mean
             assert time_s == pytest.approx(times_s[algorithm.name], rel=1e-12), algorithm.name
-    tried = candidates(of_catalogue(algorithms, point(collective)), point(collective), call, machine)
-    assert tried.refused == refused
-    assert {Choice("catalogue", name) for name in times_s} <= {one for alike in tried.alike.values() for one in alike}
-
-
-def point(collective: str) -> Point:
-    return Point(collective, RANKS, SIZE_BYTES)
 
 
 def grid(collective: str, machine: hocket.Machine) -> hocket.Grid:

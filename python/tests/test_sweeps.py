@@ -141,6 +141,33 @@ def test_parameters_are_combined_and_have_columns(tmp_path: Path) -> None:
     )
 
 
+CHOOSING = """
+ranks = 32
+sizes = ["8B", "256KiB", "4MiB"]
+[algorithms]
+"broadcast/chain" = {}
+"broadcast/tree" = { segment = "64KiB" }
+"""
+
+
+def test_a_cell_has_the_values_of_a_comparison(tmp_path: Path) -> None:
+    rows = hocket.sweep(write(tmp_path, CHOOSING)).rows
+    compared = hocket.compare(["broadcast/chain"], ranks=32, sizes=["8B", "256KiB", "4MiB"]).simulations
+    chain, tree = rows[:3], rows[3:]
+    assert [(row.parameters, row.time_mean_s) for row in chain] == [(c.parameters, c.time_s.mean) for c in compared]
+    assert len({row.parameters["segment"] for row in chain}) == 3
+    assert {row.by_formula for row in chain} == {"segment"}
+    assert {row.parameters["segment"] for row in tree} == {64 << 10}
+    assert {row.by_formula for row in tree} == {"shape radix"}
+    assert all(row.values(by_formula=False) == {"segment": 64 << 10} for row in tree)
+
+
+def test_values_by_formula_are_beside_the_times(tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:
+    out = hocket_command("sweep", write(tmp_path, CHOOSING)).out
+    assert " broadcast/chain, cluster\n" in out and " broadcast/tree, segment = 65536, cluster\n" in out
+    assert re.search(r"^ +32 +256 KiB +[\d.]+ us +1 +segment = \d+$", out, re.MULTILINE)
+
+
 def test_csv_tells_numbers_to_the_last_bit(spec: Path) -> None:
     table = hocket.sweep(spec)
     for record, row in zip(records(table.as_csv()), table.rows, strict=True):
@@ -390,6 +417,7 @@ def test_a_table_has_another_ending_refused(spec: Path) -> None:
         lambda row: row.update(version="0.0.9"),
         lambda row: row.pop("version"),
         lambda row: row.pop("time_q99_s"),
+        lambda row: row.pop("by_formula"),
         lambda row: row.update(later=1),
     ],
 )

@@ -135,6 +135,18 @@ def test_unknown_columns_are_refused(table: hocket.Table, chosen: dict[str, str]
     assert str(caught.value).startswith(message)
 
 
+def test_values_by_formula_tell_no_lines_apart() -> None:
+    text = 'ranks = 32\nsizes = ["256KiB", "4MiB"]\n[algorithms]\n"broadcast/chain" = {segments}\n'
+    free, given = (
+        hocket.sweep(hocket.Grid.parse(text.replace("{segments}", segments)))
+        for segments in ("{}", '{ segment = ["4KiB", "64KiB"] }')
+    )
+    assert {row["line"] for row in rows_of(free.plot())} == {"chain"}
+    assert {row["line"] for row in rows_of(given.plot())} == {"segment = 4096", "segment = 65536"}
+    with pytest.raises(hocket.Error, match="x: got 'param_segment', expected one of size_bytes, ranks"):
+        free.plot(x="param_segment")
+
+
 def test_nothing_or_too_much_to_draw_is_refused(table: hocket.Table) -> None:
     with pytest.raises(hocket.Error, match="nothing to draw, expected simulations with a time and ranks above zero"):
         only(table, lambda row: row.refusal is not None).plot()

@@ -2,7 +2,8 @@
 
 The machines: nodes of 4 ranks that share a port, on a Hockney network with cheaper messages within a node; and, with a
 rank on each of up to 256 nodes and links that messages share at fair rates, a fat tree tapered 2:1, a dragonfly and a
-torus of 3 dimensions. Every algorithm takes part with its usual parameters; those that are made for a torus there only.
+torus of 3 dimensions. Every algorithm takes part with the parameters with which it is fastest, as `hocket compare
+--best` finds them; those that are made for a torus there only.
 Where a node has one rank, the choices of MPI libraries are put beside the best; on nodes of more they use shared
 memory.
 """
@@ -14,18 +15,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.parallel import do_all
+from hocket.base.parallel import do_all, workers
 from hocket.base.units import format_bytes
-from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import LIBRARY_RULES
-from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE, algorithms
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE
+from hocket.definitions.machine import Machine
 from hocket.drawing.winner_map import cells
-from hocket.rules.choosing import choose
-from hocket.simulating.bounds import bound
-from hocket.simulating.simulation import simulate
+from hocket.simulating.comparison import compare
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:
@@ -85,58 +82,47 @@ class _Point:
     size_bytes: int
 
 
-def axes(ranks: int) -> tuple[int, int, int]:
-    """Return the sizes of the torus that so many ranks fill."""
-    return _TORI[ranks]
-
-
 def _machine(point: _Point) -> Machine:
     text = _NETWORKS[point.machine]
     if point.machine == "torus":
-        text = text.format(dims=", ".join(map(str, axes(point.ranks)))) + _LINKS
+        text = text.format(dims=", ".join(map(str, _TORI[point.ranks]))) + _LINKS
     return Machine.parse(f'name = "{point.machine}"\n[network]\n{text}', f"{point.machine}.toml")
 
 
 def _row(point: _Point) -> dict[str, Any]:
     machine = _machine(point)
-    sizes = dict(zip("XYZ", axes(point.ranks), strict=True)) if point.machine == "torus" else {}
-    times_s = {}
-    for algorithm in algorithms_for(machine, algorithms(point.collective)):
-        call = Call(ranks=point.ranks, size_bytes=point.size_bytes, parameters=declared_values(algorithm, sizes))
-        try:
-            times_s[algorithm.name] = simulate(algorithm, call, machine=machine).time_s.mean
-        except Error:
-            continue  # it refuses such a call
-    (best, time_s), *others = sorted(times_s.items(), key=lambda found: found[1])
-    least_s = bound(point.collective, Call(ranks=point.ranks, size_bytes=point.size_bytes), machine=machine).time_s
-    second, second_s = others[0] if others else (best, time_s)
-    libraries: dict[str, Any] = {}
-    for library in LIBRARY_RULES:
-        name, its_time_s = _choice(library, point, machine)
-        libraries |= {library: name, f"{library}_over_best": its_time_s / time_s if name else ""}
+    libraries = () if point.machine == _SHARED else LIBRARY_RULES
+    call = Call(ranks=point.ranks, size_bytes=point.size_bytes)
+    with workers(1) as executor:
+        comparison = compare(
+            point.collective,
+            [call],
+            machine=machine,
+            defaults=libraries,
+            at_best=True,
+            first_places=2,
+            executor=executor,
+        )
+    (time_s, best), *others = sorted((one.time_s.mean, one.algorithm) for one in comparison.simulations)
+    second_s, second = others[0] if others else (time_s, best)
+    choices: dict[str, Any] = {name: "" for library in LIBRARY_RULES for name in (library, f"{library}_over_best")}
+    for default in comparison.defaults:
+        if (factor := comparison.times_the_fastest(default)) is not None:
+            choices |= {default.library: default.algorithm, f"{default.library}_over_best": factor}
     return {
         "collective": point.collective,
         "machine": point.machine,
         "ranks": point.ranks,
         "size_bytes": point.size_bytes,
         "best": best,
+        "parameters": comparison.parameters.get(best, ""),
         "time_s": time_s,
         "second": second,
         "second_s": second_s,
-        "over_bound": time_s / least_s,
-        "algorithms": len(times_s),
-        **libraries,
+        "over_bound": comparison.times_the_bound(point.size_bytes),
+        "algorithms": len(comparison.simulations) + len(comparison.too_late),
+        **choices,
     }
-
-
-def _choice(library: str, point: _Point, machine: Machine) -> tuple[str, float]:
-    """Return what a library chooses and how long it takes; an empty name where that is not known."""
-    call = Call(ranks=point.ranks, size_bytes=point.size_bytes)
-    chosen = choose(LIBRARY_RULES[library], point.collective, call) if point.machine != _SHARED else None
-    if chosen is None:
-        return "", 0.0
-    algorithm, call = chosen
-    return algorithm.name, simulate(algorithm, call, machine=machine).time_s.mean
 
 
 def _points(collective: str, scope: Scope) -> Iterator[_Point]:
@@ -198,7 +184,7 @@ def _draw(rows: Rows, title: str) -> alt.VConcatChart:
     chart: alt.VConcatChart = (
         alt.vconcat(*pictures)
         .resolve_scale(color="independent")
-        .properties(title=alt.TitleParams(title, subtitle=["usual parameters, no noise"], anchor="start"))
+        .properties(title=alt.TitleParams(title, subtitle=["each algorithm at its best, no noise"], anchor="start"))
     )
     return chart
 

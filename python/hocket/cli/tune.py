@@ -173,15 +173,13 @@ def tune(
     order_is_fixed = order == "fixed"
     if order_is_fixed and (library or check):
         raise click.UsageError(f"--order: got {order}, expected neither --library nor --check beside it")
-    model = None if machine is None else _simulated(machine, trials, seed, library)
+    model = None if machine is None else _simulated(machine, trials, seed, library, order_is_fixed=order_is_fixed)
     if trace is not None:
         calls = {"ranks": ranks, "sizes": sizes, "check": check}
         _refuse({**measuring, **calls}, "--trace, which tunes by simulation")
         evaluator = options.required(model, "--machine", "the machine of the replay")
         output_options: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
-        tune_trace(
-            trace, names, evaluator, baseline, tolerance, threshold, order_is_fixed=order_is_fixed, **output_options
-        )
+        tune_trace(trace, names, evaluator, baseline, tolerance, threshold, **output_options)
         return
     if baseline is not None:
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
@@ -219,9 +217,11 @@ def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
         _print(tuning, folder, own)
 
 
-def _simulated(machine: Machine, trials: int | None, seed: int, library: Library | None) -> Simulated:
+def _simulated(
+    machine: Machine, trials: int | None, seed: int, library: Library | None, *, order_is_fixed: bool
+) -> Simulated:
     repeated = asked_trials(trials or usual_trials(machine).count, seed, None, machine)
-    return Simulated(machine, replace(repeated, threads=1), library.name if library else None)
+    return Simulated(machine, replace(repeated, threads=1), library.name if library else None, order_is_fixed)
 
 
 def _refuse(values: Mapping[str, object], companion: str) -> None:

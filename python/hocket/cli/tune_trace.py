@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ def tune_trace(
     tolerance: float,
     threshold: float,
     *,
-    order_is_fixed: bool,
     folder: str,
     jobs: int,
     as_json: bool,
@@ -43,8 +43,9 @@ def tune_trace(
     """
     rules = "" if baseline is None else rules_text(baseline)
     name = baseline or "baseline"
-    is_fixed = order_is_fixed or has_fixed_order(rules, name)
-    application = Application(load(file, compares_ranks=False), evaluator, rules, name, is_fixed)
+    is_fixed = evaluator.order_is_fixed or has_fixed_order(rules, name)
+    settings = replace(evaluator, order_is_fixed=is_fixed)
+    application = Application(load(file, compares_ranks=False), settings, rules, name)
     before = application.replay([])
     calls = traced_calls(application.trace, collectives)
     if not calls:

@@ -154,13 +154,17 @@ class Parameter:
         tries = (self.least, self.least + 2) if self.tries is None else self.tries
         return tuple(dict.fromkeys((self.default, *tries)))
 
+    @property
+    def is_choosable(self) -> bool:
+        """Whether a value is chosen for the least time: of a size, a switch, or a parameter that counts ranks."""
+        return self.unit in ("bytes", "choice") or (self.unit == "count" and self.name in _COUNT_PARAMETERS)
+
     def values_on(self, ranks: int) -> Sequence[int | str]:
         """Return the values to try for the least time: of a switch, or of a parameter that counts ranks; else none."""
-        if self.unit == "choice":
-            return self.values_to_try
-        if self.unit == "count" and self.name in _COUNT_PARAMETERS:
-            return [count for count in _COUNTS if self.least <= count <= ranks]
-        return ()
+        if self.unit == "bytes" or not self.is_choosable:
+            return ()
+        counts = [count for count in _COUNTS if self.least <= count <= ranks]
+        return self.values_to_try if self.unit == "choice" else counts
 
     def format(self, value: int | str) -> str:
         """Return the parameter with a value: "segment = 64 KiB"."""

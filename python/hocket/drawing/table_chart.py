@@ -37,8 +37,8 @@ def table_chart(
     Raises:
         Error: There is no such column, no time above zero, or too much to draw.
     """
-    parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER))
-    records = table.records()
+    records = [_without_values_by_formula(record) for record in table.records()]
+    parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER) and _has_values(records, name))
     numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
     columns = ("collective", "algorithm", *parameters, *_WHERE)
     for what, name, fields in (("x", x, numbers), ("color", color, columns), ("facet", facet, columns)):
@@ -60,6 +60,15 @@ def table_chart(
     same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varying_columns, *line)]
     subtitle = [*_interval_notes(rows), *_left_out(table, len(simulated), len(rows), x)]
     return _chart(points, x, _label(rows[0], same), subtitle)
+
+
+def _without_values_by_formula(record: _Row) -> dict[str, Any]:
+    """Return a row without the values of parameters that a formula chose: they tell no lines apart."""
+    return {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}
+
+
+def _has_values(rows: Iterable[_Row], name: str) -> bool:
+    return any(row[name] is not None for row in rows)
 
 
 def _varies(rows: Iterable[_Row], name: str) -> bool:

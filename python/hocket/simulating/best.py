@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
@@ -33,6 +33,11 @@ R = TypeVar("R", bound=_Result)
 def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
     """Return the bytes of the largest vector of a rank."""
     return size_bytes * (ranks if COLLECTIVES[algorithm.collective].size_is_one_block else 1)
+
+
+def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:
+    """Return the parameters of an algorithm whose values can be chosen, besides those that are set."""
+    return [each for each in algorithm.parameters if each.is_choosable and each.name not in parameters]
 
 
 def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
@@ -90,7 +95,7 @@ class _Choice:
     def __init__(self, algorithm: Algorithm, call: Call, machine: Machine) -> None:
         """Choose the values: of all changes of one parameter make the best, as long as the time falls."""
         self.algorithm, self.machine = algorithm, machine
-        self.free = [parameter for parameter in algorithm.parameters if parameter.name not in call.parameters]
+        self.free = free_parameters(algorithm, call.parameters)
         self.default_call = self.call = self._with_sizes(call)
         least_s, last_s = self.estimate_s(self.call), math.inf
         while least_s < last_s:

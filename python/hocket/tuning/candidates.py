@@ -9,7 +9,7 @@ from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.calls import prepare
+from hocket.definitions.calls import complete, prepare
 from hocket.definitions.library import (
     COLLECTIVES,
     DOUBLE_BYTES,
@@ -20,10 +20,10 @@ from hocket.definitions.library import (
     measured_element_bytes,
     unit_bytes,
 )
-from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.schedules.schedule import record
+from hocket.simulating.best import all_bytes
 from hocket.tuning.choice import Choice, Point
 
 USUAL_SIZES = tuple(8 * 4**i for i in range(10))
@@ -41,14 +41,15 @@ def whole_sizes(collective: str, ranks: int, sizes_bytes: Iterable[int]) -> tupl
     return tuple(sorted({-(-size // unit) * unit for size in sizes_bytes}))
 
 
-def call_at(algorithm: Algorithm, choice: Choice, point: Point, template: Call | None = None) -> Call:
-    """Return the call of a catalogue choice at a point, similar to a given call if there is one."""
-    if template is not None:
-        return replace(template, parameters=dict(choice.parameters))
-    element_bytes = measured_element_bytes(algorithm.collective)
-    return Call(
-        ranks=point.ranks, size_bytes=point.size_bytes, element_bytes=element_bytes, parameters=dict(choice.parameters)
-    )
+def call_at(point: Point) -> Call:
+    """Return the call at a point: with doubles for reductions, else with bytes."""
+    element_bytes = measured_element_bytes(point.collective)
+    return Call(ranks=point.ranks, size_bytes=point.size_bytes, element_bytes=element_bytes)
+
+
+def with_choice(choice: Choice, call: Call) -> Call:
+    """Return a call with the parameters of a catalogue choice."""
+    return replace(call, parameters=dict(choice.parameters))
 
 
 @dataclass(frozen=True)
@@ -64,35 +65,30 @@ class Candidates:
     refused: Mapping[str, str]
 
 
-def candidates(
-    choices: Iterable[Choice], point: Point, template: Call | None = None, machine: Machine | None = None
-) -> Candidates:
-    """Return the choices that accept a call at a point; choices whose ranks do the same are grouped.
-
-    Args:
-        choices: The choices.
-        point: The point.
-        template: A similar call; by default a call with doubles for reductions, else with bytes.
-        machine: The machine that completes the call.
-    """
+def candidates(choices: Iterable[Choice], point: Point) -> Candidates:
+    """Return the choices that accept a call at a point; choices whose ranks do the same are grouped."""
     alike: dict[object, list[Choice]] = {}
     refusals: dict[str, str] = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
-        call = call_at(algorithm, choice, point, template)
+        call = with_choice(choice, call_at(point))
         try:
-            prepare(algorithm, call, machine)
+            prepare(algorithm, call)
         except Error as error:
             refusals.setdefault(algorithm.name, str(error))
             continue
-        alike.setdefault(_what_ranks_do(algorithm, call, machine) or _cut(algorithm, choice, point), []).append(choice)
+        alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
     return Candidates({choices[0]: tuple(choices) for choices in alike.values()}, refusals)
 
 
 def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
     """Give every algorithm with its default parameters, and with each parameter changed alone."""
     for algorithm in among:
-        yield from _vary(algorithm, point, {}, [parameter.name for parameter in algorithm.parameters])
+        yield Choice("catalogue", algorithm.name)
+        for parameter in algorithm.parameters:
+            for value in _values(parameter, point):
+                if value != parameter.default:
+                    yield Choice("catalogue", algorithm.name, ((parameter.name, value),))
 
 
 def of_any_machine(point: Point) -> Iterator[Choice]:
@@ -100,25 +96,32 @@ def of_any_machine(point: Point) -> Iterator[Choice]:
     return of_catalogue((each for each in algorithms(point.collective) if each.topology is None), point)
 
 
-def of_library(library: str, point: Point) -> Iterator[Choice]:
-    """Give the equivalents of a library's algorithms (see `LIBRARIES`), with parameter values that it allows."""
+def of_library(library: str, point: Point) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
+    """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set."""
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
         if counterpart.hocket is not None and counterpart.takes(point.ranks):
             algorithm = find(f"{point.collective}/{counterpart.hocket}")
-            yield from _vary(algorithm, point, counterpart.fixed, counterpart.parameter_names.values())
+            names = counterpart.parameter_names.values()
+            others = {each.name: each.default for each in algorithm.parameters if each.name not in names}
+            yield algorithm, {**others, **counterpart.fixed}
 
 
-def _vary(
-    algorithm: Algorithm, point: Point, fixed: Mapping[str, int | str], names: Collection[str]
-) -> Iterator[Choice]:
-    """Give an algorithm with fixed values, and with each of some parameters changed alone."""
-    defaults = {parameter.name: parameter.default for parameter in algorithm.parameters}
-    usual = tuple((name, value) for name, value in fixed.items() if value != defaults[name])
-    yield Choice("catalogue", algorithm.name, usual)
-    for parameter in algorithm.parameters:
-        for value in _values(parameter, point) if parameter.name in names else ():
-            if value != parameter.default:
-                yield Choice("catalogue", algorithm.name, (*usual, (parameter.name, value)))
+def choice_of(algorithm: Algorithm, call: Call, fixed: Collection[str]) -> Choice:
+    """Return the choice of an algorithm with the values of a call.
+
+    It names values other than the defaults. Segments that cut this call like the default are the default, unless they
+    are fixed.
+    """
+    whole_bytes = all_bytes(algorithm, call.ranks, call.size_bytes)
+
+    values, defaults = complete(algorithm, call.parameters), complete(algorithm, {})
+    sizes = {each.name for each in algorithm.parameters if each.unit == "bytes"} - {*fixed}
+
+    def is_named(name: str) -> bool:
+        pair = values[name], defaults[name]
+        return pair[0] != pair[1] and not (name in sizes and min(map(int, pair)) >= whole_bytes)
+
+    return Choice("catalogue", algorithm.name, tuple(item for item in values.items() if is_named(item[0])))
 
 
 def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
@@ -127,22 +130,22 @@ def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:
     return parameter.values_on(point.ranks)
 
 
-def _what_ranks_do(algorithm: Algorithm, call: Call, machine: Machine | None) -> bytes | None:
+def _what_ranks_do(algorithm: Algorithm, call: Call) -> bytes | None:
     """Return a value that is equal for calls in which all ranks do the same; None if unknown or expensive."""
     if call.ranks > _MOST_RANKS_COMPARED:
         return None
     try:
-        return hashlib.sha256(record(algorithm, call, machine=machine).content.to_bytes()).digest()
+        return hashlib.sha256(record(algorithm, call).content.to_bytes()).digest()
     except Error:
         return None  # the operations depend on times
 
 
 def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     """Return a value that is equal for choices that cut a call alike; a piece is never larger than the data."""
-    all_bytes = point.size_bytes * (point.ranks if COLLECTIVES[point.collective].size_is_one_block else 1)
+    whole_bytes = all_bytes(algorithm, point.ranks, point.size_bytes)
     parameter_values = dict(choice.parameters)
     values = ((p, parameter_values.get(p.name, p.default)) for p in algorithm.parameters)
-    cut = tuple(min(v, all_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)
+    cut = tuple(min(v, whole_bytes) if p.unit == "bytes" and isinstance(v, int) else v for p, v in values)
     return algorithm.name, cut
 
 

@@ -22,6 +22,11 @@ class Point:
     ranks: int
     size_bytes: int
 
+    @property
+    def row(self) -> tuple[str, int]:
+        """The collective and ranks: points of a row differ in size alone."""
+        return self.collective, self.ranks
+
     def __str__(self) -> str:
         return f"{self.collective} on {format_count(self.ranks, 'rank')}, {format_bytes(self.size_bytes)}"
 

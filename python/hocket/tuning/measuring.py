@@ -18,7 +18,7 @@ from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
 from hocket.mpi.launch import Launcher, command
 from hocket.mpi.turns import Turns, Way
-from hocket.tuning.candidates import candidates, of_any_machine, order_of
+from hocket.tuning.candidates import call_at, candidates, of_any_machine, order_of
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order, rule_of
 from hocket.tuning.elimination import Race
 from hocket.tuning.exporting import function_of
@@ -127,7 +127,7 @@ class Measured:
         """Return what the model, if there is one, predicts for choices."""
         if self.model is None:
             return {}
-        return {choice: one.median_s for choice, one in predicted(point, self.model, choices).items()}
+        return {choice: one.median_s for choice, one in predicted(point, self.model, choices, call_at(point)).items()}
 
     def learn(self, record: PointRecord) -> None:
         """Correct the model for each algorithm by the median ratio of measured to predicted times."""

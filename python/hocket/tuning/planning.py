@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Any
 
 from hocket._native import Error
@@ -106,7 +107,7 @@ def points_unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Po
 
 def _changes(times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[Point, Point]]:
     """Give pairs of neighbours whose choices differ and whose sizes are not near."""
-    for _, row in groupby(sorted(times), key=_row_of):
+    for _, row in groupby(sorted(times), key=attrgetter("row")):
         points = list(row)
         choices = merge([times[point] for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
@@ -130,20 +131,16 @@ def _times_allowed(plan: Plan, times: Mapping[Point, Times]) -> Mapping[Point, T
     return in_one_order(times, order_of) if plan.order_is_fixed else times
 
 
-def _row_of(point: Point) -> tuple[str, int]:
-    return point.collective, point.ranks
-
-
 def _between(points: Iterable[Point]) -> Iterator[Point]:
     """Give points between neighbours of the same collective and ranks."""
-    for (collective, ranks), row in groupby(points, key=_row_of):
+    for (collective, ranks), row in groupby(points, key=attrgetter("row")):
         for size in middle_sizes((point.size_bytes for point in row), unit_bytes(collective, ranks)):
             yield Point(collective, ranks, size)
 
 
 def _beside_middles(points: Iterable[Point]) -> Iterator[Point]:
     """Give held-out points: below or above the middle of two neighbours, by turns."""
-    for (collective, ranks), row in groupby(points, key=_row_of):
+    for (collective, ranks), row in groupby(points, key=attrgetter("row")):
         unit = unit_bytes(collective, ranks)
         for number, (low, high) in enumerate(pairwise(point.size_bytes for point in row)):
             for middle in middle_sizes((low, high), unit):

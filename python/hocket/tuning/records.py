@@ -13,7 +13,7 @@ from hocket.base.files import make_folder, parse_object
 from hocket.base.line_file import LineFile
 from hocket.tuning.choice import Choice, Estimate, Point, choice_of
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True)

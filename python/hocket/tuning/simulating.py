@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
+from hocket.base.results import Later
+from hocket.definitions.calls import estimate_s
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
 from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.variants import quiet
 from hocket.rules.tuning_files.deciding import library_decision, switches
-from hocket.simulating.simulation import ONE_TRIAL, Trials, simulate
-from hocket.tuning.candidates import algorithm_of, call_at, candidates, of_catalogue, of_library
-from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
+from hocket.simulating.best import choose, search
+from hocket.simulating.simulation import ONE_TRIAL, Statistics, Trials, simulate, simulate_until
+from hocket.tuning.candidates import algorithm_of, call_at, choice_of, of_library, order_of, with_choice
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
 from hocket.tuning.records import PointRecord, Records
 
 NOISY_TRIALS = 64
@@ -39,21 +46,31 @@ class Simulated:
         trials: The trials on a machine with noise.
         library: The library to tune: only its algorithms are tried, including its default choice if known. None tries
             the whole catalogue.
+        order_is_fixed: Whether results of reductions must not depend on the size.
     """
 
     machine: Machine
     trials: Trials = ONE_TRIAL
     library: str | None = None
+    order_is_fixed: bool = False
 
-    def choices(self, point: Point) -> Iterator[Choice]:
-        """Give the choices to try at a point."""
-        if self.library is not None:
-            return of_library(self.library, point)
-        return of_catalogue(algorithms_for(self.machine, algorithms(point.collective)), point)
+    def calls(self, point: Point, call: Call) -> Iterator[tuple[Algorithm, Call]]:
+        """Give the algorithms to try in a call at a point, each with the parameters that stay as they are."""
+        if self.library is None:
+            yield from ((each, call) for each in algorithms_for(self.machine, algorithms(point.collective)))
+            return
+        for algorithm, fixed in of_library(self.library, point):
+            yield algorithm, replace(call, parameters=fixed)
+
+    def keeps(self, point: Point, algorithm: Algorithm) -> bool:
+        """Return whether an algorithm that is slower at a point alone, without noise, may decide a row of points."""
+        is_in_one_order = needs_one_order(point.collective, self.order_is_fixed)
+        has_order = is_in_one_order and order_of(point, Choice("catalogue", algorithm.name)) is not None
+        return bool(self.machine.noise) or has_order
 
     def switches(self, points: Iterable[Point]) -> Iterator[Point]:
         """Give the sizes before and at which the library's default changes, between the least and the largest point."""
-        for (collective, ranks), row in groupby(sorted(points), key=lambda point: (point.collective, point.ranks)):
+        for (collective, ranks), row in groupby(sorted(points), key=attrgetter("row")):
             sizes = [point.size_bytes for point in row]
             unit = unit_bytes(collective, ranks)
             for switch in self._switches(Point(collective, ranks, sizes[0])):
@@ -65,7 +82,7 @@ class Simulated:
     def _switches(self, point: Point) -> tuple[int, ...]:
         if self.library not in DEFAULTS or point.ranks < 1:  # the simulation refuses such a call
             return ()
-        return switches(self.library, point.collective, call_at(algorithms(point.collective)[0], DEFAULT, point))
+        return switches(self.library, point.collective, call_at(point))
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
         """Return the time of a call.
@@ -79,54 +96,119 @@ class Simulated:
 
 def simulate_points(
     points: Sequence[Point],
+    neighbors: Sequence[Point],
     evaluator: Simulated,
     records: Records,
     *,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> None:
-    """Simulate every choice at every point that the records do not have yet, and add the points.
+    """Simulate points that the records do not have yet, and add them.
+
+    Each point has the times of the fast choices of all points of its row, also of neighbours. `on_done` is called twice
+    for each point.
 
     Raises:
         Error: The machine has no room for the ranks.
     """
     missing = [point for point in points if point not in records.by_point]
-    for _ in range(len(points) - len(missing)):
+    for _ in range(2 * (len(points) - len(missing))):
         on_done()
+    calls = [(point, call_at(point)) for point in missing]
+    choices = choices_of_rows(calls, evaluator, executor=executor, on_done=on_done)
+    for one in records.select((*points, *neighbors)):
+        choices[one.point.row] |= one.times.keys() - {DEFAULT}
 
-    def keep(_: Point, record: PointRecord) -> None:
+    def keep(_: object, record: PointRecord) -> None:
         records.add(record)
         on_done()
 
-    do_all(partial(_record_of, evaluator=evaluator), missing, executor=executor, on_done=keep)
+    tasks = [(point, sorted(choices[point.row])) for point in missing]
+    do_all(partial(_record_of, evaluator=evaluator), tasks, executor=executor, on_done=keep)
 
 
-def predicted(
-    point: Point, evaluator: Simulated, choices: Sequence[Choice], template: Call | None = None
-) -> dict[Choice, Estimate]:
-    """Return the times of catalogue choices in a call, similar to a given one if there is one, without refusals."""
+def choices_of_rows(
+    calls: Sequence[tuple[Point, Call]],
+    evaluator: Simulated,
+    *,
+    executor: Executor | None,
+    on_done: Callable[[], object] = ignore,
+) -> dict[tuple[str, int], set[Choice]]:
+    """Return the fast choices of all calls of each row of points."""
+    choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
+    work = partial(_fast_choices, evaluator=evaluator)
+    results = do_all(work, calls, executor=executor, on_done=lambda *_: on_done())
+    for (point, _), some in zip(calls, results, strict=True):
+        choices[point.row] |= some
+    return choices
+
+
+@dataclass(frozen=True)
+class _CallTime:
+    """A call with its time."""
+
+    call: Call
+    time_s: Statistics
+
+
+def _fast_choices(at: tuple[Point, Call], evaluator: Simulated) -> set[Choice]:
+    """Return the fastest choices in a call at a point, and those that are kept though they are slower.
+
+    Each algorithm has the parameters with which a search finds it fastest. A simulation ends when it is later than the
+    fastest so far.
+    """
+    point, template = at
+    machine = quiet(evaluator.machine) or evaluator.machine
+
+    def likely_s(candidate: tuple[Algorithm, Call]) -> float:
+        algorithm, call = candidate
+        return estimate_s(algorithm, choose(algorithm, call, machine), machine)
+
+    times_s: dict[Choice, float] = {}
+    kept_choices: set[Choice] = set()
+    least_s = math.inf
+    for algorithm, call in sorted(evaluator.calls(point, template), key=likely_s):
+        is_kept = evaluator.keeps(point, algorithm)
+        run = partial(_run, algorithm, machine)
+        try:
+            result = search(algorithm, call, machine=machine, run=run, until_s=math.inf if is_kept else least_s)
+        except Error:
+            continue  # it refuses the call
+        if isinstance(result, Later):
+            continue
+        choice = choice_of(algorithm, result.call, call.parameters)
+        times_s[choice] = result.time_s.mean
+        least_s = min(least_s, result.time_s.mean)
+        kept_choices |= {choice} if is_kept else set()
+    return kept_choices | {choice for choice, time_s in times_s.items() if time_s == least_s}
+
+
+def _run(algorithm: Algorithm, machine: Machine, call: Call, until_s: float) -> _CallTime | Later:
+    result = simulate_until(algorithm, call, machine=machine, until_s=until_s)
+    return result if isinstance(result, Later) else _CallTime(call, result.time_s)
+
+
+def predicted(point: Point, evaluator: Simulated, choices: Iterable[Choice], call: Call) -> dict[Choice, Estimate]:
+    """Return the times of catalogue choices in a call at a point, without refusals."""
     times = {}
     for choice in choices:
-        algorithm = algorithm_of(point, choice)
         with suppress(Error):
-            times[choice] = evaluator.estimate(algorithm, call_at(algorithm, choice, point, template))
+            times[choice] = evaluator.estimate(algorithm_of(point, choice), with_choice(choice, call))
     return times
 
 
-def _record_of(point: Point, evaluator: Simulated) -> PointRecord:
-    candidate_choices = candidates(evaluator.choices(point), point, machine=evaluator.machine)
-    times = predicted(point, evaluator, list(candidate_choices.alike))
+def _record_of(at: tuple[Point, Sequence[Choice]], evaluator: Simulated) -> PointRecord:
+    point, choices = at
+    call = call_at(point)
+    times = predicted(point, evaluator, choices, call)
     if not times:
-        algorithm = algorithms(point.collective)[0]
-        simulate(algorithm, call_at(algorithm, Choice("catalogue", algorithm.name), point), machine=evaluator.machine)
-    times_of_all = {alike: one for choice, one in times.items() for alike in candidate_choices.alike[choice]}
-    return PointRecord(point, {**_default_times(point, evaluator), **times_of_all}, is_simulated=True)
+        simulate(algorithms(point.collective)[0], call, machine=evaluator.machine)
+    return PointRecord(point, {**_default_times(point, evaluator), **times}, is_simulated=True)
 
 
 def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]:
     """Return the time of the library's default choice, if known."""
     if evaluator.library not in DEFAULTS:
         return {}
-    template = call_at(algorithms(point.collective)[0], DEFAULT, point)
-    choice = library_decision(evaluator.library, point.collective, template).equivalent
+    choice = library_decision(evaluator.library, point.collective, call_at(point)).equivalent
     return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

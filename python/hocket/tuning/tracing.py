@@ -19,10 +19,10 @@ from hocket.simulating.replays import DEFAULT_RULES, Replay, replay
 from hocket.simulating.simulation import Statistics
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
-from hocket.tuning.candidates import candidates, order_of
-from hocket.tuning.choice import DEFAULT, Decision, Estimate, Point, needs_one_order, rules_of
+from hocket.tuning.candidates import order_of
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, needs_one_order, rules_of
 from hocket.tuning.deciding import Times, decide, in_one_order
-from hocket.tuning.simulating import Simulated, predicted
+from hocket.tuning.simulating import Simulated, choices_of_rows, predicted
 
 _FIXED = "order = fixed\n"
 _USUAL_IN_FIXED_ORDER = """\
@@ -42,34 +42,32 @@ class Application:
 
     Attributes:
         trace: The trace.
-        settings: The machine, and the number of trials if it has noise.
+        settings: The machine, and the number of trials if it has noise. If results of reductions must not depend on the
+            size, a reduction on a number of ranks gets the rules for all its sizes, or none.
         baseline: Rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`.
         baseline_name: The name of these rules in error messages.
-        order_is_fixed: Whether results of reductions must not depend on the size. A reduction on a number of ranks then
-            gets the rules for all its sizes, or none.
     """
 
     trace: Trace
     settings: Simulated
     baseline: str = ""
     baseline_name: str = "baseline"
-    order_is_fixed: bool = False
 
     def replay(self, rules: Iterable[str]) -> Replay:
         """Replay the trace with rules, which come before the baseline."""
         texts = {"proposed rules": "\n".join(rules), self.baseline_name: self.baseline}
-        if self.order_is_fixed:
+        if self.settings.order_is_fixed:
             texts[self.baseline_name] += f"\n{_FIXED}"
             texts["rules with a fixed order"] = _USUAL_IN_FIXED_ORDER
         return replay(self.trace, self.settings.machine, rules=texts, trials=self.settings.trials)
 
     def complete(self, rules: str) -> str:
         """Return rules as a program takes them: with a fixed order, all reductions must have rules."""
-        return f"{_FIXED}{rules}\n{self.baseline}\n{_USUAL_IN_FIXED_ORDER}" if self.order_is_fixed else rules
+        return f"{_FIXED}{rules}\n{self.baseline}\n{_USUAL_IN_FIXED_ORDER}" if self.settings.order_is_fixed else rules
 
     def needs_one_order(self, call: TracedCall) -> bool:
         """Return whether all sizes of a call must combine in one order."""
-        return needs_one_order(call.point.collective, self.order_is_fixed)
+        return needs_one_order(call.point.collective, self.settings.order_is_fixed)
 
     def takes(self, rules: str) -> bool:
         """Return whether rules may come before the baseline; with a fixed order, not all may."""
@@ -179,7 +177,13 @@ def propose(
     Raises:
         Error: The machine has no room for the ranks.
     """
-    times = do_all(lambda call: _times(call, application), calls, executor=executor, on_done=lambda *_: on_done())
+    examples = [(call.point, call.example) for call in calls]
+    choices = choices_of_rows(examples, application.settings, executor=executor)
+
+    def times_of(call: TracedCall) -> Times:
+        return _times(call, sorted(choices[call.point.row]), application)
+
+    times = do_all(times_of, calls, executor=executor, on_done=lambda *_: on_done())
     times_by_call = list(zip(calls, times, strict=True))
     proposals = _proposed_in_one_order([one for one in times_by_call if application.needs_one_order(one[0])], tolerance)
     proposals = [one for one in proposals if application.takes(one.rule)]
@@ -205,11 +209,9 @@ def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], to
     return proposals
 
 
-def _times(call: TracedCall, application: Application) -> Times:
-    """Return the times of all choices in a call, and the baseline's choice."""
-    evaluator = application.settings
-    candidate_choices = candidates(evaluator.choices(call.point), call.point, call.example, evaluator.machine)
-    times = predicted(call.point, evaluator, list(candidate_choices.alike), call.example)
+def _times(call: TracedCall, choices: Sequence[Choice], application: Application) -> Times:
+    """Return the times of choices in a call, and of the baseline's choice."""
+    times = predicted(call.point, application.settings, choices, call.example)
     is_proposed_anyway = call.is_started or application.needs_one_order(call)
     return times if is_proposed_anyway else {DEFAULT: _baseline(call, application), **times}
 

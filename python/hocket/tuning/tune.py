@@ -85,8 +85,8 @@ def tune(
     on = as_machine(machine)
     repeated = usual_trials(on) if trials is None else instance("trials", trials, Trials, "hocket.Trials")
     name = None if library is None else library_of(text("library", library)).name
-    evaluator = Simulated(on, replace(repeated, threads=1), name)  # run points, not trials, in parallel
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
+    evaluator = Simulated(on, replace(repeated, threads=1), name, is_fixed)  # run points, not trials, in parallel
     plan = plan_of(tuned_collectives(names), counts, sizes_bytes, order_is_fixed=is_fixed)
     return run_plan(plan, BySimulation(evaluator, executor), share, folder=place, machine=on)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
+from hocket.simulating.best import choose
 from hocket.simulating.effort import simulation_s
-from hocket.tuning.candidates import algorithm_of, call_at
+from hocket.tuning.candidates import call_at
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
@@ -51,7 +52,8 @@ class BySimulation:
             else {}
         )
         library = {} if self.settings.library is None else {"library": self.settings.library}
-        return {"machine": self.settings.machine.name, **library, **trials}
+        order = {"order": "fixed"} if self.settings.order_is_fixed else {}
+        return {"machine": self.settings.machine.name, **library, **order, **trials}
 
     def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source."""
@@ -63,12 +65,12 @@ class BySimulation:
         return [
             sum(
                 simulation_s(
-                    algorithm := algorithm_of(point, choice),
-                    call_at(algorithm, choice, point),
+                    algorithm,
+                    choose(algorithm, call, self.settings.machine),
                     machine=self.settings.machine,
                     trials=self.settings.trials,
                 )
-                for choice in self.settings.choices(point)
+                for algorithm, call in self.settings.calls(point, call_at(point))
             )
             for point in points
         ]
@@ -89,8 +91,8 @@ class BySimulation:
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:
         """Simulate all points, without a time limit."""
-        with self.display("simulating", len(points)) as on_done:
-            simulate_points(points, self.settings, records, executor=self.executor, on_done=on_done)
+        with self.display("simulating", 2 * len(points)) as on_done:
+            simulate_points(points, neighbors, self.settings, records, executor=self.executor, on_done=on_done)
 
 
 @dataclass(frozen=True)

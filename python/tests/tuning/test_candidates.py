@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 import pytest
 
 import hocket
@@ -10,7 +13,17 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import HOCKET, translate
-from hocket.tuning.candidates import call_at, candidates, of_any_machine, of_catalogue, of_library, whole_sizes
+from hocket.simulating.best import choose
+from hocket.tuning.candidates import (
+    call_at,
+    candidates,
+    choice_of,
+    of_any_machine,
+    of_catalogue,
+    of_library,
+    whole_sizes,
+    with_choice,
+)
 from hocket.tuning.choice import Choice, Point
 
 
@@ -26,7 +39,7 @@ def test_what_is_alike_takes_the_same_time(collective: str, ranks: int) -> None:
     for alike in there.alike.values():
         algorithms = [hocket.find(f"{collective}/{one.name}") for one in alike]
         times_s = {
-            hocket.simulate(algorithm, call_at(algorithm, one, point)).time_s.mean
+            hocket.simulate(algorithm, with_choice(one, call_at(point))).time_s.mean
             for algorithm, one in zip(algorithms, alike, strict=True)
         }
         assert len(times_s) == 1
@@ -46,12 +59,28 @@ def test_pieces_as_large_as_the_call_are_the_same() -> None:
     assert len(four) + len(rest) == 5
 
 
+def test_a_choice_names_what_differs_from_the_defaults_in_its_call() -> None:
+    chain = hocket.find("broadcast/chain")
+
+    def named(segment: int, size_bytes: int, fixed: Collection[str] = ()) -> dict[str, int | str]:
+        call = hocket.Call(ranks=4, size_bytes=size_bytes, parameters={"segment": segment})
+        return dict(choice_of(chain, call, fixed).parameters)
+
+    assert named(64 << 10, 1 << 20) == named(1 << 20, 8) == {}
+    assert named(4, 8) == {"segment": 4}
+    assert named(1 << 20, 1 << 20) == {"segment": 1 << 20}
+    assert named(1 << 20, 8, ["segment"]) == {"segment": 1 << 20}
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("ranks", [12, 16])
 def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> None:
     some = 0
     for collective in COLLECTIVES_OF_KNOWN_SIZE:
-        for choice in of_library(library, Point(collective, ranks, 1 << 20)):
+        point = Point(collective, ranks, 1 << 20)
+        for algorithm, fixed in of_library(library, point):
+            chosen = choose(algorithm, replace(call_at(point), parameters=fixed), hocket.Machine.load("cluster"))
+            choice = choice_of(algorithm, chosen, fixed)
             named = translate(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
             assert named.choice is not None and named.counterpart is not None and named.counterpart.takes(ranks), choice
             some += 1

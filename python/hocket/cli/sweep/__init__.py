@@ -85,8 +85,8 @@ def sweep(
 
 
 def _effort_s(cell: Cell) -> float:
-    algorithm, call = cell.algorithm_and_call
-    return simulation_s(algorithm, call, machine=cell.setting.machine, trials=cell.trials, scene=cell.setting.scene)
+    setting = cell.setting
+    return simulation_s(cell.algorithm, cell.call, machine=setting.machine, trials=cell.trials, scene=setting.scene)
 
 
 @contextmanager
@@ -115,10 +115,11 @@ def _print(table: Table, spec: str, output: str | None) -> None:
     for row in table.rows:
         rows_by_group[_above(row)].append(_cells(row))
     widest = [max(column, key=len) for column in zip(*chain(*rows_by_group.values()), strict=True)]
-    growing_table = GrowingTable(_COLUMNS, widest=widest, right=_COLUMNS)
+    columns = (*_COLUMNS, *([_BY_FORMULA] if widest[-1] else []))
+    growing_table = GrowingTable(columns, widest=widest[: len(columns)], right=_COLUMNS)
     for above, rows in rows_by_group.items():
         for cells in rows:
-            growing_table.print_row(cells, above=above)
+            growing_table.print_row(cells[: len(columns)], above=above)
     refusals = dict.fromkeys(row.refusal for row in table.rows if row.refusal)
     if refusals:
         say("\nrefused (-)")
@@ -127,24 +128,22 @@ def _print(table: Table, spec: str, output: str | None) -> None:
 
 
 _COLUMNS = ("ranks", "size", "time", "trials")
+_BY_FORMULA = "by formula"
 
 
 def _above(row: Row) -> str:
     """Return what rows have in common: the algorithm, the machine and the noise."""
-    parameters = [f"{name} = {value}" for name, value in row.parameters.items()]
+    parameters = [f"{name} = {value}" for name, value in row.values(by_formula=False).items()]
     further = filter(None, (row.noise, row.arrivals, row.cadence, row.faults))
     return ", ".join([f"{row.collective}/{row.algorithm}", *parameters, row.machine, *further])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
+    values = ", ".join(f"{name} = {value}" for name, value in row.values(by_formula=True).items())
+    call = str(row.ranks), format_bytes(row.size_bytes)
     if row.time_mean_s is None:
-        return str(row.ranks), format_bytes(row.size_bytes), "-", "-"
-    return (
-        str(row.ranks),
-        format_bytes(row.size_bytes),
-        f"{format_time(row.time_mean_s)}{_spread(row)}",
-        str(row.trials),
-    )
+        return *call, "-", "-", values
+    return *call, f"{format_time(row.time_mean_s)}{_spread(row)}", str(row.trials), values
 
 
 def _spread(row: Row) -> str:

@@ -15,6 +15,7 @@ from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
+from hocket.simulating.best import choose, free_parameters
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
@@ -36,7 +37,7 @@ class Variant:
 
     Attributes:
         label: The algorithm's label.
-        parameters: The given values; the machine or the defaults determine the others.
+        parameters: The given values. The formula of the algorithm, the machine or the defaults determine the others.
         load: The files to load the algorithm from; empty for the catalogue.
     """
 
@@ -82,10 +83,15 @@ class Cell:
     trials: Trials
 
     @property
-    def algorithm_and_call(self) -> tuple[Algorithm, Call]:
-        """The algorithm and the call to simulate."""
-        algorithm = find(self.variant.label, among=known_algorithms(self.variant.load))
-        return algorithm, Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
+    def algorithm(self) -> Algorithm:
+        """The algorithm to simulate."""
+        return find(self.variant.label, among=known_algorithms(self.variant.load))
+
+    @cached_property
+    def call(self) -> Call:
+        """The call to simulate, with the values that the algorithm's formula chooses."""
+        call = Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
+        return choose(self.algorithm, call, self.setting.machine)
 
     @cached_property
     def key(self) -> str:
@@ -124,10 +130,10 @@ def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
 
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
-    algorithm, call = cell.algorithm_and_call
+    algorithm = cell.algorithm
     try:
         simulation = simulate(
-            algorithm, call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials
+            algorithm, cell.call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials
         )
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
@@ -137,6 +143,7 @@ def simulate_cell(cell: Cell) -> Row:
             {name: getattr(simulation, name) for name in _RESULTS}
             | simulation.time_s.columns()
             | {"interval_s": interval_s}
+            | {"by_formula": " ".join(each.name for each in free_parameters(algorithm, cell.variant.parameters))}
         )
     return Row(
         algorithm=algorithm.name,

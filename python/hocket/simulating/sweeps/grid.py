@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from os import PathLike, fspath
 from pathlib import Path
@@ -110,7 +111,7 @@ class Grid:
             trials=_trials(spec),
         )
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells in order: settings change fastest, then sizes, rank counts, and algorithms last.
 

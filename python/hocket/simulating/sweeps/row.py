@@ -13,6 +13,8 @@ class Row:
         algorithm: The algorithm.
         collective: Its collective.
         parameters: Values of all its parameters.
+        by_formula: The names of those parameters whose values the algorithm's formula chose for this call, with spaces
+            between them.
         ranks: Number of ranks.
         size_bytes: The message of the MPI call.
         machine: The machine's name.
@@ -46,6 +48,7 @@ class Row:
     algorithm: str
     collective: str
     parameters: dict[str, int | str]
+    by_formula: str = ""
     ranks: int
     size_bytes: int
     machine: str
@@ -73,3 +76,8 @@ class Row:
     engine: str | None = None
     refusal: str | None = None
     version: str
+
+    def values(self, *, by_formula: bool) -> dict[str, int | str]:
+        """Return the values of parameters that the formula chose, or the others."""
+        names = self.by_formula.split()
+        return {name: value for name, value in self.parameters.items() if (name in names) is by_formula}
