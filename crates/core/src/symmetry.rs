@@ -1,13 +1,71 @@
 //! Symmetries of programs: which ranks do the same as others, so that one of them stands for all.
 
-/// Ranks are renumbered, and the program of every rank stays what it was, with its peers renumbered likewise. A period
-/// divides the number of ranks, and the ranks below it stand for all others: rank r for r plus multiples of the period.
+/// The largest number of axes of a [`Translation`].
+const MOST_AXES: usize = 6;
+
+/// Ranks are renumbered, and the program of every rank stays what it was, with its peers renumbered likewise. The lowest
+/// of the ranks that become each other is their *representative*: it stands for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
-    /// A multiple of this period is added to every rank, modulo the number of ranks.
+    /// A multiple of this period is added to every rank, modulo the number of ranks. The ranks below the period, which
+    /// divides the number of ranks, stand for all others.
     Rotation(usize),
     /// The bits of every rank that make a multiple of this period are flipped. Period and ranks are powers of two.
     Flips(usize),
+    /// A torus of ranks is moved along its axes.
+    Translation(Translation),
+}
+
+/// Along each axis of a torus, a multiple of its period is added to the coordinate of every rank, modulo the size of the
+/// axis. The first coordinate of successive ranks changes fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    sizes: [usize; MOST_AXES],
+    periods: [usize; MOST_AXES],
+}
+
+impl Translation {
+    /// The sizes and periods of axes of more than one rank; none if there are too many.
+    fn new(axes: impl Iterator<Item = (usize, usize)>) -> Option<Self> {
+        let (mut sizes, mut periods) = ([1; MOST_AXES], [1; MOST_AXES]);
+        for (number, (size, period)) in axes.filter(|(size, _)| *size > 1).enumerate() {
+            (*sizes.get_mut(number)?, periods[number]) = (size, period);
+        }
+        Some(Self { sizes, periods })
+    }
+
+    /// The stride, the size and the period of each axis.
+    fn axes(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        self.sizes.iter().zip(self.periods).scan(1, |next, (size, period)| {
+            let stride = *next;
+            *next *= size;
+            Some((stride, *size, period))
+        })
+    }
+
+    /// The rotations of ranks by multiples of `period` that are such translations: they are along the last axis.
+    fn and_rotation(mut self, period: usize) -> Option<Self> {
+        let last = self.sizes.iter().rposition(|size| *size > 1)?;
+        let plane: usize = self.sizes[..last].iter().product();
+        let along_last = common_multiple(period, plane)? / plane;
+        self.periods[last] = common_multiple(self.periods[last], along_last)?;
+        self.periods[..last].copy_from_slice(&self.sizes[..last]);
+        Some(self)
+    }
+
+    fn and(self, other: Self) -> Option<Self> {
+        let pairs = self.periods.into_iter().zip(other.periods);
+        let periods: Vec<_> = pairs.map(|(one, other)| common_multiple(one, other)).collect::<Option<_>>()?;
+        (self.sizes == other.sizes).then(|| Self::new(self.sizes.into_iter().zip(periods)))?
+    }
+
+    fn image(&self, [from, to]: [usize; 2]) -> [usize; 2] {
+        self.axes().fold([0, 0], |[sender, receiver], (stride, size, period)| {
+            let [from, to] = [from, to].map(|rank| rank / stride % size);
+            let moved = (from + size - (to - to % period)) % size;
+            [sender + stride * moved, receiver + stride * (to % period)]
+        })
+    }
 }
 
 impl Symmetry {
@@ -19,19 +77,73 @@ impl Symmetry {
         ranks.is_power_of_two().then_some(Self::Flips(1))
     }
 
-    /// The period: the number of ranks that stand for all.
-    pub fn period(self) -> usize {
-        let (Self::Rotation(period) | Self::Flips(period)) = self;
-        period
+    /// Under every translation of a torus of these sizes by multiples of `period`, or of the whole size if that is less.
+    /// None if the torus has too many axes.
+    pub fn translation(sizes: &[usize], period: usize) -> Option<Self> {
+        Translation::new(sizes.iter().map(|size| (*size, period.min(*size)))).map(Self::Translation)
     }
 
-    /// The symmetry of two programs that run one after the other, if they have one in common.
+    /// Whether there are so many ranks that the symmetry has a meaning.
+    pub fn divides(self, ranks: usize) -> bool {
+        match self {
+            Self::Rotation(period) | Self::Flips(period) => ranks.is_multiple_of(period),
+            Self::Translation(on_torus) => {
+                let is_whole = on_torus.axes().all(|(_, size, period)| size.is_multiple_of(period));
+                is_whole && on_torus.sizes.iter().product::<usize>() == ranks
+            }
+        }
+    }
+
+    /// The number of representatives.
+    pub fn representatives(self) -> usize {
+        match self {
+            Self::Rotation(period) | Self::Flips(period) => period,
+            Self::Translation(on_torus) => on_torus.periods.iter().product(),
+        }
+    }
+
+    /// The number of ranks up to the last representative.
+    pub fn ranks_to_keep(self) -> usize {
+        match self {
+            Self::Rotation(period) | Self::Flips(period) => period,
+            Self::Translation(on_torus) => {
+                on_torus.axes().map(|(stride, _, period)| stride * (period - 1)).sum::<usize>() + 1
+            }
+        }
+    }
+
+    /// The representative of a rank.
+    #[inline]
+    pub fn representative(self, rank: usize) -> usize {
+        match self {
+            Self::Rotation(period) | Self::Flips(period) => rank % period,
+            Self::Translation(on_torus) => on_torus.image([rank, rank])[1],
+        }
+    }
+
+    /// The number of lower representatives than that of a rank.
+    pub fn place(self, rank: usize) -> usize {
+        let Self::Translation(on_torus) = self else { return self.representative(rank) };
+        let mut next = 1;
+        let along = |(stride, size, period)| {
+            let place = rank / stride % size % period * next;
+            next *= period;
+            place
+        };
+        on_torus.axes().map(along).sum()
+    }
+
+    /// The symmetry of two programs that run one after the other, or of a program and a network, if they have one in
+    /// common.
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Self::Rotation(one), Self::Rotation(other)) => {
-                (1..=other).map(|times| one * times).find(|multiple| multiple.is_multiple_of(other)).map(Self::Rotation)
-            }
+            (Self::Rotation(one), Self::Rotation(other)) => common_multiple(one, other).map(Self::Rotation),
             (Self::Flips(one), Self::Flips(other)) => Some(Self::Flips(one.max(other))),
+            (Self::Translation(one), Self::Translation(other)) => one.and(other).map(Self::Translation),
+            (Self::Translation(on_torus), Self::Rotation(period))
+            | (Self::Rotation(period), Self::Translation(on_torus)) => {
+                on_torus.and_rotation(period).map(Self::Translation)
+            }
             _ => None,
         }
     }
@@ -41,11 +153,12 @@ impl Symmetry {
         match self {
             Self::Rotation(_) => self.and(Self::Rotation(ranks_per_node)),
             Self::Flips(_) => ranks_per_node.is_power_of_two().then_some(Self::Flips(ranks_per_node))?.and(self),
+            Self::Translation(_) => (ranks_per_node == 1).then_some(self),
         }
     }
 
     /// Of the images of a message from one of `ranks` ranks to another, the sender and the receiver of the one whose
-    /// receiver is below the period.
+    /// receiver is a representative.
     #[inline]
     pub fn image(self, [from, to]: [usize; 2], ranks: usize) -> [usize; 2] {
         match self {
@@ -57,8 +170,14 @@ impl Symmetry {
                 let receiver = to % period;
                 [from ^ (to - receiver), receiver]
             }
+            Self::Translation(on_torus) => on_torus.image([from, to]),
         }
     }
+}
+
+/// The least multiple of both numbers, unless it is too large.
+fn common_multiple(one: usize, other: usize) -> Option<usize> {
+    (1..=other).map_while(|times| one.checked_mul(times)).find(|multiple| multiple.is_multiple_of(other))
 }
 
 #[cfg(test)]
@@ -89,5 +208,32 @@ mod tests {
         assert_eq!(Symmetry::ROTATION.on_nodes(3), Some(Symmetry::Rotation(3)));
         assert_eq!(Symmetry::Flips(1).on_nodes(3), None);
         assert_eq!(Symmetry::Flips(1).on_nodes(4), Some(Symmetry::Flips(4)));
+    }
+
+    #[test]
+    fn ranks_of_a_torus_stand_for_those_a_period_away_along_each_axis() {
+        let symmetry = Symmetry::translation(&[4, 1, 6], 2).unwrap();
+        let representatives: Vec<_> = (0..24).filter(|rank| symmetry.representative(*rank) == *rank).collect();
+        assert_eq!(representatives, [0, 1, 4, 5]);
+        assert_eq!((symmetry.representatives(), symmetry.ranks_to_keep()), (4, 6));
+        assert!((0..24).all(|rank| representatives[symmetry.place(rank)] == symmetry.representative(rank)));
+        assert_eq!(symmetry.image([0, 3 + 4 * 5], 24), [2 + 4 * 2, 1 + 4]);
+        assert!(symmetry.divides(24) && !symmetry.divides(48));
+        assert!(!Symmetry::translation(&[3, 4], 2).unwrap().divides(12));
+        assert!(Symmetry::translation(&[1, 2], 4).unwrap().divides(2));
+    }
+
+    #[test]
+    fn rotations_of_a_torus_are_along_its_last_axis() {
+        let torus = Symmetry::translation(&[2, 3, 4, 1], 1);
+        let rotations = |period| torus.and_then(|torus| torus.and(Symmetry::Rotation(period)));
+        assert_eq!(rotations(1), Translation::new([(2, 2), (3, 3), (4, 1)].into_iter()).map(Symmetry::Translation));
+        assert_eq!(rotations(4), Translation::new([(2, 2), (3, 3), (4, 2)].into_iter()).map(Symmetry::Translation));
+        assert_eq!(Symmetry::translation(&[8], 2).unwrap().and(Symmetry::ROTATION), Symmetry::translation(&[8], 2));
+        assert_eq!(torus.unwrap().and(Symmetry::translation(&[4, 3, 2], 1).unwrap()), None);
+        for (from, to) in (0..24).flat_map(|from| (0..24).map(move |to| (from, to))) {
+            let by_ranks = Symmetry::Rotation(6).image([from, to], 24);
+            assert_eq!(rotations(1).unwrap().image([from, to], 24), by_ranks);
+        }
     }
 }

@@ -4,9 +4,7 @@
 use std::time::Instant;
 
 use hocket_algorithms::Entry;
-use hocket_core::{
-    AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, Symmetry, World, run,
-};
+use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
 use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_size, simulate, symmetry};
 use hocket_verify::{Limits, estimate_runs};
@@ -43,6 +41,8 @@ const CHECKED_S: f64 = 1.5e-7;
 const VERIFIED_FOR_ALL: usize = 16;
 /// As [`VERIFIED_FOR_ALL`], of a program without formulas, which is run to see how long it takes.
 const RUN_FOR_ALL: usize = 2;
+/// The largest number of ranks that are run to see whether they can stand for all.
+const FEW_RANKS: usize = 64;
 /// Number of runs of a call after the first calls have taken all decisions.
 const FEW_RUNS: usize = 10;
 
@@ -70,7 +70,8 @@ pub fn effort_s(
     let all_messages = calls * messages(entry, call)? + barrier_messages + parts;
     let takes_symmetry = engine.takes_symmetry() && arrivals.is_none();
     let period = if takes_symmetry { period(entry, call, platform, *way) } else { None };
-    let by_events = period.is_none() && takes_events(entry, call, platform, engine);
+    let meets = platform.network.fabric().is_some();
+    let by_events = (period.is_none() || meets) && takes_events(entry, call, platform, engine);
     let ranks = period.unwrap_or(call.ranks);
     way.measure(entry.program(), call, platform, |program| check_size(program, call, platform, ranks, by_events))?;
     let share = ranks as f64 / call.ranks as f64;
@@ -91,7 +92,7 @@ pub fn effort_s(
             (false, false) => messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64) + ranks_s,
         });
     }
-    let message_s = if platform.network.fabric().is_some() { SHARED_S } else { EVENTS_S };
+    let message_s = if meets { SHARED_S } else { EVENTS_S };
     let packets = match &platform.network {
         NetworkModel::Packets(network) => calls * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
@@ -159,15 +160,16 @@ impl World for Counting {
     }
 }
 
-/// The number of ranks that stand for all. Whether the engine symmetry applies is found by running it, which takes the
+/// The number of ranks that stand for all. Whether the engine symmetry applies is found by running it, if that takes the
 /// time of few ranks.
 fn period(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> Option<usize> {
     let options = Options { engine: Engine::Symmetry, ..Options::default() };
     let found = way.measure(entry.program(), call, platform, |program| {
-        let symmetry = symmetry(program, call, platform);
-        Ok(symmetry.filter(|_| simulate(program, call, platform, options).is_ok()))
+        let ranks = symmetry(program, call, platform).map(|symmetry| symmetry.representatives());
+        let applies = |ranks: &usize| *ranks <= FEW_RANKS && simulate(program, call, platform, options).is_ok();
+        Ok(ranks.filter(applies))
     });
-    found.ok().flatten().map(Symmetry::period)
+    found.ok().flatten()
 }
 
 /// An estimate of the seconds for recording a call.

@@ -10,16 +10,15 @@ use hocket_record::{Action, Schedule, Wait, record};
 pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
     let Some(symmetry) = program.symmetry(call) else { return Ok(()) };
     let Ok(schedule) = record(program, call) else { return Ok(()) };
-    let period = symmetry.period();
-    if !call.ranks.is_multiple_of(period) {
+    if !symmetry.divides(call.ranks) {
         return Ok(());
     }
-    match (period..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
+    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
         None => Ok(()),
         Some(rank) => Err(Error::new(format!(
             "the declared symmetry {symmetry:?} is wrong: of {} ranks, rank {rank} does not do what rank {} does",
             call.ranks,
-            rank % period
+            symmetry.representative(rank)
         ))),
     }
 }
@@ -27,7 +26,7 @@ pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
 /// Whether this rank does what the rank does that stands for it, with its peers renumbered.
 fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
     let image = |peer: usize| symmetry.image([peer, rank], schedule.ranks())[0];
-    acts(schedule, rank, image) == acts(schedule, rank % symmetry.period(), |peer| peer)
+    acts(schedule, rank, image) == acts(schedule, symmetry.representative(rank), |peer| peer)
 }
 
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.

@@ -32,10 +32,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub fn into_error(self) -> Error {
+    /// The error of this engine.
+    pub fn into_error(self, engine: &str) -> Error {
         match self {
             Self::Inapplicable(why) | Self::Unordered(why) => {
-                Error::new(format!("the dataflow engine does not apply: {why}"))
+                Error::new(format!("the {engine} engine does not apply: {why}"))
             }
             Self::Other(error) => error,
         }
@@ -55,14 +56,14 @@ pub enum Order {
 #[derive(Clone, Copy)]
 pub struct How {
     pub order: Order,
-    /// A symmetry of the program and the machine: only the ranks below its period run, and stand for all others.
+    /// A symmetry of the program and the machine: only its representatives run.
     pub symmetry: Option<Symmetry>,
 }
 
 impl How {
-    /// The ranks that run.
+    /// The ranks up to the last one that runs.
     fn ranks(self, call: &Call) -> usize {
-        self.symmetry.map_or(call.ranks, Symmetry::period)
+        self.symmetry.map_or(call.ranks, Symmetry::ranks_to_keep)
     }
 }
 
@@ -89,7 +90,7 @@ pub fn run<N: Network, T: Timing>(
     let (dataflow, timers, outcome) = hocket_core::run(program, call, world).into_outcome(engine);
     match dataflow.refusal {
         Some(failure) => Err(failure),
-        None => Ok((timers, outcome.for_all_ranks(call.ranks))),
+        None => Ok((timers, outcome.for_all_ranks(call.ranks, how.symmetry))),
     }
 }
 
@@ -107,6 +108,12 @@ pub fn check_size<N: Network, T: Timing>(
     let bytes_of_a_rank =
         size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
     check_ranks(program, call, ranks, bytes_of_a_rank)
+}
+
+/// Whether a rank runs: under a symmetry, only the representatives do.
+#[inline(always)]
+pub fn runs(symmetry: Option<Symmetry>, rank: usize) -> bool {
+    symmetry.is_none_or(|symmetry| symmetry.representative(rank) == rank)
 }
 
 /// A message that waits at its receiver.
@@ -260,7 +267,7 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     ranks: Vec<StateOf<N, T>>,
     /// The latest events of each node, if nodes keep state.
     node_events: Vec<NodeEvents<T::Clock>>,
-    /// Ranks of the call, more than run if there is a symmetry.
+    /// Ranks of the call, also those that do not run.
     size: usize,
     symmetry: Option<Symmetry>,
     mailboxes: Mail<T::Clock>,
@@ -542,6 +549,10 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         Features { first_waits_for_both: true, has_moments: T::HAS_MOMENTS, ..Features::PLAIN }
     }
 
+    fn runs(&self, rank: usize) -> bool {
+        runs(self.symmetry, rank)
+    }
+
     fn next(&mut self, _: f64) -> Option<usize> {
         let last = std::mem::replace(&mut self.running, usize::MAX);
         if N::NODE_HAS_STATE {
@@ -550,7 +561,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         if self.refusal.is_some() {
             return None;
         }
-        self.running = self.ready.pop()?;
+        self.running = std::iter::from_fn(|| self.ready.pop()).find(|rank| runs(self.symmetry, *rank))?;
         self.resumes = self.resumes.wrapping_add(1).max(WAITING_SEND + 1);
         Some(self.running)
     }
@@ -659,7 +670,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             None => (message.start, message.start, message.time),
             Some(slot) => {
                 let parcel = self.parcel(source as usize, rank, message.len);
-                let sender = self.symmetry.map_or(source as usize, |symmetry| source as usize % symmetry.period());
+                let sender = self.symmetry.map_or(source as usize, |symmetry| symmetry.representative(source as usize));
                 let departure = self.transfer(sender, message.time, now, parcel);
                 self.outcomes.fill(slot, (departure.sender_done, received));
                 self.ready.push(sender);

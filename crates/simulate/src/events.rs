@@ -10,14 +10,15 @@ use std::mem::{replace, take};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Tag, Woken,
-    check_ranks,
+    AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Symmetry,
+    Tag, Woken, check_ranks,
 };
 use hocket_machine::Node;
 
 use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
 use crate::border::{Border, Letter};
 use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
+use crate::dataflow::{Failure, runs};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
@@ -40,6 +41,25 @@ pub struct Run<'a, N> {
     pub trial: &'a Trial<'a>,
     pub node: &'a Node,
     pub options: Options<'a>,
+}
+
+/// Runs a program on the representatives of a symmetry of the program and the network.
+///
+/// # Errors
+/// As [`run`]; and the engine does not apply if the time of a rank may depend on its number.
+pub fn run_representatives<N: Network>(run: &Run<'_, N>, symmetry: Symmetry) -> std::result::Result<Outcome, Failure> {
+    let Run { program, call, network, trial, node, options } = *run;
+    check_size(program, call, network, 1).map_err(Failure::Other)?;
+    let events = Events::new(call, network, trial, &options).on_representatives(symmetry);
+    let world = InTime::new(call, call.ranks, events, node, network.post_s(), &options);
+    let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("symmetry");
+    if events.has_taken_from_any || events.traffic.as_ref().is_some_and(|traffic| traffic.knows_numbers()) {
+        return Err(Failure::Inapplicable(
+            "the numbers of ranks decide which of several messages comes first".to_owned(),
+        ));
+    }
+    let links = events.into_links().map_err(Failure::Other)?;
+    Ok(Outcome { links, ..outcome.for_all_ranks(call.ranks, Some(symmetry)) })
 }
 
 /// Runs a program on one thread.
@@ -155,6 +175,8 @@ pub struct Events<'a, N: Network> {
     /// The other regions, if the network is divided. Only events before `until_s` happen before the regions meet.
     border: Option<Box<Border<'a>>>,
     until_s: f64,
+    /// If only the representatives of a symmetry run.
+    symmetry: Option<Symmetry>,
 }
 
 impl<'a, N: Network> Events<'a, N> {
@@ -202,7 +224,15 @@ impl<'a, N: Network> Events<'a, N> {
             is_deciding: false,
             border: None,
             until_s: f64::INFINITY,
+            symmetry: None,
         }
+    }
+
+    /// The events of the representatives of a symmetry.
+    fn on_representatives(mut self, symmetry: Symmetry) -> Self {
+        self.traffic = self.network.shared_network().map(|shared_network| shared_network.traffic_under(symmetry));
+        self.symmetry = Some(symmetry);
+        self
     }
 
     /// The events of one region.
@@ -232,6 +262,14 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn parcel_of(&self, envelope: &Envelope) -> Parcel {
         Parcel { is_new: envelope.is_new, ..self.parcel(envelope.from, envelope.to, envelope.len) }
+    }
+
+    /// The sender and the receiver of a message that a rank here sends; if its receiver does not run, those of the image of
+    /// the message that reaches the representative.
+    #[inline(always)]
+    fn image(&self, from: u32, to: u32) -> [u32; 2] {
+        let Some(symmetry) = self.symmetry else { return [from, to] };
+        symmetry.image([from as usize, to as usize], self.nodes.len()).map(|rank| rank as u32)
     }
 
     /// Whether a message goes through a network with contention.
@@ -697,6 +735,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message arrives at `now_s`: it is delivered if its receive is posted, else it waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
+        let [from, to] = self.image(from, to);
         if let Some(queues) = &mut self.queues {
             queues.received(to / self.ranks_per_node);
             self.decide_later(now_s);
@@ -735,6 +774,7 @@ impl<'a, N: Network> Events<'a, N> {
         let Envelope { from, to, len, .. } = envelope;
         match state {
             Delivery::Known => {
+                let [from, to] = self.image(from, to);
                 self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
@@ -769,6 +809,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn hold(&mut self, tag: Tag, message: UnmatchedMessage) {
         let (Envelope { from, to, .. }, state) = (message.envelope, message.state);
+        let [from, to] = self.image(from, to);
         let place = self.mailboxes.hold(to as usize, from, tag, message);
         if let Delivery::Flying(flight) = state {
             self.flights.get_mut(flight).place = Some(place);
@@ -924,7 +965,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     #[inline(always)]
     fn runs(&self, rank: usize) -> bool {
-        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32))
+        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32)) && runs(self.symmetry, rank)
     }
 
     fn next(&mut self, until_s: f64) -> Option<usize> {
@@ -986,6 +1027,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
             UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
+        let [from, to] = self.image(from, to);
         if !self.runs(to as usize) {
             self.border.iter_mut().for_each(|border| border.announce(tag, &message));
             return StepStatus::Waits(slot);
@@ -993,7 +1035,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut self.mailboxes;
         let to = to as usize;
         let may_wait =
-            self.has_taken_from_any && (takes_from_any(mailboxes, to) || mailboxes.is_between(to, rank as u32, tag));
+            self.has_taken_from_any && (takes_from_any(mailboxes, to) || mailboxes.is_between(to, from, tag));
         if may_wait {
             if message.time_s.is_finite() {
                 self.at(message.time_s, Action::Probe { rank: to as u32 });
@@ -1001,7 +1043,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             self.hold(tag, message);
             return StepStatus::Waits(slot);
         }
-        match mailboxes.take_receive(to, rank as u32, tag) {
+        match mailboxes.take_receive(to, from, tag) {
             Some(receiver_slot) => self.bind(now, receiver_slot, &message),
             None => self.hold(tag, message),
         }

@@ -3,8 +3,8 @@
 use std::iter::repeat;
 
 use hocket_core::{
-    At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Tag,
-    Woken, World,
+    At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Symmetry,
+    Tag, Woken, World,
 };
 use hocket_machine::Node;
 use rustc_hash::FxHashMap;
@@ -140,12 +140,11 @@ impl Outcome {
         self
     }
 
-    /// The outcome of all ranks, of which the first ones, for which this is the outcome, stand for all.
-    pub(crate) fn for_all_ranks(mut self, ranks: usize) -> Self {
-        let simulated = self.rank_times_s.len();
-        if simulated < ranks {
-            let times = (ranks / simulated) as u64;
-            self.rank_times_s = self.rank_times_s.iter().copied().cycle().take(ranks).collect();
+    /// The outcome of all ranks, if this is the outcome of the representatives of a symmetry.
+    pub(crate) fn for_all_ranks(mut self, ranks: usize, symmetry: Option<Symmetry>) -> Self {
+        if let Some(symmetry) = symmetry {
+            let times = (ranks / symmetry.representatives()) as u64;
+            self.rank_times_s = (0..ranks).map(|rank| self.rank_times_s[symmetry.place(rank)]).collect();
             (self.messages, self.message_bytes) = (self.messages * times, self.message_bytes * times);
         }
         self
@@ -239,7 +238,7 @@ pub fn kept_bytes<C>() -> usize {
 }
 
 impl<C: Clockwork> InTime<C> {
-    /// The first `ranks` ranks of the call, as they are or for all others.
+    /// The first `ranks` ranks of the call; the others do not run.
     pub fn new(
         call: &Call,
         ranks: usize,

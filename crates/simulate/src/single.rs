@@ -17,23 +17,22 @@ use crate::platform::Platform;
 /// # Errors
 /// A deadlock, an interruption, a requested engine that does not apply, times that overflow, or the end at the deadline.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
-    let takes_symmetry = options.engine.takes_symmetry() && !options.trace;
+    let takes_symmetry = options.engine.takes_symmetry() && !options.trace && !options.passages;
     let symmetry = if takes_symmetry { symmetry(program, call, platform) } else { None };
     let outcome = platform.network.visit(Single { program, call, symmetry, node: &platform.node, options })?;
     platform.check_times(outcome.rank_times_s.iter().copied())?;
     if outcome.time_s() > options.until_s { Err(Error::lateness()) } else { Ok(outcome) }
 }
 
-/// The symmetry that a program has on a machine whose nodes are alike: only ranks below its period are simulated.
+/// The symmetry that a program and a machine have in common: only its representatives are simulated.
 pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> Option<Symmetry> {
-    let is_alike = platform.network.fabric().is_none() && platform.noise.is_quiet();
-    let of_program = is_alike.then(|| program.symmetry(call)).flatten()?;
-    let symmetry = match platform.nodes {
-        Nodes::Equal(ranks_per_node) => of_program.on_nodes(ranks_per_node)?,
-        _ => of_program,
+    let of_program = platform.noise.is_quiet().then(|| program.symmetry(call)).flatten()?;
+    let symmetry = match (platform.network.shared_network(), &platform.nodes) {
+        (Some(shared_network), _) => of_program.and(shared_network.symmetry()?)?,
+        (None, Nodes::Equal(ranks_per_node)) => of_program.on_nodes(*ranks_per_node)?,
+        (None, _) => of_program,
     };
-    let period = symmetry.period();
-    (period < call.ranks && call.ranks.is_multiple_of(period)).then_some(symmetry)
+    (symmetry.representatives() < call.ranks && symmetry.divides(call.ranks)).then_some(symmetry)
 }
 
 /// Refuses a call if there is no place on the platform or no memory for the `ranks` that run, by events or in dataflow.
@@ -85,12 +84,16 @@ impl network::Visitor for Single<'_> {
         let Self { program, call, node, options, .. } = self;
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
-        match self.symmetry.map(|symmetry| self.by_dataflow(network, Some(symmetry))) {
+        let run = Run { program, call, network, trial: &trial, node, options };
+        let by_symmetry = |symmetry| match N::MESSAGES_MEET {
+            true => events::run_representatives(&run, symmetry),
+            false => self.by_dataflow(network, Some(symmetry)),
+        };
+        match self.symmetry.map(by_symmetry) {
             Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) if options.engine == Engine::Auto => (),
-            Some(outcome) => return outcome.map_err(Failure::into_error),
+            Some(outcome) => return outcome.map_err(|failure| failure.into_error("symmetry")),
             None => (),
         }
-        let run = Run { program, call, network, trial: &trial, node, options };
         either(options.engine, || self.by_dataflow(network, None), || in_regions::run(&run))
     }
 }
@@ -120,13 +123,14 @@ pub fn either<T>(
     match engine {
         Engine::Symmetry => Err(Error::new(NO_SYMMETRY)),
         Engine::Events => events(),
-        Engine::Dataflow => dataflow().map_err(Failure::into_error),
+        Engine::Dataflow => dataflow().map_err(|failure| failure.into_error("dataflow")),
         Engine::Auto => match dataflow() {
             Err(Failure::Inapplicable(_)) => events(),
-            other => other.map_err(Failure::into_error),
+            other => other.map_err(|failure| failure.into_error("dataflow")),
         },
     }
 }
 
 const NO_SYMMETRY: &str = "the symmetry engine does not apply: it is for programs whose ranks are known to do all the same, \
-                           begun together, without links, noise and the record of operations";
+                           begun together, without noise and records, on networks without links or on tori of links \
+                           with one rank per node";

@@ -144,7 +144,7 @@ impl Repeated<'_> {
     ) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
-            Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error()),
+            Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error("dataflow")),
             _ => Ok(ends_of(&mut self.event_run(network, trial, options)?)),
         };
         (first..).zip(ends).map(|(trial, ends)| ends.map_or_else(|| in_another_order(trial), Ok)).collect()

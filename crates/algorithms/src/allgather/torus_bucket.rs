@@ -17,7 +17,7 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::torus::{AXES, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus::{AXES, moves_evenly, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
 use crate::shapes::torus_buckets::Packed;
 
 pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
@@ -26,7 +26,8 @@ pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)",
     .refusing(needs_torus)
     .made_for("torus")
     .with_parameters(&AXES)
-    .completing(sizes_and_ports);
+    .completing(sizes_and_ports)
+    .symmetric(|c| moves_evenly(c, 1));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, ports) = (r.rank(), ports(c));

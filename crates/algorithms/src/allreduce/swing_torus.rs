@@ -22,7 +22,7 @@ use hocket_core::{Call, Rank, Span, Tag};
 use crate::About;
 use crate::allreduce::swing::{label, swing};
 use crate::shapes::torus::{
-    AXES, Port, Torus, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
+    AXES, Port, Torus, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
 };
 use crate::shapes::{Halves, half_range, halve_and_double};
 
@@ -33,7 +33,8 @@ pub const ABOUT: About =
         .refusing(refuses)
         .made_for("torus")
         .with_parameters(&AXES)
-        .completing(sizes_and_ports);
+        .completing(sizes_and_ports)
+        .symmetric(|c| moves_evenly(c, 2));
 
 fn refuses(c: &Call) -> Option<&'static str> {
     needs_torus_and_commutative(c).or_else(|| {

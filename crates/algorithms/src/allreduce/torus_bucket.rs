@@ -22,7 +22,7 @@
 use hocket_core::{Call, Rank, Tag};
 
 use crate::About;
-use crate::shapes::torus::{AXES, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus::{AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
 use crate::shapes::torus_buckets::{allgather, reduce_scatter};
 
 pub const ABOUT: About =
@@ -32,7 +32,8 @@ pub const ABOUT: About =
         .refusing(needs_torus_and_commutative)
         .made_for("torus")
         .with_parameters(&AXES)
-        .completing(sizes_and_ports);
+        .completing(sizes_and_ports)
+        .symmetric(|c| moves_evenly(c, 1));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, ports) = (c.result(r), ports(c));

@@ -1,6 +1,6 @@
 //! The shape of a torus as algorithms see it, and the parts of a message that keep all its links busy.
 
-use hocket_core::{Call, Parameter, Unit};
+use hocket_core::{Call, Parameter, Symmetry, Unit};
 
 use crate::about::{has_equal_blocks, needs_commutative};
 
@@ -172,6 +172,12 @@ fn most_elements(c: &Call) -> usize {
 /// The axes that the algorithm of a call declares.
 fn declared(c: &Call) -> impl Iterator<Item = &'static Parameter> {
     AXES.iter().filter(|axis| c.parameters.iter().any(|(name, _)| *name == axis.name))
+}
+
+/// The symmetry of an algorithm that does the same at all coordinates a multiple of `period` apart along each axis, if all
+/// ranks have equally many elements of each port's part.
+pub fn moves_evenly(c: &Call, period: usize) -> Option<Symmetry> {
+    ports_and_ranks_divide_count(c).then(|| Symmetry::translation(&Torus::of(c).sizes, period))?
 }
 
 /// The precondition of algorithms for tori.

@@ -1,11 +1,13 @@
 //! The symmetry that an algorithm declares, compared with what its ranks do and with a simulation of all of them.
 
+use std::collections::BTreeSet;
+
 use hocket::pacing::Gap;
 use hocket::{Cadence, Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Program, Rank, Symmetry};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Options, Outcome, Platform, Trials};
+use hocket_simulate::{Engine, Options, Outcome, Platform, Trials, symmetry};
 
 use crate::turns;
 
@@ -101,6 +103,101 @@ fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
     assert!(compared > 5_000, "{compared}");
 }
 
+/// The sizes of all tori of so many nodes that have three axes, also of one node.
+fn tori(nodes: usize) -> impl Iterator<Item = [usize; 3]> {
+    let divisors = |of: usize| (1..=of).filter(move |size| of.is_multiple_of(*size));
+    divisors(nodes).flat_map(move |x| divisors(nodes / x).map(move |y| [x, y, nodes / x / y]))
+}
+
+/// Machines of links on a torus.
+fn machines_on_torus(sizes: [usize; 3], sharing: &str) -> Vec<Platform> {
+    let choices = [
+        &["tie = \"plus\"", "tie = \"split\""][..],
+        &["protocol = \"eager\"", "protocol = \"rendezvous\""],
+        &["link_latency = \"0.1 us\"", "link_latency = \"0 s\""],
+        &["[node]\nports = 1", "[node]\nports = 2", "[node]\nports = 3", "[node]\nports = 6"],
+        &["reduce_bandwidth = \"10 GB/s\"", "call_overhead = \"0.3 us\"\nsoftware_latency = \"0.2 us\""],
+    ];
+    let fixed = format!(
+        "name = \"torus\"\n[network]\nmodel = \"links\"\ntopology = \"torus\"\ndims = {sizes:?}\n\
+         link_bandwidth = \"1 GB/s\"\nsharing = {sharing:?}\n"
+    );
+    let texts = choices.iter().fold(vec![fixed], |texts, choice| {
+        texts.iter().flat_map(|text| choice.iter().map(move |line| format!("{text}{line}\n"))).collect()
+    });
+    texts.iter().map(|text| Platform::new(&Machine::parse(text, "torus.toml").unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn a_simulation_of_some_ranks_and_links_gives_the_bits_of_a_simulation_of_all() {
+    compare_on_tori(CATALOGUE.iter(), &[2, 3, 4, 6, 8, 9, 12, 16], 32);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn all_simulations_of_some_ranks_and_links_give_the_bits_of_simulations_of_all() {
+    compare_on_tori(CATALOGUE.iter(), &[8, 9, 12, 16, 32, 33], 16);
+}
+
+/// Compares the engines for each call on every `turns`-th machine of all tori of its ranks. Each algorithm that has a
+/// symmetry in common with a torus is compared, with both ways to share links.
+fn compare_on_tori(entries: impl Iterator<Item = &'static Entry>, ranks: &[usize], turns: usize) {
+    let (mut tried, mut compared) = (BTreeSet::new(), BTreeSet::new());
+    for entry in entries {
+        let calls = calls(entry).filter(|call| ranks.contains(&call.ranks));
+        let symmetric = calls.filter(|call| (entry.about.symmetry)(call).is_some());
+        let on_tori = symmetric.flat_map(|call| tori(call.ranks).map(move |sizes| (call.clone(), sizes)));
+        let cases = on_tori.flat_map(|(call, sizes)| ["queue", "fair"].map(|sharing| (call.clone(), sizes, sharing)));
+        for (number, (call, sizes, sharing)) in cases.enumerate() {
+            for platform in turns::of(&machines_on_torus(sizes, sharing), number, turns) {
+                if symmetry(entry.program(), &call, platform).is_none() {
+                    continue;
+                }
+                tried.insert((entry.to_string(), sharing));
+                if is_alike(entry, &call, platform) {
+                    compared.insert((entry.to_string(), sharing));
+                }
+            }
+        }
+    }
+    assert_eq!(compared, tried);
+    assert!(!tried.is_empty());
+}
+
+/// Whether some ranks are enough for a call. Asserts that they give the bits of a simulation of all.
+fn is_alike(entry: &'static Entry, call: &Call, platform: &Platform) -> bool {
+    let of = |engine| simulate(entry, call, platform, Options { engine, ..Options::default() }).unwrap();
+    let auto = of(Engine::Auto);
+    let all = Outcome { engine: auto.engine, ..of(Engine::Events) };
+    assert!(
+        auto == all,
+        "{entry} in {call:?} on {:?}: {} instead of {} s",
+        platform.network,
+        auto.time_s(),
+        all.time_s()
+    );
+    auto.engine == "symmetry"
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn one_of_4096_ranks_of_a_torus_stands_for_all() {
+    let sizes = [16, 16, 16];
+    for (number, entry) in CATALOGUE.iter().filter(|entry| entry.about.topology == Some("torus")).enumerate() {
+        let counts = [1, 96].map(|times| if entry.collective.has_blocks() { 6 * times } else { 6 * 4096 * times });
+        let calls = counts.map(|count| entry.accept(&Call::new(entry.collective, 4096, count), &[]).unwrap());
+        for call in calls.iter().filter(|call| (entry.about.symmetry)(call).is_some()) {
+            for platform in ["queue", "fair"]
+                .map(|sharing| machines_on_torus(sizes, sharing))
+                .iter()
+                .flat_map(|all| turns::of(all, number, 8))
+            {
+                is_alike(entry, call, platform);
+            }
+        }
+    }
+}
+
 #[test]
 fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
     compare_scenes(2);
@@ -117,11 +214,14 @@ fn compare_scenes(turns: usize) {
     let in_cadence = |text| Scene { cadence: Some(Cadence::parse(text).unwrap()), ..Scene::default() };
     let cadences = ["3 calls", "3 calls, every 2 us", "4 calls, 2 at a time"].map(in_cadence);
     let scenes: Vec<_> = Way::ALL.map(|(_, way)| Scene::from(way)).into_iter().chain(cadences).collect();
-    let machines = machines();
-    let cases: Vec<_> = scenes.iter().flat_map(|scene| machines.iter().map(move |at| (scene, at))).collect();
+    let on_torus =
+        |ranks: usize| ["queue", "fair"].map(|sharing| machines_on_torus([ranks / 4, 2, 2], sharing).swap_remove(13));
+    let [of_8, of_12] = [8, 12].map(|ranks| machines().into_iter().chain(on_torus(ranks)).collect::<Vec<_>>());
     for entry in CATALOGUE {
         let calls = calls(entry).filter(|call| [8, 12].contains(&call.ranks) && !call.in_place);
         for (number, call) in calls.filter(|call| (entry.about.symmetry)(call).is_some()).enumerate() {
+            let machines = if call.ranks == 8 { &of_8 } else { &of_12 };
+            let cases: Vec<_> = scenes.iter().flat_map(|scene| machines.iter().map(move |at| (scene, at))).collect();
             for (scene, platform) in turns::of(&cases, number, turns) {
                 let subject = Subject::Entry(entry);
                 let of = |engine| {

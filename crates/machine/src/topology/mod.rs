@@ -19,7 +19,7 @@ pub use layout::Layout;
 pub use overlap::overlap;
 pub use placement::Placement;
 
-use hocket_core::Result;
+use hocket_core::{Result, Symmetry};
 
 use crate::Section;
 use crate::section::MOST_NODES;
@@ -77,6 +77,10 @@ pub trait Topology {
     }
     /// A text drawing of a few lines; `label` gives the text of a node.
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String;
+    /// A symmetry of nodes, links and routes, with all links numbered node by node, if it is known to have one.
+    fn symmetry(&self) -> Option<Symmetry> {
+        None
+    }
     /// If the topology is a torus: its sizes, first axis first.
     fn torus(&self) -> Option<&[usize]> {
         None
@@ -230,6 +234,10 @@ impl Topology for AnyTopology {
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
         self.shape().picture(label)
+    }
+
+    fn symmetry(&self) -> Option<Symmetry> {
+        self.shape().symmetry()
     }
 
     fn torus(&self) -> Option<&[usize]> {

@@ -64,6 +64,11 @@ impl Placement {
         Ok(Self { ranks_per_node, permutation: Some(Arc::new(permutation)) })
     }
 
+    /// Whether the node of each rank has its number.
+    pub fn is_linear(&self) -> bool {
+        *self == Self::linear()
+    }
+
     /// The node of a rank.
     pub fn node_of(&self, rank: usize) -> usize {
         let place = rank / self.ranks_per_node;

@@ -15,7 +15,7 @@
 
 use std::cmp::Ordering;
 
-use hocket_core::Result;
+use hocket_core::{Result, Symmetry};
 
 use super::grid::Grid;
 use super::picture::on_circle;
@@ -169,6 +169,11 @@ impl Topology for Torus {
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
         self.grid.picture(true, label)
+    }
+
+    /// If routes depend on whether coordinates are even, this stays so.
+    fn symmetry(&self) -> Option<Symmetry> {
+        Symmetry::translation(&self.grid.dims, if self.is_split { 2 } else { 1 })
     }
 
     fn torus(&self) -> Option<&[usize]> {

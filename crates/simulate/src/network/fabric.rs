@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use hocket_core::{Error, Result};
+use hocket_core::{Error, Result, Symmetry};
 use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
 use super::faults::{Fault, Faults};
@@ -212,6 +212,15 @@ pub trait SharedNetwork: Sync {
     }
     /// The traffic of a new run in one region.
     fn traffic_in<'a>(&'a self, _part: Part<'a>) -> Box<dyn Traffic + 'a> {
+        self.traffic()
+    }
+    /// The symmetry of ranks, links and routes, if one rank and one link of several can stand for all.
+    fn symmetry(&self) -> Option<Symmetry> {
+        None
+    }
+    /// The traffic of a new run on the representatives of a part of this symmetry. Of messages to others, only what they
+    /// do to representatives counts.
+    fn traffic_under(&self, _symmetry: Symmetry) -> Box<dyn Traffic + '_> {
         self.traffic()
     }
     /// The times that no algorithm can beat.

@@ -69,12 +69,17 @@ macro_rules! networks {
                 }
             }
 
-            /// The topology of a network with contention.
-            pub fn fabric(&self) -> Option<&Fabric> {
+            /// The network, if messages meet in it.
+            pub fn shared_network(&self) -> Option<&dyn SharedNetwork> {
                 match self {
                     $(Self::$Separate(_) => None,)+
-                    $(Self::$Joint(network) => Some(network.fabric()),)+
+                    $(Self::$Joint(network) => Some(network),)+
                 }
+            }
+
+            /// The topology of a network with contention.
+            pub fn fabric(&self) -> Option<&Fabric> {
+                self.shared_network().map(SharedNetwork::fabric)
             }
 
             /// The same network, with these faults.

@@ -24,6 +24,10 @@ pub trait Traffic {
     }
     /// If messages under way will never arrive: the reason, a circle of waiting or `ENDLESS`.
     fn deadlock(&self) -> Option<String>;
+    /// Whether the numbers of ranks have decided which of several messages comes first, in a run on representatives.
+    fn knows_numbers(&self) -> bool {
+        false
+    }
     /// Number of events so far, if the network can be divided into regions.
     fn events(&self) -> u64 {
         0

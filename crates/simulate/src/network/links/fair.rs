@@ -8,6 +8,7 @@ use super::super::faults::Ways;
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Links;
+use super::orbits::Orbits;
 use super::shares::{Share, Shares};
 use crate::timetable::{Event, Timetable};
 
@@ -27,6 +28,8 @@ pub struct Fair<'a> {
     /// A reused buffer for the messages whose shares change.
     changed_messages: Vec<u32>,
     faulty: Option<FairFaults<'a>>,
+    /// The representatives, if only these are simulated.
+    orbits: Option<Box<Orbits>>,
 }
 
 /// The faults of a network.
@@ -106,8 +109,24 @@ struct Node {
 #[derive(Clone, Copy, Default)]
 struct CarryingLink {
     usage: LinkUse,
-    /// The time since which the link has been carrying something.
+    /// The time since which the link has been carrying something, and until when if it is idle.
     since_s: f64,
+    until_s: f64,
+}
+
+impl CarryingLink {
+    /// A message comes to the idle link. At the time at which the last one left, the link stays busy, so that the order of
+    /// the two does not matter.
+    fn resume(&mut self, now_s: f64) {
+        if self.until_s != now_s {
+            self.usage.busy_s += self.until_s - self.since_s;
+            (self.since_s, self.until_s) = (now_s, now_s);
+        }
+    }
+
+    fn usage(&self) -> LinkUse {
+        LinkUse { busy_s: self.usage.busy_s + (self.until_s - self.since_s), ..self.usage }
+    }
 }
 
 impl<'a> Fair<'a> {
@@ -132,7 +151,13 @@ impl<'a> Fair<'a> {
             links: vec![CarryingLink::default(); topology.links()],
             passages: Passages::default(),
             changed_messages: Vec::new(),
+            orbits: None,
         }
+    }
+
+    /// Only representatives.
+    pub fn in_orbits(self, orbits: Orbits) -> Self {
+        Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
     /// Finds a place and the route for a message.
@@ -142,6 +167,9 @@ impl<'a> Fair<'a> {
         let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
         self.network.fabric.topology.route(flight.from, flight.to, &mut route);
+        if let Some(orbits) = &self.orbits {
+            route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
+        }
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
@@ -183,16 +211,30 @@ impl<'a> Fair<'a> {
 
     /// The message has a port of its node, and requests one of its receiver, unless both are the same node.
     fn leave(&mut self, index: u32, now_s: f64) {
-        let message = &self.messages[index as usize];
-        let node = &mut self.nodes[message.to as usize];
-        if message.from == message.to {
-            self.start(index, now_s);
-        } else if node.receiving == self.network.fabric.ports {
+        let Flow { from, to, bytes, .. } = self.messages[index as usize];
+        if from == to {
+            return self.start(index, now_s);
+        }
+        let ports = self.network.fabric.ports;
+        let node = self.receiver(to);
+        let waits = node.receiving == ports;
+        if waits {
             node.to_receive.push_back(index);
         } else {
             node.receiving += 1;
+        }
+        if let Some(orbits) = &mut self.orbits {
+            orbits.comes_to_node(to, now_s, now_s, from, waits || bytes == 0.0);
+        }
+        if !waits {
             self.start(index, now_s);
         }
+    }
+
+    /// The ports of a receiving node, or of its representative.
+    fn receiver(&mut self, node: u32) -> &mut Node {
+        let node = self.orbits.as_ref().map_or(node, |orbits| orbits.node(node));
+        &mut self.nodes[node as usize]
     }
 
     /// The message has all ports and starts.
@@ -205,10 +247,10 @@ impl<'a> Fair<'a> {
             return;
         }
         let links = message.route.iter().map(|hop| hop.link);
-        self.shares.add(index, links.clone());
-        for link in links.filter(|link| self.shares.users(*link) == 1) {
-            self.links[link as usize].since_s = now_s;
+        for link in links.clone().filter(|link| self.shares.users(*link) == 0) {
+            self.links[link as usize].resume(now_s);
         }
+        self.shares.add(index, links);
         let faults = &self.network.fabric.faults;
         if self.faulty.is_none() || message.route.iter().all(|hop| faults.is_up(hop.link, now_s)) {
             self.expect(index);
@@ -257,7 +299,9 @@ impl<'a> Fair<'a> {
         message.left_s = (message.left_s - carried_s).max(0.0);
         message.since_s = now_s;
         if let Some(link) = message.share.bottleneck {
-            self.links[link as usize].usage.waiting_s += passed_s - carried_s;
+            let lost_s = passed_s - carried_s;
+            self.links[link as usize].usage.waiting_s += lost_s;
+            self.orbits.iter_mut().for_each(|orbits| orbits.adds(link, now_s, lost_s));
         }
     }
 
@@ -272,7 +316,7 @@ impl<'a> Fair<'a> {
             link.usage.bytes += message.bytes;
             self.passages.note(hop.link, message.bytes, message.start_s, now_s);
             if self.shares.users(hop.link) == 0 {
-                link.usage.busy_s += now_s - link.since_s;
+                link.until_s = now_s;
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
@@ -285,7 +329,7 @@ impl<'a> Fair<'a> {
     }
 
     fn release_receiver(&mut self, node: u32, now_s: f64) {
-        let node = &mut self.nodes[node as usize];
+        let node = self.receiver(node);
         match node.to_receive.pop_front() {
             Some(next) => self.start(next, now_s),
             None => node.receiving -= 1,
@@ -379,7 +423,13 @@ impl Traffic for Fair<'_> {
     }
 
     fn links(&self) -> Vec<LinkUse> {
-        self.links.iter().map(|link| link.usage).collect()
+        let mut uses: Vec<_> = self.links.iter().map(CarryingLink::usage).collect();
+        self.orbits.iter().for_each(|orbits| orbits.spread(&mut uses));
+        uses
+    }
+
+    fn knows_numbers(&self) -> bool {
+        self.orbits.as_ref().is_some_and(|orbits| orbits.has_tie)
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

@@ -39,7 +39,7 @@
 //! |---|---|---|
 //! | bytes | of messages | of messages that have ended |
 //! | busy | n / B for each message | while messages are on it, up to when it last fell idle |
-//! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt |
+//! | waiting | of each message, from when its head reaches the link, or in a wormhole would if nothing were in its way, until the link is free | what messages lost whose rate this link set: (1 - rate / B) dt; of several such links, the first one of the route |
 //!
 //! With [faults](super::faults), a queue's link is busy with a message until its last byte has passed, and messages also
 //! wait while it is down.
@@ -49,17 +49,19 @@
 
 mod fair;
 mod faulty;
+mod orbits;
 mod queues;
 mod shares;
 #[cfg(test)]
 mod tests;
 
-use hocket_core::Result;
-use hocket_machine::Machine;
+use hocket_core::{Result, Symmetry};
+use hocket_machine::{Machine, Topology};
 
 use super::{Fabric, Fault, Faults, Part, Regions, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use fair::Fair;
+use orbits::Orbits;
 use queues::Queues;
 
 /// The model's parameters, keys of `[network]`.
@@ -144,6 +146,22 @@ impl SharedNetwork for Links {
 
     fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {
         Box::new(Queues::new(self, Switching::CutThrough, Some(part)))
+    }
+
+    /// On one rank per node, and without interfaces: these take in messages in the order of their senders.
+    fn symmetry(&self) -> Option<Symmetry> {
+        let Fabric { topology, placement, has_interfaces, faults, .. } = &self.fabric;
+        let is_alike = placement.is_linear() && !has_interfaces && *faults == Faults::default();
+        let is_followed = self.sharing != Sharing::Queue(Switching::Wormhole);
+        (is_alike && is_followed).then(|| topology.symmetry())?
+    }
+
+    fn traffic_under(&self, symmetry: Symmetry) -> Box<dyn Traffic + '_> {
+        let orbits = Orbits::new(symmetry, &self.fabric.topology);
+        match self.sharing {
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching, None).in_orbits(orbits)),
+            Sharing::Fair => Box::new(Fair::new(self).in_orbits(orbits)),
+        }
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {

@@ -8,6 +8,7 @@ use super::super::regions::Head;
 use super::super::traffic::ENDLESS;
 use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
 use super::faulty::{DelayedMessages, Span};
+use super::orbits::Orbits;
 use super::{Links, Switching};
 use crate::timetable::{Event, Timetable, Words};
 
@@ -28,6 +29,8 @@ pub struct Queues<'a> {
     faulty: Option<Box<DelayedMessages<'a>>>,
     /// The region, if the network is divided.
     region: Option<Region<'a>>,
+    /// The representatives, if only these are simulated.
+    orbits: Option<Box<Orbits>>,
 }
 
 /// A region, and the messages whose heads have left it.
@@ -91,6 +94,11 @@ struct Message {
 impl Message {
     fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
         Event { time_s, key: Words([self.key.0[0], self.key.0[1] | kind as u64]), what: index }
+    }
+
+    /// When it has got its port.
+    fn start_s(&self) -> f64 {
+        f64::from_bits(self.key.0[0])
     }
 
     /// Takes the next link at `start_s`. Returns the time at which the head is at the end of the link.
@@ -166,7 +174,13 @@ impl<'a> Queues<'a> {
             events: 0,
             faulty: DelayedMessages::new(network),
             region: part.map(|part| Region { part, crossings: Vec::new() }),
+            orbits: None,
         }
+    }
+
+    /// Only representatives.
+    pub fn in_orbits(self, orbits: Orbits) -> Self {
+        Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
     /// Finds a place and the route for a message.
@@ -234,9 +248,12 @@ impl<'a> Queues<'a> {
     fn cut_through(&mut self, index: u32, now_s: f64) {
         loop {
             let message = &mut self.messages[index as usize];
-            let Some(hop) = message.route.get(message.links_passed as usize).copied() else {
+            let Some(mut hop) = message.route.get(message.links_passed as usize).copied() else {
                 return self.receive(index, now_s);
             };
+            if let Some(orbits) = &mut self.orbits {
+                hop.link = orbits.comes_to_link(hop.link, now_s, message.start_s(), message.from);
+            }
             let link = &mut self.links[hop.link as usize];
             let span = Span { start_s: link.free_s.max(now_s), held_s: message.duration_s };
             let span = match &mut self.faulty {
@@ -269,8 +286,13 @@ impl<'a> Queues<'a> {
     /// The receiver takes in the message, whose head arrives at `head_s`.
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
-        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, head_s);
+        let to = self.orbits.as_ref().map_or(message.to, |orbits| orbits.node(message.to));
+        let receiver = self.nodes[to as usize].receiver(self.network.fabric.ports, head_s);
         let start_s = head_s.max(*receiver);
+        if let Some(orbits) = &mut self.orbits {
+            let matters = start_s > head_s || message.bytes == 0.0;
+            orbits.comes_to_node(message.to, head_s, message.start_s(), message.from, matters);
+        }
         let taken_s = match &mut self.faulty {
             None => message.duration_s,
             Some(faulty) => faulty.receive_s(index, start_s, message.duration_s),
@@ -360,6 +382,10 @@ impl Traffic for Queues<'_> {
         }
     }
 
+    fn knows_numbers(&self) -> bool {
+        self.orbits.as_ref().is_some_and(|orbits| orbits.has_tie)
+    }
+
     fn events(&self) -> u64 {
         self.events
     }
@@ -384,6 +410,7 @@ impl Traffic for Queues<'_> {
             LinkUse { bytes, busy_s: self.network.duration_s(bytes), waiting_s }
         };
         let mut uses: Vec<_> = self.links.iter().map(usage_of).collect();
+        self.orbits.iter().for_each(|orbits| orbits.spread(&mut uses));
         for (usage, longer) in uses.iter_mut().zip(self.faulty.iter().flat_map(|faulty| &faulty.longer)) {
             usage.busy_s += longer.busy_s;
             usage.waiting_s += longer.waiting_s;

@@ -5,8 +5,8 @@
 //!
 //! A link checks its *level*, the rate left to each of its growing messages, when the rates have reached the level that
 //! it found last, 1 / n at first: if the level has risen since, it checks again at the new one, else it is full. At one
-//! rate, links check in the order of their numbers. So the rate and order at which a link is full follow from the
-//! *stops* of its messages by other links. A start or an end changes this for the links of one message, and then for
+//! rate, all links check at once, so that no rate depends on the numbers of links. So the level at which a link is full
+//! follows from the *stops* of its messages by other links at lower levels. A start or an end changes this for the links of one message, and then for
 //! the messages that they stop: only what changes is computed again, in the order of the filling.
 
 use std::cmp::Reverse;
@@ -23,8 +23,8 @@ pub struct Shares {
     /// Links whose messages have changed since the last filling.
     touched_links: Vec<u32>,
     /// Links whose messages will change, by their place in the filling.
-    changing: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The messages whose stops changed in the last filling.
+    changing: BinaryHeap<Reverse<Place>>,
+    /// The messages whose stops, or links that are full at their stops, changed in the last filling.
     changed_messages: Vec<u32>,
     /// Reused buffers for links to check, and for the stops of a link's messages.
     affected_links: Vec<u32>,
@@ -33,6 +33,9 @@ pub struct Shares {
     filling: u64,
     look: u64,
 }
+
+/// The place of a stop among all: the level, then the rate, as bits, then the link.
+type Place = (u64, u64, u32);
 
 /// A place in the filling at which a link is full, and the rate of the messages that it stops there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,8 +50,13 @@ impl Stop {
     /// After all links.
     const NEVER: Self = Self { level: u64::MAX, link: u32::MAX, rate: 1.0 };
 
-    fn place(&self) -> (u64, u32) {
-        (self.level, self.link)
+    fn place(&self) -> Place {
+        (self.level, self.rate.to_bits(), self.link)
+    }
+
+    /// Whether messages stop alike here and there.
+    fn is_like(&self, other: &Self) -> bool {
+        (self.level, self.rate) == (other.level, other.rate)
     }
 }
 
@@ -60,7 +68,7 @@ struct SharedLink {
     full: Stop,
     next: Stop,
     /// The place in the filling at which it changes.
-    changes: Option<(u64, u32)>,
+    changes: Option<Place>,
     look: u64,
 }
 
@@ -78,7 +86,7 @@ struct Sharer {
 pub struct Share {
     /// The part of a link's bandwidth, up to 1; 0 only if a link is down.
     pub rate: f64,
-    /// The full link that sets the rate, if it is below 1.
+    /// The full link that sets the rate, if it is below 1; of several, the first one of the route.
     pub bottleneck: Option<u32>,
 }
 
@@ -124,16 +132,15 @@ impl Shares {
 
     /// Removes a message.
     pub fn remove(&mut self, message: u32) {
-        let hops = std::mem::take(&mut self.messages[message as usize].hops);
-        for (link, place) in &hops {
-            let users = &mut self.users[*link as usize];
-            users.swap_remove(*place as usize);
-            if let Some((moved, hop)) = users.get(*place as usize) {
-                self.messages[*moved as usize].hops[*hop as usize].1 = *place;
+        for hop in 0..self.messages[message as usize].hops.len() {
+            let (link, place) = self.messages[message as usize].hops[hop];
+            let users = &mut self.users[link as usize];
+            users.swap_remove(place as usize);
+            if let Some((moved, hop)) = users.get(place as usize) {
+                self.messages[*moved as usize].hops[*hop as usize].1 = place;
             }
-            self.touched_links.push(*link);
+            self.touched_links.push(link);
         }
-        self.messages[message as usize].hops = hops;
     }
 
     /// A link has another part of its bandwidth from now on.
@@ -149,8 +156,10 @@ impl Shares {
 
     /// The share of a message from the last filling.
     pub fn share(&self, message: u32) -> Share {
-        let Stop { link, rate, .. } = self.stops[message as usize];
-        Share { rate, bottleneck: (link != Stop::NEVER.link).then_some(link) }
+        let stop = self.stops[message as usize];
+        let is_full = |link: &u32| self.links[*link as usize].full.is_like(&stop);
+        let mut links = self.messages[message as usize].hops.iter().map(|hop| hop.0);
+        Share { rate: stop.rate, bottleneck: links.find(is_full).filter(|_| stop != Stop::NEVER) }
     }
 
     /// Whether messages were added or removed since the last filling.
@@ -158,15 +167,17 @@ impl Shares {
         !self.touched_links.is_empty()
     }
 
-    /// Updates the shares after messages were added or removed. Returns the affected messages, unordered.
+    /// Updates the shares after messages were added or removed. Returns the messages whose shares may have changed,
+    /// unordered.
     pub fn fill(&mut self) -> &[u32] {
         self.filling += 1;
         self.changed_messages.clear();
         self.affected_links.clear();
         self.affected_links.extend_from_slice(&self.touched_links);
         self.look_at_affected();
-        while let Some(Reverse((level, link))) = self.changing.pop() {
-            if self.links[link as usize].changes == Some((level, link)) {
+        while let Some(Reverse(place)) = self.changing.pop() {
+            let (.., link) = place;
+            if self.links[link as usize].changes == Some(place) {
                 self.change(link);
                 self.look_at_affected();
             }
@@ -216,7 +227,7 @@ impl Shares {
             let place = entry.full.place().min(next.place());
             let is_late = |(user, _): &(u32, u32)| self.stops[*user as usize].place() > next.place();
             let changes = entry.full != next || self.users[link as usize].iter().any(is_late);
-            let place = (place.0, link);
+            let place = (place.0, place.1, link);
             let before = std::mem::replace(&mut entry.changes, changes.then_some(place));
             if changes && before != Some(place) {
                 self.changing.push(Reverse(place));
@@ -247,7 +258,7 @@ impl Shares {
         let share = |left: f64, growing: u32| left.max(0.0) / f64::from(growing);
         let mut level = share(left, growing).to_bits();
         loop {
-            while let Some(stop) = arriving.next_if(|stop| stop.place() < (level, link)) {
+            while let Some(stop) = arriving.next_if(|stop| stop.level < level) {
                 left -= stop.rate;
                 growing -= 1;
             }
@@ -269,14 +280,14 @@ impl Shares {
         self.links[link as usize].changes = None;
         for (user, _) in &self.users[link as usize] {
             let stop = &mut self.stops[*user as usize];
-            if *stop == next || (stop.link != link && stop.place() <= next.place()) {
-                continue;
-            }
-            *stop = next;
             let message = &mut self.messages[*user as usize];
             if std::mem::replace(&mut message.filling, self.filling) < self.filling {
                 self.changed_messages.push(*user);
             }
+            if *stop == next || (stop.link != link && stop.place() <= next.place()) {
+                continue;
+            }
+            *stop = next;
             self.affected_links.extend(message.hops.iter().map(|hop| hop.0).filter(|other| *other != link));
         }
     }
@@ -310,17 +321,25 @@ mod tests {
         let shared = (0..LINKS as u32).filter(|link| links[*link as usize].1 > 1);
         let mut looks: BTreeSet<_> = shared.map(|link| (level(links[link as usize]).to_bits(), link)).collect();
         let mut shares = vec![None; routes.len()];
-        while let Some((last, link)) = looks.pop_first() {
-            let rate = level(links[link as usize]);
-            if links[link as usize].1 > 0 && rate.to_bits() > last {
-                looks.insert((rate.to_bits(), link));
-            } else if links[link as usize].1 > 0 {
-                for message in on(link).filter(|message| shares[*message].is_none()).collect::<Vec<_>>() {
-                    shares[message] = Some(Share { rate, bottleneck: Some(link) });
-                    for hop in &routes[message] {
-                        links[*hop as usize].0 -= rate;
-                        links[*hop as usize].1 -= 1;
-                    }
+        while let Some((last, _)) = looks.first().copied() {
+            let later = looks.split_off(&(last + 1, 0));
+            let here: Vec<_> = std::mem::replace(&mut looks, later).into_iter().map(|(_, link)| link).collect();
+            let rates: Vec<_> = links.iter().map(|link| level(*link)).collect();
+            let growing = here.into_iter().filter(|link| links[*link as usize].1 > 0);
+            let (full, others): (Vec<_>, Vec<_>) = growing.partition(|link| rates[*link as usize].to_bits() <= last);
+            looks.extend(others.into_iter().map(|link| (rates[link as usize].to_bits(), link)));
+            let stop = |message: &usize| {
+                let route = routes[*message].iter().filter(|link| full.contains(link) && shares[*message].is_none());
+                route.copied().min_by(|a, b| rates[*a as usize].total_cmp(&rates[*b as usize]))
+            };
+            let mut stops: Vec<_> = (0..routes.len()).filter_map(|i| stop(&i).map(|link| (i, link))).collect();
+            stops.sort_by(|a, b| rates[a.1 as usize].total_cmp(&rates[b.1 as usize]));
+            for (message, link) in stops {
+                let rate = rates[link as usize];
+                shares[message] = Some(Share { rate, bottleneck: Some(link) });
+                for hop in &routes[message] {
+                    links[*hop as usize].0 -= rate;
+                    links[*hop as usize].1 -= 1;
                 }
             }
         }
@@ -348,7 +367,7 @@ mod tests {
     fn what_goes_leaves_its_part() {
         let mut shares = filled_shares(&[vec![0, 1], vec![1, 2], vec![2]]);
         shares.remove(0);
-        assert_eq!(shares.fill(), [1]);
+        assert_eq!(shares.fill(), [1, 2]);
         assert_eq!(shares.share(1), Share { rate: 0.5, bottleneck: Some(2) });
     }
 
@@ -357,7 +376,7 @@ mod tests {
         // Links 0 and 1 stay full: a message added on link 2 gets the bandwidth that their messages leave.
         let mut shares = filled_shares(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
         shares.add(6, [2].into_iter());
-        assert_eq!(shares.fill(), [6]);
+        assert_eq!(shares.fill(), [2, 5, 6]);
         assert_eq!(shares.share(6), Share { rate: 1.0 - 1.0 / 3.0 - 1.0 / 3.0, bottleneck: Some(2) });
     }
 
