@@ -331,7 +331,7 @@ def tori(folder: str) -> Iterator[tuple[str, str]]:
             path = Path(folder) / f"{sharing}-{k}.toml"
             path.write_text(TORI.format(k=k, sharing=sharing))
             for name in ("torus_bucket", "swing_torus"):
-                yield f"simulate allreduce {name} --ranks {k**3} --size 4MiB --machine {path}", bar
+                yield f"simulate allreduce {name} --ranks {k**3} --size 6MiB --machine {path}", bar
 
 
 def instructions(label: str) -> float:

@@ -27,7 +27,11 @@ topology = "torus"
 dims = [32, 32]
 link_bandwidth = "1 GB/s"
 link_latency = "1 us"
+[host]
+o_send = "1 us"
+o_receive = "1 us"
 """
+"""With host costs, every rank is simulated."""
 
 
 @needs_proc

@@ -22,7 +22,9 @@
 use hocket_core::{Call, Rank, Tag};
 
 use crate::About;
-use crate::shapes::torus::{AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus::{
+    AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
+};
 use crate::shapes::torus_buckets::{allgather, reduce_scatter};
 
 pub const ABOUT: About =

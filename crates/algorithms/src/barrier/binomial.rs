@@ -15,8 +15,7 @@ use crate::About;
 use crate::shapes::BinomialTree;
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About =
-    About::new("floor(log2(P))*alpha + ceil(log2(P))*alpha", "2*(P-1)").exact_when(|_| true);
+pub const ABOUT: About = About::new("floor(log2(P))*alpha + ceil(log2(P))*alpha", "2*(P-1)").exact_when(|_| true);
 
 pub async fn program(r: &Rank<'_>, _: &Call) {
     let tree = BinomialTree::new(r.rank(), 0, r.size());

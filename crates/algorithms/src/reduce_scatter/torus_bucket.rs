@@ -17,7 +17,9 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::torus::{AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus::{
+    AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
+};
 use crate::shapes::torus_buckets::Packed;
 
 pub const ABOUT: About =

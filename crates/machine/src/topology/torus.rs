@@ -40,7 +40,9 @@ impl Torus {
         let layout = section.optional_text("layout", Layout::parse)?;
         let (key, dims) = match &layout {
             Some(_) if section.contains("dims") => {
-                return Err(section.reject("dims", "no such key beside network.layout, which has the sizes of the torus"));
+                return Err(
+                    section.reject("dims", "no such key beside network.layout, which has the sizes of the torus")
+                );
             }
             Some(layout) => ("layout", layout.torus()),
             None => ("dims", section.sizes("dims")?),
