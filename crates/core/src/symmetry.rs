@@ -125,12 +125,12 @@ impl Symmetry {
     pub fn place(self, rank: usize) -> usize {
         let Self::Translation(on_torus) = self else { return self.representative(rank) };
         let mut next = 1;
-        let along = |(stride, size, period)| {
+        let place_on_axis = |(stride, size, period)| {
             let place = rank / stride % size % period * next;
             next *= period;
             place
         };
-        on_torus.axes().map(along).sum()
+        on_torus.axes().map(place_on_axis).sum()
     }
 
     /// The symmetry of two programs that run one after the other, or of a program and a network, if they have one in

@@ -164,12 +164,12 @@ impl World for Counting {
 /// time of few ranks.
 fn period(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> Option<usize> {
     let options = Options { engine: Engine::Symmetry, ..Options::default() };
-    let found = way.measure(entry.program(), call, platform, |program| {
+    let representatives = way.measure(entry.program(), call, platform, |program| {
         let ranks = symmetry(program, call, platform).map(|symmetry| symmetry.representatives());
         let applies = |ranks: &usize| *ranks <= FEW_RANKS && simulate(program, call, platform, options).is_ok();
         Ok(ranks.filter(applies))
     });
-    found.ok().flatten()
+    representatives.ok().flatten()
 }
 
 /// An estimate of the seconds for recording a call.
