@@ -217,11 +217,12 @@ class Question:
 
 
 def name_of(machine: Machine) -> str | None:
-    """Return the name or path that a machine was loaded by; None if it came from a pipe."""
+    """Return the name or path that a machine was loaded by; None if it came from a pipe, or was changed since."""
     preset = machine.file.removesuffix(".toml")
-    if preset in presets() and find_machine(preset)[0] == machine.text:
-        return preset
-    return machine.file if Path(machine.file).is_file() else None
+    for name, is_there in ((preset, preset in presets()), (machine.file, Path(machine.file).is_file())):
+        if is_there and find_machine(name)[0] == machine.text:
+            return name
+    return None
 
 
 def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:

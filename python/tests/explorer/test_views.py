@@ -16,8 +16,9 @@ import pytest
 
 import hocket
 from hocket.base.units import format_bytes, format_time
+from hocket.definitions.variants import with_layout
 from hocket.explorer.jobs import command
-from hocket.explorer.questions import MeasuredFile, Question, Sources, read_question
+from hocket.explorer.questions import MeasuredFile, Question, Sources, name_of, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import VIEWS, View, view
 from hocket.words.comparisons import INTERVALS_NOTE
@@ -388,3 +389,13 @@ def test_what_libraries_choose_is_drawn_beside_the_algorithms() -> None:
     assert 'defaults=["mpich-5.0", "openmpi-5.0"]' in found.source.python.replace("'", '"')
     with pytest.raises(hocket.Error, match=r'^defaults: got "yes", expected nothing, or "shown"$'):
         question(defaults="yes")
+
+
+def test_a_machine_that_was_changed_since_it_was_loaded_has_no_name(tmp_path: Path) -> None:
+    machine = hocket.Machine.load("fugaku")
+    path = tmp_path / "mine.toml"
+    path.write_text(machine.text)
+    mine = hocket.Machine.load(path)
+    assert (name_of(machine), name_of(mine)) == ("fugaku", str(path))
+    assert name_of(with_layout(machine, "4x2, 8")) is None
+    assert name_of(with_layout(mine, "4x2, 8")) is None
