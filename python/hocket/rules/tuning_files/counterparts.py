@@ -182,7 +182,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("recursive_doubling", 3, "recursive_doubling"),
         Counterpart("bruck", 4, "dissemination"),
         Counterpart("two_proc", 5, what="one exchange of two ranks", ranks=2),
-        Counterpart("tree", 6, what="a message up and down a binomial tree"),
+        Counterpart("tree", 6, "binomial"),
     ),
     "bcast": (
         Counterpart("basic_linear", 1, "linear"),
