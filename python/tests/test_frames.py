@@ -48,6 +48,7 @@ def parsed() -> hocket.Topology:
 
 RESULTS: dict[str, Callable[[], Result]] = {
     "Comparison": lambda: hocket.compare(["allreduce/ring", "allreduce/redundant_butterfly"], [CALL]),
+    "Estimate": lambda: hocket.estimate("broadcast/chain", CALL),
     "Explanation": lambda: hocket.explain("allreduce/ring", CALL),
     "Fit": lambda: hocket.fit([MEASURED], machine="cluster"),
     "Replay": lambda: hocket.replay(TRACE),

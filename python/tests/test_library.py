@@ -50,7 +50,7 @@ def test_collectives_go_by_the_names_of_mpi_too() -> None:
         ("allreduce/rign", 'unknown allreduce algorithm "rign", did you mean ring?'),
         ("allredcue/ring", 'unknown collective "allredcue", did you mean allreduce?'),
         ("allreduce/zzzzz", "expected one of .*ring"),
-        ("binomial", "several algorithms are named binomial, expected one of broadcast/binomial, "),
+        ("binomial", "several algorithms are named binomial, expected one of barrier/binomial, "),
         ("allreduce", "allreduce is a collective, expected also one of its algorithms: "),
         ("", 'unknown algorithm ""'),
     ],

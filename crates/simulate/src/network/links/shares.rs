@@ -6,8 +6,9 @@
 //! A link checks its *level*, the rate left to each of its growing messages, when the rates have reached the level that
 //! it found last, 1 / n at first: if the level has risen since, it checks again at the new one, else it is full. At one
 //! rate, all links check at once, so that no rate depends on the numbers of links. So the level at which a link is full
-//! follows from the *stops* of its messages by other links at lower levels. A start or an end changes this for the links of one message, and then for
-//! the messages that they stop: only what changes is computed again, in the order of the filling.
+//! follows from the *stops* of its messages by other links at lower levels. A start or an end changes this for the links
+//! of one message, and then for the messages that they stop: only what changes is computed again, in the order of the
+//! filling.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -374,10 +375,13 @@ mod tests {
     #[test]
     fn only_what_changes_is_computed_anew() {
         // Links 0 and 1 stay full: a message added on link 2 gets the bandwidth that their messages leave.
-        let mut shares = filled_shares(&[vec![0], vec![0], vec![0, 2], vec![1], vec![1], vec![1, 2]]);
-        shares.add(6, [2].into_iter());
-        assert_eq!(shares.fill(), [2, 5, 6]);
-        assert_eq!(shares.share(6), Share { rate: 1.0 - 1.0 / 3.0 - 1.0 / 3.0, bottleneck: Some(2) });
+        let [on_0, on_1] = [vec![0], vec![1]];
+        let on_both = [vec![0, 2], vec![1, 2]];
+        let routes = [&on_0, &on_0, &on_0, &on_both[0], &on_1, &on_1, &on_1, &on_both[1]];
+        let mut shares = filled_shares(&routes.map(Clone::clone));
+        shares.add(8, [2].into_iter());
+        assert_eq!(shares.fill(), [3, 7, 8]);
+        assert_eq!(shares.share(8), Share { rate: 1.0 - 1.0 / 4.0 - 1.0 / 4.0, bottleneck: Some(2) });
     }
 
     #[test]
