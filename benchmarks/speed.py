@@ -335,10 +335,9 @@ def tori(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def instructions(label: str) -> float:
-    """Return the instructions of one message: those of 512 ranks less those of 2 ranks."""
-    many, few = (_instructions(label, ranks) for ranks in (512, 2))
-    messages = float(run_python(ONCE, [label, 512, 2 << 20])) - float(run_python(ONCE, [label, 2, 2 << 20]))
-    return (many - few) / messages
+    """Return the instructions of one message: those of 512 ranks less those of a ring of 2 ranks."""
+    beyond_start = _instructions(label, 512) - _instructions("allreduce/ring", 2)
+    return beyond_start / float(run_python(ONCE, [label, 512, 2 << 20]))
 
 
 def _instructions(label: str, ranks: int) -> int:
