@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_core::Nodes;
-use hocket_machine::{Machine, Section, Values};
+use hocket_machine::{Layout, Machine, Section, Values};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -84,6 +84,12 @@ impl PythonMachine {
     pub fn nodes(machine: Option<&Self>) -> &Nodes {
         machine.map_or(&Nodes::Unknown, |machine| &machine.platform.nodes)
     }
+}
+
+/// The sizes of the grid of a job that lies so on a torus.
+#[pyfunction]
+pub fn shape_of_job(layout: &str) -> PyResult<Vec<usize>> {
+    Layout::parse(layout).map(|layout| layout.job()).map_err(|error| raise(error.at("layout")))
 }
 
 /// The values of a machine file in which numbers are left open, with an example in place of each.

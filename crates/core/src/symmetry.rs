@@ -121,6 +121,12 @@ impl Symmetry {
         }
     }
 
+    /// Whether a rank is its own representative.
+    #[inline]
+    pub fn is_representative(self, rank: usize) -> bool {
+        self.representative(rank) == rank
+    }
+
     /// The number of lower representatives than that of a rank.
     pub fn place(self, rank: usize) -> usize {
         let Self::Translation(on_torus) = self else { return self.representative(rank) };

@@ -63,6 +63,11 @@ fn a_layout_is_a_snake_per_axis_of_the_job() {
     let section = Section::parse("ranks_per_node = 2", "m.toml").unwrap();
     let placement = Placement::read(&section, 12, topology.layout()).unwrap();
     assert_eq!((placement.node_of(6), placement.node_of(7), placement.ranks_on(5)), (5, 5, 6..8));
+    let straight = Layout::parse("3, 2").unwrap();
+    assert_eq!(
+        Placement::read(&Section::parse("", "m.toml").unwrap(), 6, Some(&straight)).unwrap(),
+        Placement::linear()
+    );
 }
 
 #[test]

@@ -17,31 +17,9 @@ use rustc_hash::FxHashMap;
 use crate::clock::{Clock, Occupation, Timing};
 use crate::in_time::{Arrival, Clockwork, InTime, Outcome, Sending, StepStatus, Timers, kept_bytes};
 use crate::network::{Departure, Network, Parcel};
-use crate::options::{Options, bytes};
+use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::Usage;
-
-/// The reason why there is no outcome.
-pub enum Failure {
-    /// The engine does not apply, for this reason.
-    Inapplicable(String),
-    /// A rank's messages are not issued in the order of time, for this reason; [`Order::OfPairs`] may still hold.
-    Unordered(String),
-    /// Another engine would fail, too.
-    Other(Error),
-}
-
-impl Failure {
-    /// The error of this engine.
-    pub fn into_error(self, engine: &str) -> Error {
-        match self {
-            Self::Inapplicable(why) | Self::Unordered(why) => {
-                Error::new(format!("the {engine} engine does not apply: {why}"))
-            }
-            Self::Other(error) => error,
-        }
-    }
-}
 
 /// The condition that is checked to prove that messages are matched in the order of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,12 +86,6 @@ pub fn check_size<N: Network, T: Timing>(
     let bytes_of_a_rank =
         size_of::<StateOf<N, T>>() + ports_bytes + Mail::<T::Clock>::BYTES_OF_A_RANK + kept_bytes::<T::Clock>();
     check_ranks(program, call, ranks, bytes_of_a_rank)
-}
-
-/// Whether a rank runs: under a symmetry, only the representatives do.
-#[inline(always)]
-pub fn runs(symmetry: Option<Symmetry>, rank: usize) -> bool {
-    symmetry.is_none_or(|symmetry| symmetry.representative(rank) == rank)
 }
 
 /// A message that waits at its receiver.
@@ -550,7 +522,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
     }
 
     fn runs(&self, rank: usize) -> bool {
-        runs(self.symmetry, rank)
+        self.symmetry.is_none_or(|symmetry| symmetry.is_representative(rank))
     }
 
     fn next(&mut self, _: f64) -> Option<usize> {
@@ -561,7 +533,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         if self.refusal.is_some() {
             return None;
         }
-        self.running = std::iter::from_fn(|| self.ready.pop()).find(|rank| runs(self.symmetry, *rank))?;
+        let Self { ready, symmetry, .. } = self;
+        let runs = |rank: &usize| symmetry.is_none_or(|symmetry| symmetry.is_representative(*rank));
+        self.running = std::iter::from_fn(|| ready.pop()).find(runs)?;
         self.resumes = self.resumes.wrapping_add(1).max(WAITING_SEND + 1);
         Some(self.running)
     }

@@ -18,14 +18,13 @@ use hocket_machine::Node;
 use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
 use crate::border::{Border, Letter};
 use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
-use crate::dataflow::{Failure, runs};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
     Ask, CircuitCounts, Crosser, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages,
     Traffic,
 };
-use crate::options::{Options, bytes};
+use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::{Asking, PortQueues};
 use crate::shuffle::Shuffle;
@@ -965,7 +964,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     #[inline(always)]
     fn runs(&self, rank: usize) -> bool {
-        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32)) && runs(self.symmetry, rank)
+        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32))
+            && self.symmetry.is_none_or(|symmetry| symmetry.is_representative(rank))
     }
 
     fn next(&mut self, until_s: f64) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! The options of simulations.
 
+use hocket_core::Error;
 use serde::Deserialize;
 
 use crate::plan::Ends;
@@ -11,7 +12,7 @@ pub enum Engine {
     /// Symmetry where it applies, else dataflow where that applies, else events.
     #[default]
     Auto,
-    /// Dataflow, for the ranks that stand for all others in a program with a [`hocket_core::Symmetry`].
+    /// The ranks that stand for all others under a [`hocket_core::Symmetry`]: on links by events, else by dataflow.
     Symmetry,
     /// Every rank runs ahead on its own clock.
     Dataflow,
@@ -23,6 +24,28 @@ impl Engine {
     /// Whether ranks that stand for all others are enough.
     pub fn takes_symmetry(self) -> bool {
         matches!(self, Self::Auto | Self::Symmetry)
+    }
+}
+
+/// The reason why there is no outcome.
+pub enum Failure {
+    /// The engine does not apply, for this reason.
+    Inapplicable(String),
+    /// A rank's messages are not issued in the order of time, for this reason; [`Order::OfPairs`](crate::dataflow::Order) may still hold.
+    Unordered(String),
+    /// Another engine would fail, too.
+    Other(Error),
+}
+
+impl Failure {
+    /// The error of this engine.
+    pub fn into_error(self, engine: &str) -> Error {
+        match self {
+            Self::Inapplicable(why) | Self::Unordered(why) => {
+                Error::new(format!("the {engine} engine does not apply: {why}"))
+            }
+            Self::Other(error) => error,
+        }
     }
 }
 

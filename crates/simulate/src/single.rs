@@ -4,12 +4,12 @@ use hocket_core::{AnyProgram, Call, Error, Nodes, Result, Symmetry};
 use hocket_machine::{Node, Noise};
 
 use crate::clock::{Quiet, Trial};
-use crate::dataflow::{self, Failure, How, Order};
+use crate::dataflow::{self, How, Order};
 use crate::events::{self, Run};
 use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
-use crate::options::{Engine, Options};
+use crate::options::{Engine, Failure, Options};
 use crate::platform::Platform;
 
 /// Runs `program` on `platform` in virtual time, without noise.

@@ -12,12 +12,12 @@ use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
-use crate::dataflow::{self, Failure, How, Order};
+use crate::dataflow::{self, How, Order};
 use crate::events::Run;
 use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
-use crate::options::{Engine, Options};
+use crate::options::{Engine, Failure, Options};
 use crate::plan::{Ends, LANES, Memory, Plan};
 use crate::platform::Platform;
 use crate::single::{either, simulate};

@@ -13,7 +13,7 @@ MeasuredAs: TypeAlias = Literal["isolated", "pico", "osu", "imb"]
 """How a benchmark measures the time of a call.
 
 - isolated: all ranks call at the same time; the time until the last rank is done. So measures `hocket mpi bench`.
-- pico: a rank starts its timer after a barrier (a dissemination); the longest time of a rank.
+- pico: a rank starts its timer after a barrier (that of the machine, or a dissemination); the longest time of a rank.
 - osu: the same, but the mean time of the ranks (`Avg Latency` of the OSU micro-benchmarks).
 - imb: 20 calls back to back, and each rank measures the last 16; the longest time of a rank, divided by 16 (`t_max` of
   the Intel MPI Benchmarks). A rank begins the next call when its program has ended.

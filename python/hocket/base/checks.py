@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.units import parse_ranks, parse_sizes
+from hocket.base.units import parse_ranks, parse_share, parse_sizes
 
 T = TypeVar("T")
 
@@ -175,6 +175,17 @@ def several_ranks(what: str, values: Any) -> tuple[int, ...]:
     if not isinstance(values, Iterable):
         raise Error(f"{what}: got {quote(values)}, expected a list of rank counts such as [{quote(values)}]")
     return tuple(whole(what, value) for value in values)
+
+
+def share(what: str, value: Any, expected: str = "a share between 0 and 1") -> float:
+    """Return a share, given as a number or as a text such as "1%".
+
+    Raises:
+        Error: As `number` or `parse_share`, or it is not between 0 and 1.
+    """
+    if isinstance(value, str):
+        return parse_share(value)
+    return number(what, value, expected, is_right=lambda share: 0 < share < 1)
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -33,6 +34,9 @@ from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
 from hocket.words.simulations import estimate_words, formula, in_cadence, late, measured, network_load, spread
+
+if TYPE_CHECKING:
+    from hocket.simulating.estimates import Estimate
 
 _MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 
@@ -264,10 +268,7 @@ def _estimate(subject: tuple[Algorithm, Call], machine: Machine, within: float, 
     if as_json:
         print_json(result.as_dict())
         return
-    say(
-        f"{result.collective} {result.algorithm}, {format_count(result.ranks, 'rank')}, machine {result.machine}",
-        bold=True,
-    )
+    _print_heading(result)
     print_facts(
         [
             ("size", format_bytes(result.size_bytes)),
@@ -277,11 +278,13 @@ def _estimate(subject: tuple[Algorithm, Call], machine: Machine, within: float, 
     )
 
 
+def _print_heading(result: Simulation | Estimate) -> None:
+    ranks = format_count(result.ranks, "rank")
+    say(f"{result.collective} {result.algorithm}, {ranks}, machine {result.machine}", bold=True)
+
+
 def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
-    say(
-        f"{result.collective} {result.algorithm}, {format_count(result.ranks, 'rank')}, machine {result.machine}",
-        bold=True,
-    )
+    _print_heading(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
         ("time", f"{format_time(result.time_s.mean)} {measured(result)}"),

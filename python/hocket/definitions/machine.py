@@ -107,6 +107,15 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
 
 
+def shape_of_job(layout: str) -> tuple[int, ...]:
+    """Return the shape of a job that lies so on a torus: of "16x4, 16x4", 64 and 64.
+
+    Raises:
+        Error: The text is no layout.
+    """
+    return tuple(_native.shape_of_job(layout))
+
+
 def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
     """Return the parsed values of a machine file in which numbers are left open, with an example in place of each.
 

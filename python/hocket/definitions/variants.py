@@ -9,7 +9,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.files import parse_toml
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, shape_of_job
 
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
@@ -135,10 +135,8 @@ def with_layout(machine: Machine, layout: str) -> Machine:
     if network.get("topology") != "torus":
         raise Error(f"layout: machine {machine.name} has no torus, expected a machine with the topology torus")
     others = {key: value for key, value in network.items() if key not in ("dims", "permutation")}
-    try:
-        return _machine(machine, {**sections, "network": {**others, "layout": layout}})
-    except Error as error:
-        raise Error(str(error).partition("network.")[2]) from None
+    shape_of_job(layout)
+    return _machine(machine, {**sections, "network": {**others, "layout": layout}})
 
 
 def quiet(machine: Machine) -> Machine | None:

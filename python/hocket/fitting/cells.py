@@ -21,8 +21,8 @@ from hocket.base.parallel import ProgressDisplay, do_all, no_display
 from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
-from hocket.definitions.machine import Machine
-from hocket.fitting.skeleton import Skeleton, shape_of
+from hocket.definitions.machine import Machine, shape_of_job
+from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.measurement import DEFAULT, Measurement
 from hocket.rules.tuning_files.deciding import library_decision
 from hocket.simulating.effort import simulation_s
@@ -202,9 +202,9 @@ def _layout(one: Measurement, skeleton: Skeleton) -> str | None:
         if skeleton.room is not None and one.ranks > skeleton.room:
             raise Error(f"{one.ranks} ranks, expected at most {skeleton.room}, the ranks that the network holds")
         return None
-    is_own = not one.layout and one.dims in (None, shape_of(own))
+    is_own = not one.layout and one.dims in (None, shape_of_job(own))
     layout = own if is_own else one.layout or ", ".join(map(str, one.dims or ()))
-    if math.prod(shape_of(layout)) * skeleton.ranks_per_node != one.ranks:
+    if math.prod(shape_of_job(layout)) * skeleton.ranks_per_node != one.ranks:
         torus = layout.replace(", ", "x")
         raise Error(f"{one.ranks} ranks, expected as many as the torus {torus} holds")
     return layout

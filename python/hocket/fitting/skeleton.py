@@ -81,11 +81,6 @@ _TOKEN = re.compile(
 _TORUS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'))", re.MULTILINE)
 
 
-def shape_of(layout: str) -> tuple[int, ...]:
-    """Return the shape of a job that lies so on a torus: of "16x4, 16x4", 64 and 64."""
-    return tuple(math.prod(map(int, axis.split("x"))) for axis in layout.split(","))
-
-
 @dataclass(frozen=True)
 class _Mark:
     name: str

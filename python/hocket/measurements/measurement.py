@@ -16,6 +16,7 @@ from hocket.base.names import among
 from hocket.base.units import format_choice
 from hocket.definitions.libraries import library_named
 from hocket.definitions.library import REDUCTIONS, find
+from hocket.definitions.machine import shape_of_job
 from hocket.definitions.parameters import values_of
 
 DEFAULT = "default"
@@ -26,7 +27,6 @@ MOST_NAME_LETTERS = 100
 
 _FLOAT_BYTES = 4
 _MOST_DIGITS = 15
-_LAYOUT = re.compile(r"[1-9][0-9]{0,8}(?: *[x,] *[1-9][0-9]{0,8})*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +89,8 @@ class Measurement:
         for name, count in counts:
             if checks.whole(name, count) == 0:
                 raise Error(f"{name}: got 0, expected at least 1")
-        if self.layout and not _LAYOUT.fullmatch(self.layout):
-            raise Error(
-                f'layout: got "{self.layout:.60}", expected sizes of a torus by axes of the job, as "16x4, 16x4"'
-            )
+        if self.layout:
+            shape_of_job(self.layout)
         checks.whole("size_bytes", self.size_bytes)
         checks.truth("in_place", self.in_place)
 

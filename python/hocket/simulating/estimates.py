@@ -15,10 +15,10 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import instance, number
+from hocket.base.checks import instance, share
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Result, parameter_columns
-from hocket.base.units import format_bytes, format_count, parse_share
+from hocket.base.units import format_bytes, format_count
 from hocket.base.version import VERSION
 from hocket.definitions.calls import prepare
 from hocket.definitions.library import Algorithm, as_algorithm
@@ -118,7 +118,7 @@ def estimate(
         >>> f"{found.time_s * 1e3:.1f} ms, from {found.simulated[-1]['size_bytes'] >> 20} MiB"
         '124.2 ms, from 60 MiB'
     """
-    share = parse_share(within) if isinstance(within, str) else number("within", within, "a share", is_right=_is_share)
+    most = share("within", within)
     machine = as_machine(machine)
     if machine.noise:
         raise Error(f"machine: {machine.name} has noise, expected one without noise for an estimate")
@@ -130,7 +130,7 @@ def estimate(
     while _is_cheaper(batch_bytes, call.size_bytes):
         time_s, spread_s = _extrapolate(runs.times_s(_sizes_bytes(batch_bytes)), call.size_bytes / batch_bytes)
         half_width_s = max(spread_s, abs(time_s - last_s))
-        if half_width_s <= share * time_s:
+        if half_width_s <= most * time_s:
             return runs.result(time_s, half_width_s, is_exact=False)
         batch_bytes, last_s = 2 * batch_bytes, time_s
     (time_s,) = runs.times_s([call.size_bytes])
@@ -175,10 +175,6 @@ class _Runs:
                 {"size_bytes": size, "time_s": time_s} for size, time_s in sorted(self.simulated_s.items())
             ),
         )
-
-
-def _is_share(value: float) -> bool:
-    return 0 < value < 1
 
 
 def _segment_bytes(algorithm: Algorithm, values: Mapping[str, int | str]) -> int:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.checks import function, instance, number, quote, several, text, whole
+from hocket.base.checks import function, instance, number, quote, several, share, text, whole
 from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
-from hocket.base.units import format_bytes, format_count, parse_share
+from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
@@ -71,16 +71,12 @@ class Trials:
         return {
             "count": whole("trials", self.count),
             "seed": whole("seed", self.seed, limit=1 << 64),
-            "until_interval": None if self.until_interval is None else _share(self.until_interval),
+            "until_interval": None
+            if self.until_interval is None
+            else share("until_interval", self.until_interval, "a share between 0 and 1, or None"),
             "threads": threads,
             "first": whole("first trial", self.first),
         }
-
-
-def _share(value: float | str) -> float:
-    if isinstance(value, str):
-        return parse_share(value)
-    return number("until_interval", value, "a share between 0 and 1, or None", is_right=lambda share: 0 < share < 1)
 
 
 ONE_TRIAL = Trials()

@@ -106,7 +106,7 @@ def of_library(library: str, point: Point) -> Iterator[tuple[Algorithm, dict[str
             yield algorithm, {**others, **counterpart.fixed}
 
 
-def choice_of(algorithm: Algorithm, call: Call, fixed: Collection[str]) -> Choice:
+def choice_with_values(algorithm: Algorithm, call: Call, fixed: Collection[str]) -> Choice:
     """Return the choice of an algorithm with the values of a call.
 
     It names values other than the defaults. Segments that cut this call like the default are the default, unless they

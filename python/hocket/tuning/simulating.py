@@ -24,7 +24,7 @@ from hocket.definitions.variants import quiet
 from hocket.rules.tuning_files.deciding import library_decision, switches
 from hocket.simulating.best import choose, search
 from hocket.simulating.simulation import ONE_TRIAL, Statistics, Trials, simulate, simulate_until
-from hocket.tuning.candidates import algorithm_of, call_at, choice_of, of_library, order_of, with_choice
+from hocket.tuning.candidates import algorithm_of, call_at, choice_with_values, of_library, order_of, with_choice
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
 from hocket.tuning.records import PointRecord, Records
 
@@ -176,7 +176,7 @@ def _fast_choices(at: tuple[Point, Call], evaluator: Simulated) -> set[Choice]:
             continue  # it refuses the call
         if isinstance(result, Later):
             continue
-        choice = choice_of(algorithm, result.call, call.parameters)
+        choice = choice_with_values(algorithm, result.call, call.parameters)
         times_s[choice] = result.time_s.mean
         least_s = min(least_s, result.time_s.mean)
         kept_choices |= {choice} if is_kept else set()

@@ -17,7 +17,7 @@ from hocket.simulating.best import choose
 from hocket.tuning.candidates import (
     call_at,
     candidates,
-    choice_of,
+    choice_with_values,
     of_any_machine,
     of_catalogue,
     of_library,
@@ -64,7 +64,7 @@ def test_a_choice_names_what_differs_from_the_defaults_in_its_call() -> None:
 
     def named(segment: int, size_bytes: int, fixed: Collection[str] = ()) -> dict[str, int | str]:
         call = hocket.Call(ranks=4, size_bytes=size_bytes, parameters={"segment": segment})
-        return dict(choice_of(chain, call, fixed).parameters)
+        return dict(choice_with_values(chain, call, fixed).parameters)
 
     assert named(64 << 10, 1 << 20) == named(1 << 20, 8) == {}
     assert named(4, 8) == {"segment": 4}
@@ -80,7 +80,7 @@ def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> No
         point = Point(collective, ranks, 1 << 20)
         for algorithm, fixed in of_library(library, point):
             chosen = choose(algorithm, replace(call_at(point), parameters=fixed), hocket.Machine.load("cluster"))
-            choice = choice_of(algorithm, chosen, fixed)
+            choice = choice_with_values(algorithm, chosen, fixed)
             named = translate(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
             assert named.choice is not None and named.counterpart is not None and named.counterpart.takes(ranks), choice
             some += 1

@@ -25,7 +25,7 @@ impl Layout {
             |axes: &Vec<Vec<_>>| axes.iter().flatten().try_fold(1usize, |nodes, size| nodes.checked_mul(*size));
         axes.filter(|axes| product(axes).is_some_and(|nodes| nodes <= MOST_NODES)).map(Self).ok_or_else(|| {
             Error::new(format!(
-                "got \"{text}\", expected the sizes of a torus by axes of the job, such as \"16x4, 16x4\""
+                "got \"{text:.60}\", expected the sizes of a torus by axes of the job, such as \"16x4, 16x4\""
             ))
         })
     }

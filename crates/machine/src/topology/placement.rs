@@ -60,8 +60,9 @@ impl Placement {
             (None, None) => return Ok(Self { ranks_per_node, permutation: None }),
         };
         let expected = format!("each of the nodes 0 to {} once", nodes - 1);
+        let is_ascending = order.iter().copied().eq(0..nodes);
         let permutation = Permutation::new(order, nodes).ok_or_else(|| section.reject("permutation", &expected))?;
-        Ok(Self { ranks_per_node, permutation: Some(Arc::new(permutation)) })
+        Ok(Self { ranks_per_node, permutation: (!is_ascending).then(|| Arc::new(permutation)) })
     }
 
     /// Whether the node of each rank has its number.
