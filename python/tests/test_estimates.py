@@ -8,10 +8,11 @@ import pytest
 
 import hocket
 from hocket.definitions.machine import Machine
+from hocket.definitions.variants import with_layout
 from hocket.simulating import estimates
 
 _MIB = 1 << 20
-_CHAIN = hocket.Call(ranks=16, size_bytes=128 * _MIB, parameters={"segment": 16 << 10})
+_CHAIN = hocket.Call(ranks=16, size_bytes=126 * _MIB, parameters={"segment": 16 << 10})
 _TORUS = Machine.parse(
     """name = "torus"
 [network]
@@ -47,6 +48,17 @@ def test_the_interval_has_the_time_of_a_pipeline_that_nearly_repeats(label: str)
     assert low_s * (1 - 1e-12) <= time_s <= high_s * (1 + 1e-12)
     assert high_s - low_s <= 0.1 * found.time_s
     assert not found.is_exact
+
+
+@pytest.mark.parametrize("size_bytes", [128 * _MIB, 128 * _MIB + 1, 127 * _MIB - 1])
+def test_a_rest_that_is_shared_unevenly_is_in_the_interval(size_bytes: int) -> None:
+    machine = with_layout(Machine.load("k_computer"), "4, 4, 4")
+    call = replace(_CHAIN, ranks=64, size_bytes=size_bytes)
+    found = hocket.estimate("broadcast/trinaryx3", call, machine=machine)
+    low_s, high_s = found.interval_s
+    assert not found.is_exact
+    assert low_s < hocket.simulate("broadcast/trinaryx3", call, machine=machine).time_s.mean < high_s
+    assert high_s - low_s < 0.001 * found.time_s
 
 
 def test_a_pipeline_that_changes_late_is_not_taken_for_one_that_repeats(monkeypatch: pytest.MonkeyPatch) -> None:

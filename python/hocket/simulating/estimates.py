@@ -48,7 +48,8 @@ class Estimate(Result):
         parameters: Values of the algorithm's parameters.
         time_s: Time when the last rank ends.
         interval_s: Both ends of its interval: the 95 % confidence interval from the spread of the batches, widened to
-            reach the estimate with batches of half the size.
+            reach the estimate with batches of half the size, and by a segment if the call is no whole number of
+            batches.
         is_exact: Whether the call was simulated as it is, because an estimate would not have been cheaper.
         simulated: What was simulated: "size_bytes" and "time_s" of each simulation.
         version: Version of Hocket.
@@ -99,8 +100,9 @@ def estimate(
 
     Five sizes of 1 to 5 equal batches of segments are simulated. The mean growth of a batch gives the time of the
     rest, and the spread of the four growths its interval. Then batches are doubled: the interval also reaches as far as
-    the estimate with batches of half the size. Batches are doubled again as long as the interval is wider than asked
-    for. If that would not be cheaper than the call, the call is simulated.
+    the estimate with batches of half the size. It has one segment more at both ends if the call is no whole number of
+    batches: the rest may be shared unevenly. Batches are doubled again as long as the interval is wider than asked for.
+    If that would not be cheaper than the call, the call is simulated.
 
     Args:
         what: An algorithm, or its label such as "broadcast/chain".
@@ -124,12 +126,19 @@ def estimate(
         raise Error(f"machine: {machine.name} has noise, expected one without noise for an estimate")
     algorithm = as_algorithm(what)
     values = prepare(algorithm, instance("call", call, Call, "hocket.Call"), machine).values()
-    batch_bytes = _SEGMENTS * _segment_bytes(algorithm, values)
+    segment_bytes = _segment_bytes(algorithm, values)
+    batch_bytes = _SEGMENTS * segment_bytes
     runs = _Runs(algorithm, call, values, machine, on_sizes)
     last_s = math.inf
     while _is_cheaper(batch_bytes, call.size_bytes):
-        time_s, spread_s = _extrapolate(runs.times_s(_sizes_bytes(batch_bytes)), call.size_bytes / batch_bytes)
-        half_width_s = max(spread_s, abs(time_s - last_s))
+        times_s = runs.times_s(_sizes_bytes(batch_bytes))
+        time_s, spread_s = _extrapolate(times_s, call.size_bytes / batch_bytes)
+        rest_s = (
+            (times_s[-1] - times_s[0]) / (_POINTS - 1) * segment_bytes / batch_bytes
+            if call.size_bytes % batch_bytes
+            else 0.0
+        )
+        half_width_s = max(spread_s, abs(time_s - last_s)) + rest_s
         if half_width_s <= most * time_s:
             return runs.result(time_s, half_width_s, is_exact=False)
         batch_bytes, last_s = 2 * batch_bytes, time_s
