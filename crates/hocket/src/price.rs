@@ -42,12 +42,13 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         return Ok(None);
     }
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
-    let within = match &network.local {
+    let within = match network.levels.as_ref().map(|levels| (levels.ranks_per_node(), levels.of_node())) {
         None => network.between,
-        Some(local) if has_groups_of(call, local.ranks_per_node) && network.ports.is_none() => local.costs,
+        Some((ranks, Some(line))) if has_groups_of(call, ranks) && network.ports.is_none() => *line,
         Some(_) => return Ok(None),
     };
-    if within.memory_s_per_byte > 0.0 || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
+    let knows_levels = within.memory_s_per_byte == 0.0 && network.resources.is_none();
+    if !knows_levels || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
     let terms = Terms { gamma_s, network };
@@ -95,7 +96,14 @@ impl Estimate {
 
     fn time_s(&self, entry: &Entry, call: &Call) -> Result<f64> {
         let Self { lines, gamma_s, ports } = *self;
-        let network = Hockney { between: lines.between, local: None, is_eager: false, send_overhead_s: None, ports };
+        let network = Hockney {
+            between: lines.between,
+            levels: None,
+            resources: None,
+            is_eager: false,
+            send_overhead_s: None,
+            ports,
+        };
         Terms { gamma_s, network: &network }.time_s(entry, call, lines, true)
     }
 }

@@ -54,20 +54,19 @@ fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
     Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 }
 }
 
-/// The number of ranks on a node, and the time of a message of `bytes` within it, as a line; none if all messages cost
-/// the same.
+/// The number of ranks on a node, and the time of a message of `bytes` across it, as a line; none if it costs as much as
+/// one between nodes.
 pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
-    let (ranks, level) = match &platform.network {
+    let levels = match &platform.network {
         NetworkModel::Hockney(network) => {
-            return network.local.as_ref().map(|local| (local.ranks_per_node, local.costs));
+            let levels = network.levels.as_ref()?;
+            return levels.across_node().map(|line| (levels.ranks_per_node(), *line));
         }
-        NetworkModel::Loggp(network) => network.local.as_ref().map(|local| (local.ranks_per_node, &local.costs))?,
-        other => {
-            let fabric = other.fabric()?;
-            (fabric.placement.ranks_on(0).len(), fabric.local.as_ref()?)
-        }
+        NetworkModel::Loggp(network) => network.levels.as_ref()?,
+        other => other.fabric()?.levels.as_ref()?,
     };
-    Some((ranks, as_line(level.line(bytes, [0.0, 0.0]))))
+    let level = levels.across_node()?;
+    Some((levels.ranks_per_node(), as_line(level.line(bytes, [0.0, 0.0]))))
 }
 
 fn messages_on(platform: &Platform) -> Result<Messages> {

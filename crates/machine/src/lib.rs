@@ -28,6 +28,8 @@ pub struct Machine {
     pub node: Section,
     /// `[host]`, if the file has it: the time that a message costs its two ranks.
     pub host: Option<Section>,
+    /// `[[level]]`: groups of ranks with costs of their own, from the core outwards.
+    pub levels: Vec<Section>,
     /// `[noise]`: what delays operations.
     pub noise: Section,
 }
@@ -55,11 +57,12 @@ impl Machine {
         let node = root.optional_section("node")?;
         let host = root.optional_section("host")?;
         let host = root.contains("host").then_some(host);
+        let levels = root.sections("level")?;
         let noise = root.optional_section("noise")?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node, host, noise })
+        Ok(Self { name, network, node, host, levels, noise })
     }
 }

@@ -20,6 +20,8 @@ fn place_of(envelope: &Envelope) -> u64 {
 pub enum Action {
     /// A message leaves its node for a network with contention.
     Leave { flight: u32 },
+    /// A message starts to pass what ranks share. Without that it arrives at `arrival_s`; of this, `latency_s` follows.
+    Pass { flight: u32, arrival_s: f64, latency_s: f64 },
     /// The network has an event.
     Advance,
     /// A message that left by [`Action::Leave`] or through ports has arrived.
@@ -49,7 +51,7 @@ impl Action {
     #[inline]
     pub fn kind(&self) -> u64 {
         match self {
-            Self::Leave { .. } => LEAVING,
+            Self::Leave { .. } | Self::Pass { .. } => LEAVING,
             Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
             Self::Inject { .. } => GRANTING,
@@ -75,6 +77,7 @@ impl Action {
             | Self::Inject { flight }
             | Self::Grant { flight }
             | Self::Sent { flight }
+            | Self::Pass { flight, .. }
             | Self::TakeIn { flight, .. } => *flight,
             Self::Advance | Self::Decide => 0,
         }

@@ -270,12 +270,14 @@ enum Direction {
 
 const COMPETING: &str = "branches of one rank compete for its processor";
 const OUT_OF_ORDER: &str = "branches of one rank start their messages out of time order";
+const SHARING: &str = "ranks of a node share cards, or what is in a level";
 const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a time than it has ports";
 
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, how: How, options: Options<'a>) -> Self {
         let (start, ranks) = (timing.start(), how.ranks(call));
         let has_shared_ports = network.ports().is_some() && network.ranks_per_node().is_some();
+        let why = network.resources().map(|_| SHARING).or(has_shared_ports.then_some(WAITING_FOR_PORTS));
         Self {
             network,
             ranks: (0..ranks).map(|_| NodeState::new(network.idle(start))).collect(),
@@ -288,7 +290,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             element_bytes: call.element_bytes,
             running: usize::MAX,
             deferred_message: None,
-            refusal: has_shared_ports.then(|| Failure::Inapplicable(WAITING_FOR_PORTS.to_owned())),
+            refusal: why.map(|why| Failure::Inapplicable(why.to_owned())),
             has_stopped: false,
             resumes: 0,
             operations: 0,
@@ -308,8 +310,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     #[inline(always)]
     fn parcel(&self, from: usize, to: usize, len: usize) -> Parcel {
-        let local_ranks = self.network.local_ranks([from, to], self.size);
-        Parcel { bytes: bytes(len, self.element_bytes), local_ranks, is_new: false }
+        let within = self.network.within([from, to], self.size);
+        Parcel { bytes: bytes(len, self.element_bytes), within, is_new: false }
     }
 
     fn refuse(&mut self, why: &str) {

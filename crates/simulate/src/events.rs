@@ -21,8 +21,8 @@ use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Crosser, Crossing, Fabric, Flight, LinkUse, Milestone, Network, OnDemand, Parcel, Passages,
-    Traffic,
+    Ask, CircuitCounts, Crosser, Crossing, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupied, OnDemand,
+    Parcel, Passages, Passing, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
@@ -152,7 +152,7 @@ pub struct Events<'a, N: Network> {
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
     circuits: Option<usize>,
-    /// Whether messages can leave in the order in which ranks run: no two ranks share a node, and no circuits.
+    /// Whether messages can leave in the order in which ranks run: no two ranks share anything, and no circuits.
     leaves_at_once: bool,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
@@ -161,6 +161,8 @@ pub struct Events<'a, N: Network> {
     has_interfaces: bool,
     deliveries: Vec<u64>,
     peers: Peers,
+    /// What ranks share, if anything.
+    occupied: Option<Box<Occupied<'a>>>,
     /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
     /// Number of successive ranks that share the ports of a node.
@@ -211,11 +213,14 @@ impl<'a, N: Network> Events<'a, N> {
             simultaneous_actions: Vec::new(),
             progress: Vec::new(),
             circuits,
-            leaves_at_once: circuits.is_none() && fabric.is_some_and(|fabric| fabric.placement.ranks_on(0).len() == 1),
+            leaves_at_once: circuits.is_none()
+                && network.resources().is_none()
+                && fabric.is_some_and(|fabric| fabric.placement.ranks_on(0).len() == 1),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
             deliveries: vec![0; if has_interfaces { call.ranks } else { 0 }],
             peers: Peers::new(network.knows_peers()),
+            occupied: network.resources().map(|resources| Box::new(Occupied::new(resources))),
             queues: network.ports().map(|ports| PortQueues::new(call.ranks.div_ceil(ranks_per_node), ports)),
             ranks_per_node: ranks_per_node as u32,
             messages_issued: 0,
@@ -253,8 +258,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     #[inline(always)]
     fn parcel(&self, from: u32, to: u32, len: usize) -> Parcel {
-        let local_ranks = self.network.local_ranks([from as usize, to as usize], self.nodes.len());
-        Parcel { bytes: self.bytes(len), local_ranks, is_new: false }
+        let within = self.network.within([from as usize, to as usize], self.nodes.len());
+        Parcel { bytes: self.bytes(len), within, is_new: false }
     }
 
     /// The properties on which the time of a message depends.
@@ -274,7 +279,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// Whether a message goes through a network with contention.
     #[inline(always)]
     fn meets(&self, message: Parcel) -> bool {
-        N::MESSAGES_MEET && message.local_ranks == 0
+        N::MESSAGES_MEET && message.within.is_none()
     }
 
     #[inline(always)]
@@ -378,6 +383,7 @@ impl<'a, N: Network> Events<'a, N> {
         match action {
             Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
             Action::Leave { flight } => self.leave(flight, self.flights.get(flight).envelope),
+            Action::Pass { flight, arrival_s, latency_s } => self.pass(flight, arrival_s, latency_s),
             Action::Advance => self.advance(),
             Action::Arrive { flight } => self.arrive(flight, now_s),
             Action::Sent { flight } => self.leave_port(flight, now_s),
@@ -398,7 +404,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
         let mut end_s = self.network.accept(&mut self.nodes[rank as usize], PlacedTime::at(now_s), message).time_s;
-        if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.local_ranks == 0) {
+        if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.within.is_none()) {
             let position = Position(self.deliveries[rank as usize]).branch(RECEIVING).0;
             self.deliveries[rank as usize] += 1;
             end_s = self.delayed_by_noise_s(rank, position, fabric.host.receiving_s(message), end_s);
@@ -433,15 +439,17 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
-    /// A message that could leave its sender at `now_s` asks for ports.
-    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
+    /// A message that could leave its sender at `now_s` asks for ports, and starts at once if it needs none.
+    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope, message: Parcel) -> UnmatchedMessage {
         let Envelope { from, to, number, .. } = envelope;
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
-        if let Some(queues) = &mut self.queues {
+        if let Some(queues) = self.queues.as_mut().filter(|_| !message.is_on_node()) {
             let [from_node, to_node] = [from, to].map(|rank| rank / self.ranks_per_node);
             queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
+            self.decide_later(now_s);
+        } else {
+            self.start(flight, now_s);
         }
-        self.decide_later(now_s);
         UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
@@ -457,22 +465,53 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(sender_done_s, Action::Complete { rank: from, slot, from, len });
             }
         }
-        self.at(sent_s, Action::Sent { flight });
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         let arrival_s = self.trial.pass(occupation, departure.start).time_s;
+        if self.occupied.is_some() {
+            self.flights.get_mut(flight).left_s = sent_s;
+            return self.pass_later(flight, &departure, arrival_s);
+        }
+        self.at(sent_s, Action::Sent { flight });
         self.agenda.at_of(arrival_s, &envelope, Action::Arrive { flight });
+    }
+
+    /// A message will pass what ranks share, in its turn among the messages that start then.
+    fn pass_later(&mut self, flight: u32, departure: &Departure<PlacedTime>, arrival_s: f64) {
+        let (envelope, latency_s) = (self.flights.get(flight).envelope, departure.latency_s);
+        self.agenda.at_of(departure.start.time_s, &envelope, Action::Pass { flight, arrival_s, latency_s });
+    }
+
+    fn pass(&mut self, flight: u32, arrival_s: f64, latency_s: f64) {
+        let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
+        let message = self.parcel(envelope.from, envelope.to, envelope.len);
+        let Some(occupied) = &mut self.occupied else { return };
+        let passed_s = occupied.leave(Passing::new(&envelope, message), now_s);
+        let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
+        if !N::NODE_HAS_STATE {
+            self.at(left_s + delay_s, Action::Sent { flight });
+        }
+        let arrival = PlacedTime::at(arrival_s + delay_s);
+        let head = self.network.head(PlacedTime::at(now_s), arrival, message);
+        self.agenda.at_of(head.time_s, &envelope, Action::TakeIn { flight, arrival_s: arrival.time_s });
     }
 
     /// A message has left its sender, and releases its sending port.
     fn leave_port(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
+        let Flying { envelope: Envelope { from, to, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
         if let Some(slot) = sender_slot {
             self.complete(from, slot, (from, len));
         }
-        if let Some(queues) = &mut self.queues {
+        if self.holds_ports([from, to])
+            && let Some(queues) = &mut self.queues
+        {
             queues.sent(from / self.ranks_per_node);
             self.decide_later(now_s);
         }
+    }
+
+    /// Whether a message holds ports, if they are limited.
+    fn holds_ports(&self, [from, to]: [u32; 2]) -> bool {
+        self.queues.is_some() && !self.parcel(from, to, 0).is_on_node()
     }
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
@@ -480,8 +519,9 @@ impl<'a, N: Network> Events<'a, N> {
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
         let Envelope { from, to, len, position, .. } = envelope;
         let message = self.parcel_of(&envelope);
-        if self.queues.is_some() && message.local_ranks == 0 {
-            return self.ask(now_s, sender_slot, envelope);
+        let is_followed = self.occupied.is_some() && !N::NODE_HAS_STATE;
+        if self.queues.is_some() && !message.is_on_node() || is_followed {
+            return self.ask(now_s, sender_slot, envelope, message);
         }
         if let Some(free) = self.network.free_to_send(&self.nodes[from as usize], message) {
             return self.inject_by_interface(now_s, free.time_s, Flying::new(envelope, now_s, Some(sender_slot), None));
@@ -568,6 +608,9 @@ impl<'a, N: Network> Events<'a, N> {
         }
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         let arrival = self.trial.pass(occupation, departure.start);
+        if self.occupied.is_some() {
+            return self.pass_later(flight, &departure, arrival.time_s);
+        }
         let head = self.network.head(departure.start, arrival, message);
         self.agenda.at_of(head.time_s, &envelope, Action::TakeIn { flight, arrival_s: arrival.time_s });
     }
@@ -575,8 +618,16 @@ impl<'a, N: Network> Events<'a, N> {
     /// The receiver's interface takes a message in.
     #[inline(always)]
     fn take_in(&mut self, flight: u32, arrival_s: f64) {
-        let Envelope { from, to, len, .. } = self.flights.get(flight).envelope;
+        let envelope = self.flights.get(flight).envelope;
+        let Envelope { from, to, len, .. } = envelope;
         let message = self.parcel(from, to, len);
+        let arrival_s = match &mut self.occupied {
+            Some(occupied) => occupied.reach(Passing::new(&envelope, message), arrival_s),
+            None => arrival_s,
+        };
+        if arrival_s > self.agenda.now_s && !N::NODE_HAS_STATE {
+            return self.agenda.at_of(arrival_s, &envelope, Action::Arrive { flight });
+        }
         let intake = self.network.take_in(&mut self.nodes[to as usize], PlacedTime::at(arrival_s), message);
         self.arrive(flight, intake.time_s);
     }
@@ -617,6 +668,10 @@ impl<'a, N: Network> Events<'a, N> {
         let ranks = [from, to];
         let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize));
         let gap_packets = f64::from(gap_packets);
+        if let Some(occupied) = &mut self.occupied {
+            let message = Passing { ranks, bytes, within: None };
+            self.flights.get_mut(flight).passed_s = occupied.leave(message, now_s);
+        }
         traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
         self.decide_later(now_s);
     }
@@ -645,18 +700,25 @@ impl<'a, N: Network> Events<'a, N> {
         for (flight, milestone) in progress.drain(..) {
             match milestone {
                 Milestone::Sent => {
-                    let Flying { envelope: Envelope { from, len, .. }, sender_slot, .. } = *self.flights.pass(flight);
-                    if let Some(slot) = sender_slot {
-                        self.complete_in_turn(from, slot, (from, len));
+                    let Flying { envelope, passed_s, sender_slot, .. } = *self.flights.pass(flight);
+                    let Envelope { from, len, .. } = envelope;
+                    match sender_slot {
+                        Some(slot) if passed_s > now_s => {
+                            self.at(passed_s, Action::Complete { rank: from, slot, from, len })
+                        }
+                        Some(slot) => self.complete_in_turn(from, slot, (from, len)),
+                        None => (),
                     }
                 }
                 Milestone::Arrived => {
-                    let Flying { envelope, left_s, .. } = *self.flights.get(flight);
+                    let Flying { envelope, left_s, passed_s, .. } = *self.flights.get(flight);
                     let Envelope { from, to, position, .. } = envelope;
-                    let there_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
+                    let own_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
+                    let there_s =
+                        if self.occupied.is_some() { own_s.max(passed_s + self.route_s(from, to)) } else { own_s };
                     let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
                     let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
-                    let is_taken_in = self.has_interfaces;
+                    let is_taken_in = self.has_interfaces || self.occupied.is_some();
                     let taking_in = Action::TakeIn { flight, arrival_s };
                     let arriving = if is_taken_in { taking_in } else { Action::Arrive { flight } };
                     self.agenda.at_of(arrival_s, &envelope, arriving);
@@ -671,6 +733,12 @@ impl<'a, N: Network> Events<'a, N> {
             }
         }
         self.progress = progress;
+    }
+
+    /// The latency of the route between two ranks of a network with contention, in seconds.
+    fn route_s(&self, from: u32, to: u32) -> f64 {
+        let Some(shared_network) = self.network.shared_network() else { return 0.0 };
+        shared_network.latency_s([from, to].map(|rank| shared_network.fabric().placement.node_of(rank as usize)))
     }
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the
@@ -735,7 +803,9 @@ impl<'a, N: Network> Events<'a, N> {
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         let [from, to] = self.image(from, to);
-        if let Some(queues) = &mut self.queues {
+        if self.holds_ports([from, to])
+            && let Some(queues) = &mut self.queues
+        {
             queues.received(to / self.ranks_per_node);
             self.decide_later(now_s);
         }

@@ -21,6 +21,8 @@ pub struct Envelope {
 pub struct Flying {
     pub envelope: Envelope,
     pub left_s: f64,
+    /// When its last byte has passed the resources that ranks share; minus infinity if there are none.
+    pub passed_s: f64,
     pub sender_slot: Option<u32>,
     pub receiver_slot: Option<u32>,
     /// Its place in the mailboxes while it waits for its receive.
@@ -31,7 +33,15 @@ pub struct Flying {
 
 impl Flying {
     pub fn new(envelope: Envelope, left_s: f64, sender_slot: Option<u32>, receiver_slot: Option<u32>) -> Self {
-        Self { envelope, left_s, sender_slot, receiver_slot, place: None, milestones_left: 2 }
+        Self {
+            envelope,
+            left_s,
+            passed_s: f64::NEG_INFINITY,
+            sender_slot,
+            receiver_slot,
+            place: None,
+            milestones_left: 2,
+        }
     }
 
     /// A message that was sent in another region.

@@ -28,7 +28,8 @@ pub fn useful_threads(ranks: usize, threads: usize) -> usize {
 pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { call, network, options, .. } = *run;
     let is_observed = options.trace || options.passages;
-    let shared_network = network.shared_network().filter(|_| options.threads > 1 && !is_observed);
+    let is_one = is_observed || network.resources().is_some();
+    let shared_network = network.shared_network().filter(|_| options.threads > 1 && !is_one);
     if let Some(regions) = shared_network.and_then(|shared_network| shared_network.regions(call.ranks, options.threads))
     {
         let has_room = events::check_size(run.program, run.call, run.network, regions.count).is_ok();

@@ -29,8 +29,8 @@ pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> O
     let of_program = platform.noise.is_quiet().then(|| program.symmetry(call)).flatten()?;
     let symmetry = match (platform.network.shared_network(), &platform.nodes) {
         (Some(shared_network), _) => of_program.and(shared_network.symmetry()?)?,
-        (None, Nodes::Equal(ranks_per_node)) => of_program.on_nodes(*ranks_per_node)?,
-        (None, _) => of_program,
+        (None, Nodes::Equal(ranks_per_node)) => of_program.on_nodes(platform.network.period().max(*ranks_per_node))?,
+        (None, _) => of_program.on_nodes(platform.network.period())?,
     };
     (symmetry.representatives() < call.ranks && symmetry.divides(call.ranks)).then_some(symmetry)
 }
@@ -89,7 +89,7 @@ impl network::Visitor for Single<'_> {
             true => events::run_representatives(&run, symmetry),
             false => self.by_dataflow(network, Some(symmetry)),
         };
-        match self.symmetry.map(by_symmetry) {
+        match self.symmetry.filter(|_| network.resources().is_none()).map(by_symmetry) {
             Some(Err(Failure::Inapplicable(_) | Failure::Unordered(_))) if options.engine == Engine::Auto => (),
             Some(outcome) => return outcome.map_err(|failure| failure.into_error("symmetry")),
             None => (),

@@ -41,7 +41,7 @@ const MODELS: [[&str; 2]; 10] = [
 
 const SENDER: &str = "software_latency = \"1 us\"";
 
-const SHAPES: [&str; 7] = [
+const SHAPES: [&str; 8] = [
     "topology = \"torus\"\ndims = [9, 2, 2]",
     "topology = \"mesh\"\ndims = [6, 6]",
     "topology = \"fat_tree\"\ndown = [6, 6]\nup = [1, 3]",
@@ -49,6 +49,8 @@ const SHAPES: [&str; 7] = [
     "topology = \"crossbar\"\nnodes = 12\nranks_per_node = 3",
     "topology = \"crossbar\"\nnodes = 3\nranks_per_node = 16\nlocal.L = \"0.1 us\"\nlocal.o = \"50 ns\"",
     "topology = \"torus\"\ndims = [3, 4]\nranks_per_node = 3\nlocal.L = \"2 us\"\nlocal.o = \"2 us\"\nlocal.g = \"3 us\"",
+    "topology = \"crossbar\"\nnodes = 4\nranks_per_node = 12\n[node.cards]\ncount = 3\nbandwidth = \"0.5 GB/s\"\n\
+     [[level]]\nranks = 4\nL = \"0.1 us\"\no = \"50 ns\"\nshared_bandwidth = \"1 GB/s\"\n[[level]]\nL = \"0.2 us\"\no = \"50 ns\"",
 ];
 
 fn platform([model, host]: [&str; 2], shape: &str) -> Platform {

@@ -27,7 +27,7 @@ fn loggp() -> Platform {
 }
 
 /// Nodes of three ranks, within which messages cost less.
-fn two_levels() -> [Platform; 4] {
+fn two_levels() -> [Platform; 6] {
     let local = "ranks_per_node = 3\nlocal.L = \"0.2 us\"\nlocal.o = \"0.1 us\"\nlocal.G = \"0.05 ns/B\"\n\
                  local.both_ways = 1.5\nlocal.memory_bandwidth = \"9 GB/s\"";
     let ranges = "from = [\"0 B\", \"64 B\"]\nL = [\"2 us\", \"3 us\"]\no_send = \"0.7 us\"\n\
@@ -35,11 +35,22 @@ fn two_levels() -> [Platform; 4] {
     let star = "topology = \"crossbar\"\nnodes = 40\nlink_bandwidth = \"1 GB/s\"";
     let line = "latency = \"1 us\"\nbandwidth = \"1 GB/s\"\nranks_per_node = 3\n\
                 local.latency = \"0.2 us\"\nlocal.bandwidth = \"5 GB/s\"";
+    let levels = "[[level]]\nranks = 2\nlatency = \"0.1 us\"\nbandwidth = \"9 GB/s\"\n\
+                  [[level]]\nlatency = \"0.2 us\"\nbandwidth = \"5 GB/s\"\n\
+                  [[level]]\nnodes = 2\nlatency = \"0.5 us\"\nbandwidth = \"2 GB/s\"";
+    let levels_of_loggp = "[[level]]\nranks = 2\nL = \"0.1 us\"\no = \"0.1 us\"\nshared_bandwidth = \"9 GB/s\"\n\
+                           [[level]]\nL = \"0.2 us\"\no = \"0.1 us\"\nG = \"0.1 ns/B\"\nmessage_gap = \"80 ns\"";
+    let cards = "[node.cards]\ncount = 2\nbandwidth = \"3 GB/s\"\nstripe_from = \"64 B\"";
     [
         platform(&format!("model = \"loggp\"\n{ranges}\n{local}")),
         platform(&format!("model = \"hockney\"\n{line}")),
         platform(&format!("model = \"hockney\"\n{line}\n[node]\nports = \"unlimited\"")),
         platform(&format!("model = \"links\"\n{star}\n{local}")),
+        platform(&format!(
+            "model = \"hockney\"\n{}\n{levels}\n[node]\nports = \"unlimited\"",
+            line.replace("local.", "#")
+        )),
+        platform(&format!("model = \"loggp\"\n{ranges}\nranks_per_node = 3\n{levels_of_loggp}\n{cards}")),
     ]
 }
 
@@ -132,7 +143,9 @@ fn compare_engines(turns: usize) {
         }
     }
     for (platform, compared) in platforms {
-        let is_for_dataflow = platform.network.fabric().is_none() && platform.network != two_levels()[1].network;
+        let without = two_levels();
+        let is_for_dataflow =
+            platform.network.fabric().is_none() && ![1, 5].map(|at| &without[at].network).contains(&&platform.network);
         let compared = compared.get();
         assert_eq!(compared > 0, is_for_dataflow, "dataflow applied to {compared}: {:?}", platform.network);
     }

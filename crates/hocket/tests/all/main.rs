@@ -20,6 +20,7 @@ mod hosts;
 mod levels;
 mod loggops;
 mod multicast;
+mod nodes;
 mod orders;
 mod pacing;
 mod regions;

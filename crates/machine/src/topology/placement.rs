@@ -44,6 +44,14 @@ impl Placement {
         Self { ranks_per_node: 1, permutation: None }
     }
 
+    /// Reads `ranks_per_node` of a network without a topology: its nodes have no end.
+    ///
+    /// # Errors
+    /// A wrong number of ranks per node.
+    pub fn without_topology(section: &Section) -> Result<Self> {
+        Ok(Self { ranks_per_node: section.count_or("ranks_per_node", 1)?, permutation: None })
+    }
+
     /// Reads the keys for a topology of `nodes` nodes. Its layout is an order of the nodes, too.
     ///
     /// # Errors
@@ -74,6 +82,11 @@ impl Placement {
     pub fn node_of(&self, rank: usize) -> usize {
         let place = rank / self.ranks_per_node;
         self.permutation.as_ref().map_or(place, |order| order.nodes[place])
+    }
+
+    /// The node of a rank, and its place among the ranks there.
+    pub fn seat_of(&self, rank: usize) -> (usize, usize) {
+        (self.node_of(rank), rank % self.ranks_per_node)
     }
 
     /// The ranks that a node holds.

@@ -7,7 +7,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Topology};
 
 use super::faults::{Fault, Faults};
 use super::level::{Level, RECEIVE, SEND, passing_s};
-use super::{Part, Regions, Traffic, local};
+use super::{Levels, Part, Regions, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand, telling_s};
 
 /// A topology with ranks on its nodes, and the costs of a message at its ranks.
@@ -37,7 +37,9 @@ pub struct Fabric {
     /// `ports` of each node.
     pub ports: usize,
     /// The costs of messages within a node, if they have any.
-    pub local: Option<Level>,
+    pub levels: Option<Levels<Level>>,
+    /// What ranks share besides links and ports, if anything.
+    pub resources: Option<Resources>,
     /// The faults of links; none in a machine file.
     pub faults: Faults,
 }
@@ -72,14 +74,17 @@ impl Fabric {
             }
             Some(host) => Level::read_host(host)?,
         };
+        let placement = Placement::read(network, topology.nodes(), topology.layout())?;
+        let levels = Levels::read(machine, &placement, Level::read, Level::read_local)?;
         Ok(Self {
-            placement: Placement::read(network, topology.nodes(), topology.layout())?,
+            resources: Resources::read(node, &placement, levels.as_ref())?,
+            placement,
+            levels,
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             host,
             has_interfaces: machine.host.is_some(),
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
-            local: local::costs(network, Level::read_local)?,
             faults: Faults::default(),
         })
     }
@@ -116,16 +121,15 @@ impl Fabric {
         };
         let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == call_demand.call.ranks;
-        let levels = std::iter::once(&self.host).chain(self.local.as_ref().filter(|_| !is_alone));
+        let within = self.levels.iter().filter(|_| !is_alone).flat_map(Levels::costs);
+        let levels = std::iter::once(&self.host).chain(within.clone());
         let end = if spread.is_gathering { RECEIVE } else { SEND };
         let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
         let gap_s = levels.clone().map(gap).fold(f64::INFINITY, f64::min);
         let ends_s = self.host.least_time_s();
-        let delay_s = match &self.local {
-            _ if is_alone => ends_s + link_latency_s,
-            None => ends_s,
-            Some(local) => local.least_time_s().min(ends_s + link_latency_s),
-        };
+        let is_on_link = is_alone || self.levels.as_ref().is_some_and(Levels::cover_nodes);
+        let between_s = if is_on_link { ends_s + link_latency_s } else { ends_s };
+        let delay_s = within.map(Level::least_time_s).fold(between_s, f64::min);
         let told_s = telling_s(spread.ranks, delay_s, gap_s);
         let is_all = spread.ranks == call_demand.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };

@@ -11,12 +11,12 @@
 //! the model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007). With unlimited ports, messages do not slow each other.
 //!
-//! Messages within a node can have their own costs ([`Local`]); they hold no port. Its ranks share a node's ports.
+//! Messages within a group of ranks can have their own costs ([`Levels`]); on one node, they hold no port. Its ranks share a node's ports.
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section};
+use hocket_machine::{Machine, Placement, Section};
 
-use super::{Departure, Local, Network, Parcel, local};
+use super::{Departure, Levels, Network, Parcel, Resources, Within, local};
 use crate::call_demand::{Bound, CallDemand, rounds};
 use crate::clock::Clock;
 
@@ -45,13 +45,26 @@ impl Line {
     }
 }
 
+impl Line {
+    /// The lesser costs of two.
+    fn least(self, other: Self) -> Self {
+        Self {
+            alpha_s: self.alpha_s.min(other.alpha_s),
+            beta_s_per_byte: self.beta_s_per_byte.min(other.beta_s_per_byte),
+            memory_s_per_byte: self.memory_s_per_byte.min(other.memory_s_per_byte),
+        }
+    }
+}
+
 /// The model's parameters, keys of `[network]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hockney {
     /// Between nodes.
     pub between: Line,
-    /// Within a node, if it has its own parameters.
-    pub local: Option<Local<Line>>,
+    /// Within groups of ranks, if they have their own parameters.
+    pub levels: Option<Levels<Line>>,
+    /// What ranks share, if anything.
+    pub resources: Option<Resources>,
     /// `protocol`: "rendezvous" (the default) or "eager".
     pub is_eager: bool,
     /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when absent.
@@ -70,9 +83,12 @@ impl Hockney {
             let others = "no [host] with the model hockney: use network.send_overhead, or the model loggp";
             return Err(host.reject_all(others));
         }
+        let placement = Placement::without_topology(section)?;
+        let levels = Levels::read(machine, &placement, Line::read, Line::read_local)?;
         Ok(Self {
             between: Line::read(section)?,
-            local: Local::read(section, Line::read_local)?,
+            resources: Resources::read(&machine.node, &placement, levels.as_ref())?,
+            levels,
             is_eager: section.choice("protocol", &[("rendezvous", false), ("eager", true)])?,
             send_overhead_s: section.optional_time_s("send_overhead")?,
             ports: machine.node.count_or_unlimited("ports", 1, MOST_PORTS)?,
@@ -95,29 +111,34 @@ impl Network for Hockney {
     }
 
     #[inline(always)]
-    fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
-        self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
+    fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
+        self.levels.as_ref().and_then(|levels| levels.within(message, ranks))
+    }
+
+    fn resources(&self) -> Option<&Resources> {
+        self.resources.as_ref()
     }
 
     fn ranks_per_node(&self) -> Option<usize> {
-        self.local.as_ref().map(|local| local.ranks_per_node)
+        self.levels.as_ref().map(Levels::ranks_per_node)
     }
 
     /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
     /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
     /// and bytes between nodes count; for a single node only the smaller alpha.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let on_a_node = self.local.as_ref().map_or(1, |local| local.ranks_per_node);
+        let on_a_node = self.levels.as_ref().map_or(1, Levels::ranks_per_node);
         let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
         let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
-        let bytes = match self.local {
+        let bytes = match self.levels {
             None => call_demand.bytes_of_a_rank(),
             Some(_) => call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max),
         };
-        let Line { alpha_s, beta_s_per_byte, .. } = self.between;
+        let nearest = self.levels.iter().flat_map(Levels::between_nodes).copied();
+        let Line { alpha_s, beta_s_per_byte, .. } = nearest.fold(self.between, Line::least);
         let ports = self.ports.map_or(f64::INFINITY, |ports| ports as f64);
         let spreads = call_demand.spread().is_some_and(|spread| spread.ranks > 1);
-        let least_s = self.local.as_ref().map_or(alpha_s, |local| local.costs.alpha_s.min(alpha_s));
+        let least_s = self.levels.iter().flat_map(Levels::costs).map(|line| line.alpha_s).fold(alpha_s, f64::min);
         Bound {
             latency_s: (rounds(ranks_to_tell, self.ports) as f64 * alpha_s).max(if spreads { least_s } else { 0.0 }),
             bandwidth_s: if bytes > 0.0 { alpha_s + beta_s_per_byte * bytes / ports } else { 0.0 },
@@ -138,14 +159,18 @@ impl Network for Hockney {
     }
 
     #[inline(always)]
-    fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, local_ranks, .. }: Parcel) -> Departure<T> {
-        let transfer_s = match &self.local {
-            Some(Local { costs: line, .. }) if local_ranks > 0 => {
-                line.alpha_s + line.beta_s_per_byte.max(local_ranks as f64 * line.memory_s_per_byte) * bytes
+    fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, within, .. }: Parcel) -> Departure<T> {
+        let (alpha_s, beta_s_per_byte) = match (&self.levels, within) {
+            (Some(levels), Some(within)) => {
+                let line = levels.of(within);
+                let share_s_per_byte = f64::from(within.ranks_on_node) * line.memory_s_per_byte;
+                (line.alpha_s, line.beta_s_per_byte.max(share_s_per_byte))
             }
-            _ => self.between.alpha_s + self.between.beta_s_per_byte * bytes,
+            _ => (self.between.alpha_s, self.between.beta_s_per_byte),
         };
-        Departure { sender_done: now.plus(self.send_overhead_s.unwrap_or(transfer_s)), start: now, transfer_s }
+        let transfer_s = alpha_s + beta_s_per_byte * bytes;
+        let sender_done = now.plus(self.send_overhead_s.unwrap_or(transfer_s));
+        Departure { sender_done, start: now, transfer_s, latency_s: alpha_s }
     }
 
     fn accept<T: Clock>(&self, (): &mut (), now: T, _message: Parcel) -> T {

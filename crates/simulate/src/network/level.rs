@@ -246,7 +246,8 @@ impl Level {
     /// m G, in seconds; at least the time at the rank's share of the memory bandwidth.
     #[inline]
     pub fn gap_s(&self, message: Parcel) -> f64 {
-        let gap_s_per_byte = self.of(message.bytes).G.max(message.local_ranks as f64 * self.memory_s_per_byte);
+        let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
+        let gap_s_per_byte = self.of(message.bytes).G.max(ranks_on_node * self.memory_s_per_byte);
         following(message.bytes) * gap_s_per_byte
     }
 
@@ -259,7 +260,7 @@ impl Level {
             node.receiving = node.receiving.max(now).plus((self.both_ways - 1.0) * gap_s);
         }
         let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]);
-        Departure { sender_done: node.processor, start, transfer_s }
+        Departure { sender_done: node.processor, start, transfer_s, latency_s: costs.o[SEND] + costs.L }
     }
 
     /// The processor does its part of sending a message. Returns the time at which the message starts.

@@ -1,41 +1,170 @@
-//! Messages within a node: `[network.local]`, in all network models.
+//! Groups of ranks whose messages have their own costs: `[[level]]`, or `[network.local]`, in all network models.
+//!
+//! `[[level]]` lists levels from the core outwards: `ranks` successive ranks of a node (all of them when absent), or
+//! `nodes` successive nodes, are a group. A message has the costs of the first level with both its ranks in one group;
+//! a message that no level has is one between nodes. `[network.local]` is one level with all ranks of a node.
 
 use hocket_core::Result;
-use hocket_machine::Section;
+use hocket_machine::{Machine, Placement, Section};
 
-/// Ranks that share nodes, and the costs of messages within a node.
+use super::parcel::Within;
+use super::resources::Capacity;
+
+/// Levels, and the costs of messages within a group of each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Local<C> {
-    /// `ranks_per_node`, a key of `[network]`: this many successive ranks share a node.
-    pub ranks_per_node: usize,
-    /// The costs.
-    pub costs: C,
+pub struct Levels<C> {
+    placement: Placement,
+    levels: Vec<LevelOf<C>>,
 }
 
-impl<C> Local<C> {
-    /// The section `local` of a network without a topology, if there is one.
-    pub(super) fn read(network: &Section, read: impl FnOnce(&Section) -> Result<C>) -> Result<Option<Self>> {
-        let Some(costs) = costs(network, read)? else { return Ok(None) };
-        Ok(Some(Self { ranks_per_node: network.count_or("ranks_per_node", 1)?, costs }))
+/// A level.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LevelOf<C> {
+    pub(super) extent: Extent,
+    costs: C,
+    /// What the ranks of a group share, if it is limited.
+    pub(super) capacity: Option<Capacity>,
+}
+
+/// The ranks of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Extent {
+    /// This many successive ranks of a node.
+    Ranks(usize),
+    /// The ranks of a node.
+    Node,
+    /// The ranks of this many successive nodes.
+    Nodes(usize),
+}
+
+impl Extent {
+    fn read(section: &Section, has_topology: bool) -> Result<Self> {
+        if !section.contains("nodes") {
+            return Ok(if section.contains("ranks") { Self::Ranks(section.count("ranks")?) } else { Self::Node });
+        }
+        if section.contains("ranks") {
+            return Err(section.reject("nodes", "either ranks, of a node, or nodes"));
+        }
+        if has_topology {
+            return Err(section.reject("nodes", "a level within a node, as a topology is what is between nodes"));
+        }
+        section.count("nodes").map(Self::Nodes)
     }
 
-    /// As [`super::Network::local_ranks`].
+    /// The group of a rank, given its node and its place there.
     #[inline]
-    pub fn ranks_of(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
-        let node = from / self.ranks_per_node;
-        if to / self.ranks_per_node == node { self.ranks_per_node.min(ranks - node * self.ranks_per_node) } else { 0 }
+    pub(super) fn group_of(self, (node, place): (usize, usize)) -> (usize, usize) {
+        match self {
+            Self::Ranks(ranks) => (node, place / ranks),
+            Self::Node => (node, 0),
+            Self::Nodes(nodes) => (node / nodes, 0),
+        }
     }
 }
 
-/// The costs in the section `local` of a network, if there is one.
-pub(super) fn costs<C>(network: &Section, read: impl FnOnce(&Section) -> Result<C>) -> Result<Option<C>> {
-    let section = network.optional_section("local")?;
-    if !network.contains("local") {
-        return Ok(None);
+impl<C> Levels<C> {
+    /// The levels of a machine whose ranks are placed so, if it has any. `read` reads the costs of a level, `read_local`
+    /// those of `[network.local]`.
+    pub(super) fn read(
+        machine: &Machine,
+        placement: &Placement,
+        read: impl Fn(&Section) -> Result<C>,
+        read_local: impl FnOnce(&Section) -> Result<C>,
+    ) -> Result<Option<Self>> {
+        let Machine { network, levels: sections, .. } = machine;
+        let local = network.optional_section("local")?;
+        let has_topology = network.contains("topology");
+        let mut levels = Vec::new();
+        if network.contains("local") {
+            if !sections.is_empty() {
+                return Err(network.reject("local", "no such section beside [[level]]"));
+            }
+            levels.push(LevelOf { extent: Extent::Node, costs: read_local(&local)?, capacity: None });
+            local.finish()?;
+        }
+        for section in sections {
+            let extent = Extent::read(section, has_topology)?;
+            if levels.last().is_some_and(|level: &LevelOf<C>| level.extent >= extent) {
+                let key = if matches!(extent, Extent::Nodes(_)) { "nodes" } else { "ranks" };
+                return Err(section.reject(key, "larger groups than those of the level before"));
+            }
+            section.optional_text("name", |_| Ok(()))?;
+            levels.push(LevelOf {
+                extent,
+                costs: read(section)?,
+                capacity: Capacity::read(section, "shared_bandwidth")?,
+            });
+            section.finish()?;
+        }
+        Ok((!levels.is_empty()).then(|| Self { placement: placement.clone(), levels }))
     }
-    let costs = read(&section)?;
-    section.finish()?;
-    Ok(Some(costs))
+
+    /// As [`super::Network::within`].
+    #[inline]
+    pub fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
+        let [from, to] = message.map(|rank| self.placement.seat_of(rank));
+        let level = match &*self.levels {
+            [LevelOf { extent: Extent::Node, .. }] => (from.0 == to.0).then_some(0),
+            levels => levels.iter().position(|level| level.extent.group_of(from) == level.extent.group_of(to)),
+        }?;
+        let on_node = self.placement.ranks_on(from.0);
+        Some(Within {
+            level: level as u8,
+            is_on_node: from.0 == to.0,
+            ranks_on_node: (on_node.end.min(ranks) - on_node.start) as u32,
+        })
+    }
+
+    /// The costs of a message within a group.
+    #[inline]
+    pub fn of(&self, within: Within) -> &C {
+        &self.levels[usize::from(within.level)].costs
+    }
+
+    /// The costs of all levels, from the core outwards.
+    pub fn costs(&self) -> impl Iterator<Item = &C> + Clone {
+        self.levels.iter().map(|level| &level.costs)
+    }
+
+    /// The levels, from the core outwards.
+    pub(super) fn all(&self) -> &[LevelOf<C>] {
+        &self.levels
+    }
+
+    /// The number of ranks on a node.
+    pub fn ranks_per_node(&self) -> usize {
+        self.placement.ranks_on(0).len()
+    }
+
+    /// The costs of messages between ranks of a node, if the messages of all its ranks cost the same.
+    pub fn of_node(&self) -> Option<&C> {
+        match &*self.levels {
+            [LevelOf { extent: Extent::Node, costs, capacity: None }] => Some(costs),
+            _ => None,
+        }
+    }
+
+    /// Whether every message between ranks of a node has a level.
+    pub fn cover_nodes(&self) -> bool {
+        self.levels.iter().any(|level| level.extent >= Extent::Node)
+    }
+
+    /// The costs of messages between ranks of a node that are farthest from each other.
+    pub fn across_node(&self) -> Option<&C> {
+        let on_node = self.levels.iter().rfind(|level| !matches!(level.extent, Extent::Nodes(_)));
+        on_node.map(|level| &level.costs)
+    }
+
+    /// The costs of messages between nodes that have a level.
+    pub fn between_nodes(&self) -> impl Iterator<Item = &C> {
+        self.levels.iter().filter(|level| matches!(level.extent, Extent::Nodes(_))).map(|level| &level.costs)
+    }
+
+    /// The number of ranks after which the levels begin again.
+    pub fn period(&self) -> usize {
+        let of_nodes = self.levels.iter().map(|level| if let Extent::Nodes(nodes) = level.extent { nodes } else { 1 });
+        of_nodes.fold(self.ranks_per_node(), usize::saturating_mul)
+    }
 }
 
 /// `memory_bandwidth` of the section `local`: seconds per byte for all ranks of a node together; 0 when absent.

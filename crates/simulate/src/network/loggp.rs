@@ -22,15 +22,15 @@
 //! - the first message of a rank to a peer occupies the sender's processor for `new_peer` before it starts.
 //!
 //! The keys of `[network]` except L, and those of nodes, can stand in a section `[host]` instead. Sender and receiver
-//! can differ in o and O. Messages within a node can have their own parameters ([`Local`]) and share the processors
-//! with all others. Their G is at least k times the time per byte of the node's memory (1 / `memory_bandwidth`), since
+//! can differ in o and O. Messages within a group of ranks can have their own parameters ([`Levels`]) and share the
+//! processors with all others. In `[network.local]`, their G is at least k times the time per byte of the node's memory (1 / `memory_bandwidth`), since
 //! each of the node's k ranks has its share.
 
 use hocket_core::Result;
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Placement};
 
 use super::level::{Busy, Level, OF_HOST, least, passing_s};
-use super::{Departure, Local, Network, Parcel};
+use super::{Departure, Levels, Network, Parcel, Resources, Within};
 use crate::call_demand::{Bound, CallDemand, telling_s};
 use crate::clock::Clock;
 
@@ -39,8 +39,10 @@ use crate::clock::Clock;
 pub struct Loggp {
     /// Between nodes.
     pub between: Level,
-    /// Within a node, if it has its own parameters.
-    pub local: Option<Local<Level>>,
+    /// Within groups of ranks, if they have their own parameters.
+    pub levels: Option<Levels<Level>>,
+    /// What ranks share, if anything.
+    pub resources: Option<Resources>,
 }
 
 impl Loggp {
@@ -58,19 +60,22 @@ impl Loggp {
                 Level::read_parts(host, Some(section))?
             }
         };
-        Ok(Self { between, local: Local::read(section, Level::read_local)? })
+        let placement = Placement::without_topology(section)?;
+        let levels = Levels::read(machine, &placement, Level::read, Level::read_local)?;
+        let resources = Resources::read(&machine.node, &placement, levels.as_ref())?;
+        Ok(Self { between, levels, resources })
     }
 
     #[inline(always)]
     fn level(&self, message: Parcel) -> &Level {
-        match &self.local {
-            Some(local) if message.local_ranks > 0 => &local.costs,
+        match (&self.levels, message.within) {
+            (Some(levels), Some(within)) => levels.of(within),
             _ => &self.between,
         }
     }
 
-    fn levels(&self) -> impl Iterator<Item = &Level> + Clone {
-        std::iter::once(&self.between).chain(self.local.as_ref().map(|local| &local.costs))
+    fn all_levels(&self) -> impl Iterator<Item = &Level> + Clone {
+        std::iter::once(&self.between).chain(self.levels.iter().flat_map(Levels::costs))
     }
 }
 
@@ -83,27 +88,31 @@ impl Network for Loggp {
     }
 
     #[inline(always)]
-    fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
-        self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
+    fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
+        self.levels.as_ref().and_then(|levels| levels.within(message, ranks))
+    }
+
+    fn resources(&self) -> Option<&Resources> {
+        self.resources.as_ref()
     }
 
     /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
     /// [`passing_s`]. A processor does one thing at a time.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let gap_s = least(self.levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
-        let delay_s = self.levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
+        let gap_s = least(self.all_levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
+        let delay_s = self.all_levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
         let bytes = call_demand.bytes_of_a_rank();
-        let is_one_range = self.local.is_none() && self.between.ranges.len() == 1;
+        let is_one_range = self.levels.is_none() && self.between.ranges.len() == 1;
         let last_s = if is_one_range { delay_s } else { 0.0 };
         Bound {
             latency_s: call_demand.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
-            bandwidth_s: if bytes > 0.0 { last_s + passing_s(self.levels(), bytes) } else { 0.0 },
+            bandwidth_s: if bytes > 0.0 { last_s + passing_s(self.all_levels(), bytes) } else { 0.0 },
             computation_s: call_demand.combining_s(),
         }
     }
 
     fn knows_peers(&self) -> bool {
-        self.levels().any(Level::knows_peers)
+        self.all_levels().any(Level::knows_peers)
     }
 
     fn is_eager(&self, message: Parcel) -> bool {

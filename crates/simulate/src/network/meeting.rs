@@ -2,7 +2,7 @@
 
 use super::fabric::{Fabric, SharedNetwork};
 use super::level::{Busy, Level};
-use super::{Departure, Network, Parcel};
+use super::{Departure, Levels, Network, Parcel, Resources, Within};
 use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
 
@@ -10,11 +10,14 @@ use crate::clock::Clock;
 pub(crate) struct Meeting<'a>(pub &'a dyn SharedNetwork);
 
 impl Meeting<'_> {
-    /// The costs of a message at its ranks: `[network.local]` within a node, `[host]` between nodes; none without them.
+    /// The costs of a message at its ranks: of a level, or `[host]` between nodes; none without them.
     #[inline(always)]
     fn level(&self, message: Parcel) -> Option<&Level> {
-        let Fabric { local, host, has_interfaces, .. } = self.0.fabric();
-        if message.local_ranks > 0 { local.as_ref() } else { has_interfaces.then_some(host) }
+        let Fabric { levels, host, has_interfaces, .. } = self.0.fabric();
+        match (levels, message.within) {
+            (Some(levels), Some(within)) => Some(levels.of(within)),
+            _ => has_interfaces.then_some(host),
+        }
     }
 }
 
@@ -32,13 +35,12 @@ impl Network for Meeting<'_> {
     }
 
     #[inline(always)]
-    fn local_ranks(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
-        let Fabric { local, placement, .. } = self.0.fabric();
-        if local.is_none() || placement.node_of(from) != placement.node_of(to) {
-            return 0;
-        }
-        let on_node = placement.ranks_on(placement.node_of(from));
-        on_node.end.min(ranks) - on_node.start
+    fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
+        self.0.fabric().levels.as_ref().and_then(|levels| levels.within(message, ranks))
+    }
+
+    fn resources(&self) -> Option<&Resources> {
+        self.0.fabric().resources.as_ref()
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
@@ -46,18 +48,18 @@ impl Network for Meeting<'_> {
     }
 
     fn is_eager(&self, message: Parcel) -> bool {
-        let is_eager = message.local_ranks > 0 || self.0.fabric().is_eager;
+        let is_eager = message.within.is_some() || self.0.fabric().is_eager;
         is_eager && self.level(message).is_none_or(|level| level.is_eager(message.bytes))
     }
 
     fn knows_peers(&self) -> bool {
-        let Fabric { local, host, .. } = self.0.fabric();
-        std::iter::once(host).chain(local).any(Level::knows_peers)
+        let Fabric { levels, host, .. } = self.0.fabric();
+        std::iter::once(host).chain(levels.iter().flat_map(Levels::costs)).any(Level::knows_peers)
     }
 
     fn way_s(&self, ranks: [usize; 2], message: Parcel) -> f64 {
         let Fabric { placement, has_interfaces, .. } = self.0.fabric();
-        if !has_interfaces || message.local_ranks > 0 {
+        if !has_interfaces || message.within.is_some() {
             return 0.0;
         }
         self.0.latency_s(ranks.map(|rank| placement.node_of(rank)))
@@ -77,7 +79,7 @@ impl Network for Meeting<'_> {
 
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
         match self.level(message) {
-            Some(level) if message.local_ranks > 0 => return level.inject(node, now, message),
+            Some(level) if message.within.is_some() => return level.inject(node, now, message),
             Some(level) => {
                 level.inject(node, now, message);
             }
@@ -85,7 +87,7 @@ impl Network for Meeting<'_> {
                 self.0.fabric().host.occupy_sender(node, now, message);
             }
         }
-        Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0 }
+        Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0, latency_s: 0.0 }
     }
 
     fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {

@@ -9,17 +9,19 @@ mod model;
 mod parcel;
 mod passages;
 mod regions;
+mod resources;
 mod traffic;
 
 pub use fabric::{Fabric, SharedNetwork};
 pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
-pub use local::Local;
+pub use local::Levels;
 pub use model::Network;
 pub(crate) use model::Visitor;
-pub use parcel::{Departure, Parcel};
+pub use parcel::{Departure, Parcel, Within};
 pub use passages::{Passage, Passages};
 pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
+pub use resources::{Occupied, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use meeting::Meeting;
@@ -113,4 +115,15 @@ macro_rules! networks {
 networks! {
     separate: hockney: Hockney, loggp: Loggp;
     joint: circuits: Circuits, links: Links, packets: Packets;
+}
+
+impl NetworkModel {
+    /// The number of ranks after which levels without a topology begin again.
+    pub fn period(&self) -> usize {
+        match self {
+            Self::Hockney(network) => network.levels.as_ref().map_or(1, Levels::period),
+            Self::Loggp(network) => network.levels.as_ref().map_or(1, Levels::period),
+            _ => 1,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The interface of network models.
 
-use super::{Departure, Parcel, SharedNetwork};
+use super::{Departure, Parcel, Resources, SharedNetwork, Within};
 use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
 
@@ -34,9 +34,13 @@ pub trait Network {
     fn ports(&self) -> Option<usize> {
         None
     }
-    /// The node's number of ranks, if both ranks of a message are on one node with its own costs; else 0.
-    fn local_ranks(&self, _of_message: [usize; 2], _ranks: usize) -> usize {
-        0
+    /// The level that has the costs of a message between two of these ranks; none for one between nodes.
+    fn within(&self, _message: [usize; 2], _ranks: usize) -> Option<Within> {
+        None
+    }
+    /// What ranks share besides links and ports, if anything.
+    fn resources(&self) -> Option<&Resources> {
+        None
     }
     /// Number of successive ranks that share the ports of a node, where messages within it hold none.
     fn ranks_per_node(&self) -> Option<usize> {

@@ -5,10 +5,29 @@
 pub struct Parcel {
     /// Its size.
     pub bytes: f64,
-    /// As [`Network::local_ranks`](super::Network::local_ranks).
-    pub local_ranks: usize,
+    /// As [`Network::within`](super::Network::within).
+    pub within: Option<Within>,
     /// Whether it is the first message of its sender to its receiver; false unless the network knows peers.
     pub is_new: bool,
+}
+
+impl Parcel {
+    /// Whether it has the costs of messages within a node.
+    #[inline(always)]
+    pub fn is_on_node(&self) -> bool {
+        self.within.is_some_and(|within| within.is_on_node)
+    }
+}
+
+/// The level with both ranks of a message in one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// Its number, from the core outwards.
+    pub level: u8,
+    /// Whether both ranks are on one node.
+    pub is_on_node: bool,
+    /// The number of ranks of the call on that node.
+    pub ranks_on_node: u32,
 }
 
 /// A message on its way.
@@ -20,4 +39,6 @@ pub struct Departure<T> {
     pub start: T,
     /// The time from the start until its last byte reaches the receiver, in seconds.
     pub transfer_s: f64,
+    /// The part of this time that does not depend on its size.
+    pub latency_s: f64,
 }

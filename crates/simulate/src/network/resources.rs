@@ -1,0 +1,220 @@
+//! What ranks of a node share, in all network models: the memory or the interconnect of a level, and network cards.
+//!
+//! The bytes of messages pass a resource one after another. A message of n bytes occupies it for max(`message_gap`, n /
+//! bandwidth), from the time at which it is there or at which the resource is free. Its last byte has then passed. So a
+//! resource that is free delays no message that is slower than the resource.
+//!
+//! - The groups of a level with `shared_bandwidth` or `message_gap`. A message between two ranks of a group passes, from
+//!   its start on, the groups of both its ranks up to this level. A message that no level has passes all groups of its
+//!   sender from its start on, and all groups of its receiver when it has arrived.
+//! - `[node.cards]`: `count` cards on each node, with `bandwidth` and `message_gap` of each direction. A message between
+//!   nodes passes the card of its sender from its start on, and the card of its receiver when it has arrived. `of_rank`
+//!   says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin". Messages of at least
+//!   `stripe_from` bytes pass all cards, with an equal part on each.
+//!
+//! A message arrives when its own time has passed, and no earlier than its latency after its last byte has passed what
+//! it passes from its start on.
+
+use hocket_core::Result;
+use hocket_machine::{Placement, Section};
+use rustc_hash::FxHashMap;
+
+use super::local::{Extent, Levels};
+use super::parcel::{Parcel, Within};
+use crate::flights::Envelope;
+
+/// How fast messages pass a resource.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    s_per_byte: f64,
+    gap_s: f64,
+}
+
+impl Capacity {
+    /// None if the section has neither key.
+    pub(super) fn read(section: &Section, bandwidth: &str) -> Result<Option<Self>> {
+        let s_per_byte = section.optional_bytes_per_s(bandwidth)?.map(|rate| 1.0 / rate);
+        let gap_s = section.optional_time_s("message_gap")?;
+        let is_limited = s_per_byte.is_some() || gap_s.is_some();
+        Ok(is_limited.then(|| Self { s_per_byte: s_per_byte.unwrap_or(0.0), gap_s: gap_s.unwrap_or(0.0) }))
+    }
+
+    fn occupied_s(self, bytes: f64) -> f64 {
+        self.gap_s.max(bytes * self.s_per_byte)
+    }
+}
+
+/// The network cards of each node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cards {
+    count: usize,
+    capacity: Capacity,
+    is_round_robin: bool,
+    /// The smallest message that passes all cards; infinite if none does.
+    stripe_from_bytes: f64,
+}
+
+impl Cards {
+    fn read(node: &Section) -> Result<Option<Self>> {
+        let section = node.optional_section("cards")?;
+        if !node.contains("cards") {
+            return Ok(None);
+        }
+        let Some(capacity) = Capacity::read(&section, "bandwidth")? else {
+            return Err(section.reject("bandwidth", "a rate such as \"25 GB/s\", or message_gap, or both"));
+        };
+        let stripe_from = section.optional_bytes("stripe_from")?;
+        let cards = Self {
+            count: section.count("count")?,
+            capacity,
+            is_round_robin: section.choice("of_rank", &[("nearest", false), ("round_robin", true)])?,
+            stripe_from_bytes: stripe_from.map_or(f64::INFINITY, |bytes| bytes as f64),
+        };
+        section.finish()?;
+        Ok(Some(cards))
+    }
+
+    /// The cards that a message passes on a node, given the place of its rank there and the number of ranks.
+    fn of(&self, place: usize, ranks: usize, bytes: f64) -> std::ops::Range<usize> {
+        if bytes >= self.stripe_from_bytes {
+            return 0..self.count;
+        }
+        let card = if self.is_round_robin { place % self.count } else { place * self.count / ranks };
+        card..card + 1
+    }
+}
+
+/// The resources that ranks share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resources {
+    placement: Placement,
+    /// What each level shares.
+    levels: Vec<(Extent, Option<Capacity>)>,
+    cards: Option<Cards>,
+}
+
+impl Resources {
+    /// None if messages share nothing.
+    pub(super) fn read<C>(node: &Section, placement: &Placement, levels: Option<&Levels<C>>) -> Result<Option<Self>> {
+        let levels = levels.map_or(&[][..], Levels::all);
+        let levels: Vec<_> = levels.iter().map(|level| (level.extent, level.capacity)).collect();
+        let cards = Cards::read(node)?;
+        let is_any = cards.is_some() || levels.iter().any(|(_, capacity)| capacity.is_some());
+        Ok(is_any.then(|| Self { placement: placement.clone(), levels, cards }))
+    }
+
+    fn seats(&self, message: Passing) -> [Seat; 2] {
+        message.ranks.map(|rank| self.placement.seat_of(rank as usize))
+    }
+
+    /// The groups of a rank that a message passes, up to the level that has it, and for how long.
+    fn groups_of(&self, seat: Seat, message: Passing) -> impl Iterator<Item = (Resource, f64)> {
+        let count = message.within.map_or(self.levels.len(), |within| usize::from(within.level) + 1);
+        self.levels.iter().take(count).enumerate().filter_map(move |(level, (extent, capacity))| {
+            let resource = Resource::Group { level, group: extent.group_of(seat) };
+            capacity.map(|capacity| (resource, capacity.occupied_s(message.bytes)))
+        })
+    }
+
+    /// The cards that a message passes at this end, if it goes to or comes from another node, and for how long.
+    fn cards_of(
+        &self,
+        seat: Seat,
+        other: Seat,
+        bytes: f64,
+        direction: Direction,
+    ) -> impl Iterator<Item = (Resource, f64)> {
+        let cards = self.cards.filter(|_| seat.0 != other.0).map(|cards| {
+            let of_message = cards.of(seat.1, self.placement.ranks_on(seat.0).len(), bytes);
+            (cards.capacity.occupied_s(bytes / of_message.len() as f64), of_message)
+        });
+        cards.into_iter().flat_map(move |(occupied_s, cards)| {
+            cards.map(move |card| (Resource::Card { node: seat.0, card, direction }, occupied_s))
+        })
+    }
+}
+
+/// The node of a rank, and its place there.
+type Seat = (usize, usize);
+
+/// A message that passes resources.
+#[derive(Clone, Copy)]
+pub struct Passing {
+    /// The sender and the receiver.
+    pub ranks: [u32; 2],
+    pub bytes: f64,
+    pub within: Option<Within>,
+}
+
+impl Passing {
+    /// A message as the events engine knows it.
+    pub fn new(envelope: &Envelope, Parcel { bytes, within, .. }: Parcel) -> Self {
+        Self { ranks: [envelope.from, envelope.to], bytes, within }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Direction {
+    Out,
+    In,
+}
+
+/// A resource: a group of a level, or a card for one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Resource {
+    Group { level: usize, group: (usize, usize) },
+    Card { node: usize, card: usize, direction: Direction },
+}
+
+/// The resources during a run: when each is free again.
+pub struct Occupied<'a> {
+    resources: &'a Resources,
+    free_s: FxHashMap<Resource, f64>,
+}
+
+impl<'a> Occupied<'a> {
+    /// All resources are free.
+    pub fn new(resources: &'a Resources) -> Self {
+        Self { resources, free_s: FxHashMap::default() }
+    }
+
+    /// A message starts. Returns the time at which its last byte has passed all that it passes from then on.
+    pub fn leave(&mut self, message: Passing, start_s: f64) -> f64 {
+        let resources = self.resources;
+        let [from, to] = resources.seats(message);
+        let mut groups: Vec<_> = resources.groups_of(from, message).collect();
+        if message.within.is_some() || from.0 == to.0 {
+            let others = resources.groups_of(to, message);
+            groups.extend(others.filter(|other| !groups.contains(other)).collect::<Vec<_>>());
+        }
+        let cards = resources.cards_of(from, to, message.bytes, Direction::Out);
+        self.pass(groups.into_iter().chain(cards), start_s, |_| start_s)
+    }
+
+    /// A message has arrived. Returns the time at which its last byte has passed the resources of its receiver.
+    pub fn reach(&mut self, message: Passing, arrival_s: f64) -> f64 {
+        let resources = self.resources;
+        let [from, to] = resources.seats(message);
+        if from.0 == to.0 {
+            return arrival_s;
+        }
+        let groups = resources.groups_of(to, message).take_while(|_| message.within.is_none());
+        let cards = resources.cards_of(to, from, message.bytes, Direction::In);
+        self.pass(groups.chain(cards), arrival_s, |occupied_s| arrival_s - occupied_s)
+    }
+
+    /// A message passes resources, each for some seconds, with its first byte there at the time that `first_s` gives for
+    /// these. Returns when its last byte has passed, and no earlier than `earliest_s`.
+    fn pass(
+        &mut self,
+        resources: impl Iterator<Item = (Resource, f64)>,
+        earliest_s: f64,
+        first_s: impl Fn(f64) -> f64,
+    ) -> f64 {
+        resources.fold(earliest_s, |end_s, (resource, occupied_s)| {
+            let free_s = self.free_s.entry(resource).or_insert(f64::NEG_INFINITY);
+            *free_s = free_s.max(first_s(occupied_s)) + occupied_s;
+            end_s.max(*free_s)
+        })
+    }
+}
