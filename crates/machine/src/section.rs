@@ -111,10 +111,25 @@ impl Section {
                 Err(item) => return Err(self.refuse(key, &item, &format!("a section [{key}]"))),
             },
         };
-        let path = format!("{}{key}.", self.path);
+        Ok(self.inner(key, table))
+    }
+
+    /// The sections `[[key]]` of this one, in the order of the file.
+    ///
+    /// # Errors
+    /// A key of that name with another value.
+    pub fn sections(&self, key: &str) -> Result<Vec<Self>> {
+        let Some(item) = self.take(key) else { return Ok(Vec::new()) };
+        let tables = item.as_array_of_tables().ok_or_else(|| self.refuse(key, item, &format!("sections [[{key}]]")))?;
+        let section = |(number, table): (usize, &Table)| self.inner(&format!("{key}[{number}]"), table.clone());
+        Ok(tables.iter().enumerate().map(section).collect())
+    }
+
+    fn inner(&self, name: &str, table: Table) -> Self {
+        let path = format!("{}{name}.", self.path);
         let (file, text, used_keys, values) =
             (self.file.clone(), self.text.clone(), RefCell::default(), self.values.clone());
-        Ok(Self { file, text, path, table, used_keys, is_skeleton: self.is_skeleton, values })
+        Self { file, text, path, table, used_keys, is_skeleton: self.is_skeleton, values }
     }
 
     /// The section `key` of this one.
