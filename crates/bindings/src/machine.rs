@@ -118,6 +118,7 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
         "node": texts(&machine.node),
         "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
+        "discrepancies": machine.discrepancies,
         "quantities": machine.network.read_so_far(),
     }))
 }

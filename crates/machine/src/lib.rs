@@ -3,12 +3,14 @@
 //! Each model takes its keys out of its [`Section`] by name and unit, then calls [`Section::finish`], which refuses the
 //! rest. So the source file of a model is the only place that lists its keys.
 
+mod discrepancy;
 mod lines;
 mod node;
 pub mod noise;
 mod section;
 pub mod topology;
 
+pub use discrepancy::Discrepancy;
 pub use lines::lines_of_keys;
 pub use node::{Node, Work};
 pub use noise::{Noise, NoiseModel};
@@ -32,6 +34,8 @@ pub struct Machine {
     pub levels: Vec<Section>,
     /// `[noise]`: what delays operations.
     pub noise: Section,
+    /// `[[discrepancy]]`: how far measured times were from simulated ones; the first kind that a call is of counts.
+    pub discrepancies: Vec<Discrepancy>,
 }
 
 impl Machine {
@@ -59,10 +63,11 @@ impl Machine {
         let host = root.contains("host").then_some(host);
         let levels = root.sections("level")?;
         let noise = root.optional_section("noise")?;
+        let discrepancies = root.sections("discrepancy")?.iter().map(Discrepancy::read).collect::<Result<_>>()?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node, host, levels, noise })
+        Ok(Self { name, network, node, host, levels, noise, discrepancies })
     }
 }

@@ -111,27 +111,25 @@ impl Section {
                 Err(item) => return Err(self.refuse(key, &item, &format!("a section [{key}]"))),
             },
         };
-        Ok(self.below(key, table))
+        Ok(self.inner(key, table))
     }
 
     /// The sections `[[key]]` of this one, in the order of the file.
     ///
     /// # Errors
-    /// A key of that name that is not a list of sections.
+    /// A key of that name with another value.
     pub fn sections(&self, key: &str) -> Result<Vec<Self>> {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
-        let Ok(tables) = item.clone().into_array_of_tables() else {
-            return Err(self.refuse(key, item, &format!("sections [[{key}]]")));
-        };
-        let numbered = tables.into_iter().enumerate();
-        Ok(numbered.map(|(number, table)| self.below(&format!("{key}[{number}]"), table)).collect())
+        let tables = item.as_array_of_tables().ok_or_else(|| self.refuse(key, item, &format!("sections [[{key}]]")))?;
+        let section = |(number, table): (usize, &Table)| self.inner(&format!("{key}[{number}]"), table.clone());
+        Ok(tables.iter().enumerate().map(section).collect())
     }
 
-    /// A section of this one.
-    fn below(&self, name: &str, table: Table) -> Self {
+    fn inner(&self, name: &str, table: Table) -> Self {
         let path = format!("{}{name}.", self.path);
-        let (file, text, values) = (self.file.clone(), self.text.clone(), self.values.clone());
-        Self { file, text, path, table, used_keys: RefCell::default(), is_skeleton: self.is_skeleton, values }
+        let (file, text, used_keys, values) =
+            (self.file.clone(), self.text.clone(), RefCell::default(), self.values.clone());
+        Self { file, text, path, table, used_keys, is_skeleton: self.is_skeleton, values }
     }
 
     /// The section `key` of this one.

@@ -1,7 +1,7 @@
 //! Machine files: what is read, what is said when something is wrong, and that no text makes the parser panic.
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section, Value};
+use hocket_machine::{Discrepancy, Machine, Section, Value};
 use proptest::prelude::*;
 
 const EXAMPLE: &str = "name = \"my-cluster\"
@@ -116,4 +116,64 @@ proptest! {
             prop_assert!(error.to_string().starts_with("m.toml") && !error.to_string().contains('\n'));
         }
     }
+}
+
+const DISCREPANCY: &str = "[[discrepancy]]
+collective = \"bcast\"
+algorithm = \"binomial\"
+from = \"1 KiB\"
+below = \"64 KiB\"
+ranks = 65
+low = 0.5
+high = 2
+calls = 19
+[[discrepancy]]
+low = 0.25
+high = 4.0
+calls = 100
+";
+
+#[test]
+fn discrepancies_are_read_in_their_order_and_what_is_absent_holds_for_all() {
+    let machine = Machine::parse(&format!("{EXAMPLE}{DISCREPANCY}"), "m.toml").unwrap();
+    let [first, second] = machine.discrepancies.try_into().unwrap();
+    let expected = Discrepancy {
+        collective: Some("broadcast"),
+        algorithm: Some("binomial".to_owned()),
+        from_bytes: 1024,
+        below_bytes: Some(65536),
+        from_ranks: 65,
+        low: 0.5,
+        high: 2.0,
+        calls: 19,
+    };
+    assert_eq!(first, expected);
+    let of_all = Discrepancy { collective: None, algorithm: None, from_bytes: 0, below_bytes: None, ..expected };
+    assert_eq!(second, Discrepancy { from_ranks: 1, low: 0.25, high: 4.0, calls: 100, ..of_all });
+    assert!(Machine::parse(EXAMPLE, "m.toml").unwrap().discrepancies.is_empty());
+}
+
+#[test]
+fn what_is_wrong_in_a_discrepancy_is_said_with_its_line_and_number() {
+    let cases = [
+        (("ranks = 65", "rank = 65"), "m.toml:13: discrepancy[0].rank: unknown key, did you mean ranks?"),
+        (
+            ("\"bcast\"", "\"allredue\""),
+            "m.toml:9: discrepancy[0].collective: got \"allredue\", did you mean allreduce?",
+        ),
+        (
+            ("\"64 KiB\"", "\"1 KiB\""),
+            "m.toml:12: discrepancy[0].below: got \"1 KiB\", expected a size larger than `from`",
+        ),
+        (("low = 0.5", "low = 0"), "m.toml:14: discrepancy[0].low: got 0, expected a number above 0"),
+        (("low = 0.5", "low = \"1\""), "m.toml:14: discrepancy[0].low: got string, expected a number"),
+        (("high = 4.0", "high = 0.1"), "m.toml:19: discrepancy[1].high: got 0.1, expected a number of at least `low`"),
+        (("calls = 100\n", ""), "m.toml: discrepancy[1].calls is missing, expected a whole number of at least 1"),
+        (("calls = 19", "calls = 0"), "m.toml:16: discrepancy[0].calls: got 0, expected a whole number of at least 1"),
+    ];
+    for ((from, to), expected) in cases {
+        assert_eq!(message(&format!("{EXAMPLE}{}", DISCREPANCY.replacen(from, to, 1))), expected);
+    }
+    let expected = "m.toml:8: discrepancy: got table, expected sections [[discrepancy]]";
+    assert_eq!(message(&format!("{EXAMPLE}[discrepancy]\nlow = 1.0\n")), expected);
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine
 from hocket.words.comparisons import (
+    EXPECTED_NOTE,
     INTERVALS_NOTE,
     ONE_SAMPLE,
     best_lines,
@@ -157,7 +158,10 @@ def compare(
     has_bounds = measured_as == "isolated" and not scene.starts
     has_trials = is_random and repeated.count > 1
     shows_all = as_json or as_csv or every or bool(plot or links or measured)
-    table = _Rows(candidates, libraries, sizes, has_trials=has_trials, has_bounds=has_bounds)
+    further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
+    further |= dict.fromkeys(libraries, _WIDEST_DEFAULT)
+    further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
+    table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None
 
     def show(comparison: Comparison) -> None:
@@ -258,18 +262,18 @@ class _Rows:
 
     def __init__(
         self,
-        candidates: Sequence[Algorithm],
-        libraries: Sequence[str],
         sizes: Sequence[int],
+        candidates: int,
+        further: Mapping[str, str],
+        libraries: Sequence[str],
         *,
         has_trials: bool,
-        has_bounds: bool,
     ) -> None:
+        self._further = further
         self._libraries = libraries
         self._left = list(sizes)
         self._has_trials = has_trials
-        further = dict.fromkeys(libraries, _WIDEST_DEFAULT) | ({_BOUND: _WIDEST_BOUND} if has_bounds else {})
-        self._table = SizeTable(sizes, len(candidates), further, with_reach=self._has_trials)
+        self._table = SizeTable(sizes, candidates, further, with_reach=has_trials)
         self._has_title = False
 
     def has_next(self, comparison: Comparison) -> bool:
@@ -294,16 +298,27 @@ class _Rows:
             self._has_title = True
         places = comparison.places(size_bytes)
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
-        choices = [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
+        cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
+        cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
         if (bound := comparison.bounds.get(size_bytes)) is not None:
-            choices.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}")
+            cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}")
         self._table.print_row(
             size_bytes,
             places,
-            choices,
+            cells,
             reach=comparison.reach(size_bytes) if self._has_trials else None,
             note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
         )
+
+
+def _expected_cell(comparison: Comparison, size_bytes: int) -> str:
+    """Return between which multiples of the fastest time its measured calls are expected."""
+    simulations = (one for one in comparison.simulations if one.size_bytes == size_bytes)
+    first = min(simulations, key=lambda one: one.time_s.mean)
+    if first.measured_interval_s is None:
+        return "-"
+    low, high = (factor(time_s, first.time_s.mean) for time_s in first.measured_interval_s)
+    return f"{low} to {high}"
 
 
 def _default_cell(default: Default | None, fastest_s: float) -> str:
@@ -358,6 +373,8 @@ _MOST_MAPS = 3
 _LEAST_S = 0.001
 """Simulations cost at least this many seconds."""
 
+_EXPECTED = "nine of ten"
+_WIDEST_EXPECTED = "0.99x to 99.9x"
 _BOUND = "lower bound"
 _WIDEST_BOUND = "999.9 us 99.9x"
 _WIDEST_DEFAULT = "99.9x"
@@ -443,6 +460,8 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if is_random and comparison.simulations:
         print_words(f"  {_intervals(comparison)}; {comparison.trials}", is_piped_whole=False)
+    if any(one.measured_interval_s for one in comparison.simulations):
+        print_words(f"  {EXPECTED_NOTE}", is_piped_whole=False)
     first = next(iter(comparison.simulations), None)
     if first is not None and (first.measured_as != "isolated" or played_words(first)):
         print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)

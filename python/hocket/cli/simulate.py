@@ -33,7 +33,16 @@ from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
-from hocket.words.simulations import estimate_words, formula, in_cadence, late, measured, network_load, spread
+from hocket.words.simulations import (
+    estimate_words,
+    formula,
+    in_cadence,
+    late,
+    measured,
+    measured_interval,
+    network_load,
+    spread,
+)
 
 if TYPE_CHECKING:
     from hocket.simulating.estimates import Estimate
@@ -287,7 +296,7 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     _print_heading(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
-        ("time", f"{format_time(result.time_s.mean)} {measured(result)}"),
+        ("time", f"{format_time(result.time_s.mean)} {measured(result)}{measured_interval(result)}"),
         *spread(result, machine),
         *late(result),
         *in_cadence(result),

@@ -16,6 +16,7 @@ from hocket.base import checks
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
+from hocket.definitions.discrepancies import Discrepancy
 from hocket.definitions.library import Algorithm
 from hocket.definitions.topology import Topology
 
@@ -35,6 +36,8 @@ class Machine:
         noise: The keys of its sections [noise.os] and [noise.network], under "os" and "network".
         quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
+        discrepancies: How far measured times were from simulated ones, by kinds of calls; the first kind that a call is
+            of counts.
         text: The text of its file.
         file: The name of its file, for error messages.
         handle: The machine as an object of the compiled module.
@@ -47,6 +50,7 @@ class Machine:
     host: Mapping[str, str] = field(repr=False)
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
     quantities: Mapping[str, Any] = field(repr=False)
+    discrepancies: tuple[Discrepancy, ...] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
     handle: _native.Machine = field(repr=False, compare=False)
@@ -59,7 +63,9 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         handle = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**handle.sections, text=text, file=file, handle=handle)
+        sections = handle.sections
+        discrepancies = tuple(Discrepancy(**one) for one in sections["discrepancies"])
+        return cls(**{**sections, "discrepancies": discrepancies}, text=text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -76,6 +82,11 @@ class Machine:
     def topology(self) -> Topology | None:
         """The topology of its network; None for a machine where messages do not affect each other."""
         return Topology.of(self.handle, machine=self.name, file=self.file)
+
+    def discrepancy(self, collective: str, algorithm: str, ranks: int, size_bytes: int) -> Discrepancy | None:
+        """Return how far measured times of such calls were from simulated ones; None if the file does not say it."""
+        call = collective, algorithm, ranks, size_bytes
+        return next((one for one in self.discrepancies if one.holds(*call)), None)
 
     @property
     def description(self) -> str:

@@ -147,9 +147,16 @@ def quiet(machine: Machine) -> Machine | None:
 
 def toml(values: Mapping[str, Any], path: str = "") -> str:
     """Return the sections of a machine as TOML text; texts, numbers and lists are written as in JSON."""
-    keys = [f"{_key(key)} = {_quoted(value)}\n" for key, value in values.items() if not isinstance(value, dict)]
-    tables = [(f"{path}{_key(key)}", value) for key, value in values.items() if isinstance(value, dict)]
-    return "".join(keys) + "".join(f"\n[{name}]\n{toml(table, name + '.')}" for name, table in tables)
+    keys, tables = [], []
+    for key, value in values.items():
+        name = f"{path}{_key(key)}"
+        if isinstance(value, dict):
+            tables.append(f"\n[{name}]\n{toml(value, name + '.')}")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            tables += [f"\n[[{name}]]\n{toml(each, name + '.')}" for each in value]
+        else:
+            keys.append(f"{_key(key)} = {_quoted(value)}\n")
+    return "".join(keys + tables)
 
 
 def _key(name: str) -> str:

@@ -227,8 +227,9 @@ class Comparison(Result):
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
         """Return the algorithm with the smallest mean time at a size, and all that cannot be distinguished from it.
 
-        With noise, these are the algorithms whose 95 % interval overlaps the fastest one's; without noise, the
-        algorithms with the same time.
+        These are the algorithms whose interval overlaps the fastest one's. On a machine with discrepancies, nine of ten
+        measured times are in an interval, and the algorithms come in the order of their mean times. Otherwise it is the
+        95 % interval of the mean, or without noise the time.
 
         Raises:
             Error: The size was not compared.
@@ -246,7 +247,11 @@ class Comparison(Result):
             Error: The size was not compared.
         """
         fastest = self.fastest(size_bytes)
-        return places({a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}, fastest)
+        times_s = {a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}
+        if not self.machine.discrepancies:
+            return places(times_s, fastest)
+        simulations = {one.algorithm: one for one in self.simulations if one.size_bytes == size_bytes}
+        return places(times_s, fastest, are_alike=lambda a, b: _overlap(simulations[a], simulations[b]))
 
     def reach(self, size_bytes: int) -> float | None:
         """Return half the width of the fastest time's 95 % interval, as a share of this time; None if it is zero."""
@@ -367,7 +372,7 @@ def compare(
             each algorithm and size. Otherwise its formula chooses them. Parameters that the call sets, and those of
             libraries' choices, stay.
         first_places: If only so many places matter, a simulation of an isolated call without noise and faults ends when
-            the algorithm cannot come in.
+            the algorithm cannot come in; not on a machine with discrepancies, where later algorithms may share a place.
         executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each simulation, with the results so far.
 
@@ -419,7 +424,7 @@ def compare(
     is_enough = has_bounds and not (is_random or failing or names)
     if first_places is not None and whole("first_places", first_places) == 0:
         raise Error("first_places: got 0, expected at least 1, or None for all")
-    places = first_places if is_enough else None
+    places = first_places if is_enough and not machine.discrepancies else None
     outcomes: dict[_Key, _Outcome] = {}
     repeats: set[_Key] = set()
 
@@ -495,9 +500,23 @@ def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float |
 
 
 def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
-    """Return the simulation with the smallest mean and all whose intervals overlap its interval, in their order."""
+    """Return the simulation with the smallest mean and all whose intervals overlap its interval.
+
+    They keep their order, but on a machine with discrepancies the one with the smallest mean comes first.
+    """
     first = min(simulations, key=lambda one: one.time_s.mean)
-    return [one for one in simulations if one.time_s.interval[0] <= first.time_s.interval[1]]
+    alike = [one for one in simulations if _overlap(first, one)]
+    return alike if first.measured_interval_s is None else sorted(alike, key=lambda one: one.time_s.mean)
+
+
+def _overlap(faster: Simulation, slower: Simulation) -> bool:
+    """Return whether the intervals of two simulations overlap."""
+    return _interval_s(slower)[0] <= _interval_s(faster)[1]
+
+
+def _interval_s(one: Simulation) -> tuple[float, float]:
+    """Return between which times a measured call is expected, or else the mean time."""
+    return one.measured_interval_s or one.time_s.interval
 
 
 _FIRST_TRIALS, _MORE_TRIALS = 16, 4

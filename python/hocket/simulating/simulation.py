@@ -346,6 +346,8 @@ class Simulation(Result):
         events: The operations of each rank in the first trial, in order of rank and time, if kept.
         link_uses: The load of each used link in the first trial, if kept.
         passages: The load of links over time in the first trial, in order of links and starts, if kept.
+        measured_interval_s: Nine of ten measured calls of this kind would take a time between these two, by the
+            discrepancy of the machine, around the mean time; None if the machine file says nothing of such calls.
     """
 
     collective: str
@@ -383,6 +385,7 @@ class Simulation(Result):
     events: tuple[Event, ...] = field(default=(), repr=False)
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
+    measured_interval_s: tuple[float, float] | None = None
 
     @property
     def lateness_s(self) -> float | None:
@@ -405,8 +408,10 @@ class Simulation(Result):
         """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""
         plain = {name: value for name, value in vars(self).items() if name not in _NOT_IN_ROWS}
         rank_times_s = {f"rank_time_{name}_s": time_s for name, time_s in self.rank_time_s.items()}
-        own = {"faults": join(self.faults), "lateness_s": self.lateness_s}
+        own: dict[str, Any] = {"faults": join(self.faults), "lateness_s": self.lateness_s}
         interval_s = None if self.repeated is None else self.repeated.interval_s.mean
+        if self.measured_interval_s is not None:
+            own |= zip(("measured_low_s", "measured_high_s"), self.measured_interval_s, strict=True)
         return [
             {
                 **plain,
@@ -455,6 +460,7 @@ _NOT_IN_ROWS = frozenset(
         "marks_s",
         "arriving_s",
         "repeated",
+        "measured_interval_s",
         *_KEPT_FIELDS,
     )
 )
@@ -568,10 +574,12 @@ class Plan:
     Attributes:
         request: The request, as an object of the compiled module.
         algorithm: The algorithm, for errors of its program.
+        machine: The machine.
     """
 
     request: _native.Request
     algorithm: Algorithm
+    machine: Machine
 
     @property
     def effort_s(self) -> float:
@@ -585,12 +593,23 @@ class Plan:
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)
-        return _simulation(guard(self.algorithm, lambda: self.request.simulate(callback)))
+        return self._simulation(guard(self.algorithm, lambda: self.request.simulate(callback)))
 
     def run_until(self, until_s: float) -> Simulation | Later:
         """Simulate with a deadline; see `simulate_until`."""
         answer = guard(self.algorithm, lambda: self.request.simulate_until(until_s))
-        return Later(until_s) if answer is None else _simulation(answer)
+        return Later(until_s) if answer is None else self._simulation(answer)
+
+    def _simulation(self, answer: Mapping[str, Any]) -> Simulation:
+        result = _simulation(answer)
+        if result.arrivals or result.cadence or result.collective == "schedule":
+            return result
+        of_call = result.collective, result.algorithm, result.ranks, result.size_bytes
+        discrepancy = self.machine.discrepancy(*of_call)
+        if discrepancy is None:
+            return result
+        mean_s = result.time_s.mean
+        return replace(result, measured_interval_s=(discrepancy.low * mean_s, discrepancy.high * mean_s))
 
 
 def plan(
@@ -623,11 +642,11 @@ def plan(
         name = text("schedule: name", what.name)
         content = instance("schedule: content", what.content, _native.Schedule, "that of another schedule")
         request = _native.Request.of_schedule(machine.handle, content, name, how)
-        return Plan(request, Algorithm("schedule", name))
+        return Plan(request, Algorithm("schedule", name), machine)
     algorithm = as_algorithm(what)
     call_request, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
     request = guard(algorithm, lambda: _native.Request(machine.handle, call_request, own, how))
-    return Plan(request, algorithm)
+    return Plan(request, algorithm, machine)
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
+EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins algorithms whose intervals overlap"
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 

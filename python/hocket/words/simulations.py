@@ -60,6 +60,14 @@ class OnClocks(InScene, Protocol):
         """The largest error of a common clock of all ranks."""
 
 
+def measured_interval(result: Simulation) -> str:
+    """Return between which times measured calls are expected; nothing if the machine file does not say it."""
+    if result.measured_interval_s is None:
+        return ""
+    low, high = map(format_time, result.measured_interval_s)
+    return f" ({low} to {high}: nine of ten measured calls)"
+
+
 def measured_in_scene(result: InScene) -> str:
     """Return whose time is given with arrivals or a cadence; nothing without."""
     if result.arrivals:

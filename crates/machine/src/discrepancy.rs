@@ -1,0 +1,68 @@
+//! `[[discrepancy]]`: how far measured times were from simulated ones.
+
+use hocket_core::{Collective, Error, Result, names};
+use serde::Serialize;
+
+use crate::Section;
+
+/// The calls of one kind, and two factors of the simulated time: nine of ten measured calls of the kind took a time
+/// between them. Values come from calls that the machine was not fitted to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Discrepancy {
+    /// The collective of the kind; none if the kind has calls of any.
+    pub collective: Option<&'static str>,
+    /// The algorithm; none for any.
+    pub algorithm: Option<String>,
+    /// The least size of a call, in bytes.
+    pub from_bytes: u64,
+    /// Sizes are below it; none if there is no limit.
+    pub below_bytes: Option<u64>,
+    /// The least number of ranks.
+    pub from_ranks: usize,
+    /// The smaller factor.
+    pub low: f64,
+    /// The larger factor.
+    pub high: f64,
+    /// How many calls of the kind were measured.
+    pub calls: usize,
+}
+
+impl Discrepancy {
+    /// Reads a section.
+    ///
+    /// # Errors
+    /// An unknown key, or a key with a wrong value.
+    pub fn read(section: &Section) -> Result<Self> {
+        let from_bytes = section.optional_bytes("from")?.unwrap_or(0);
+        let below_bytes = section.optional_bytes("below")?;
+        if below_bytes.is_some_and(|below| below <= from_bytes) {
+            return Err(section.reject("below", "a size larger than `from`"));
+        }
+        let low = section.number("low")?;
+        if low <= 0.0 {
+            return Err(section.reject("low", "a number above 0"));
+        }
+        let high = section.number("high")?;
+        if high < low {
+            return Err(section.reject("high", "a number of at least `low`"));
+        }
+        let read = Self {
+            collective: section.optional_text("collective", collective)?,
+            algorithm: section.optional_text("algorithm", |name| Ok(name.to_owned()))?,
+            from_bytes,
+            below_bytes,
+            from_ranks: section.count_or("ranks", 1)?,
+            low,
+            high,
+            calls: section.count("calls")?,
+        };
+        section.finish()?;
+        Ok(read)
+    }
+}
+
+fn collective(name: &str) -> Result<&'static str> {
+    let hint = || names::hint(name, Collective::ALL.into_iter().map(Collective::name));
+    let collective = Collective::from_name(name);
+    collective.map(Collective::name).ok_or_else(|| Error::new(format!("got \"{name}\", {}", hint())))
+}
