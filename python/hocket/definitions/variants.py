@@ -15,7 +15,14 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
     "bandwidth": (
         ("G",),
-        ("bandwidth", "link_bandwidth", "injection_bandwidth", "ejection_bandwidth", "memory_bandwidth"),
+        (
+            "bandwidth",
+            "link_bandwidth",
+            "injection_bandwidth",
+            "ejection_bandwidth",
+            "memory_bandwidth",
+            "shared_bandwidth",
+        ),
     ),
     "overhead": (
         (
@@ -27,6 +34,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "O_receive",
             "g",
             "new_peer",
+            "message_gap",
             "send_overhead",
             "software_latency",
         ),
@@ -36,7 +44,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
-_OF_COSTS = ("network", "node", "host")  # sections that contain costs
+_OF_COSTS = ("network", "node", "host", "level")  # sections that contain costs
 _OF_HOST = (
     "from",
     "o",
@@ -64,7 +72,7 @@ def halve(machine: Machine, kind: str) -> Machine | None:
     costs, rates = KINDS[kind]
     factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
     sections = _sections(machine)
-    new_sections = {name: _scaled(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
+    new_sections = {name: _times(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
     return None if new_sections == sections else _machine(machine, new_sections)
 
 
@@ -177,23 +185,18 @@ def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
 
 def _without(values: Any, name: str) -> Any:
     """Return a section or a value without any key of that name, also in its subsections."""
+    if isinstance(values, list):
+        return [_without(each, name) for each in values]
     if not isinstance(values, dict):
         return values
     return {key: _without(value, name) for key, value in values.items() if key != name}
 
 
-def _scaled(values: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
-    """Return a section and its subsections, with each quantity of the named keys multiplied by its factor."""
-    return {
-        key: _scaled(value, factors) if isinstance(value, dict) else _times(value, factors.get(key))
-        for key, value in values.items()
-    }
-
-
-def _times(value: Any, factor: float | None) -> Any:
-    if factor is None:
-        return value
+def _times(value: Any, factors: Mapping[str, float], factor: float | None = None) -> Any:
+    """Return a value times a factor, if there is one; a section with each quantity of the named keys times its factor."""
+    if isinstance(value, dict):
+        return {key: _times(each, factors, factors.get(key)) for key, each in value.items()}
     if isinstance(value, list):
-        return [_times(each, factor) for each in value]
-    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+        return [_times(each, factors, factor) for each in value]
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) and factor is not None else None
     return value if match is None else f"{float(match[1]) * factor!r} {match[2]}"

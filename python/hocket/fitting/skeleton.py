@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,7 +76,7 @@ _NUMBER = _Unit("", 1.0, 10.0, "{}")
 _UNITS = (_RATE, _PER_BYTE, _TIME, _SIZE)
 
 _TOKEN = re.compile(
-    r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[[\w.]+\])|(?P<key>^\s*[\w.]+\s*=)""",
+    r"""(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*"|'[^'\n]*')|(?P<section>^\s*\[\[?[\w.]+\]\]?)|(?P<key>^\s*[\w.]+\s*=)""",
     re.MULTILINE,
 )
 _TORUS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'))", re.MULTILINE)
@@ -215,9 +216,13 @@ def _find_marks(text: str) -> list[_Mark]:
     """Find the texts in place of values to be fitted, with their keys."""
     places: list[_Mark] = []
     section, key, element, key_end = "", "", 0, 0
+    counts: Counter[str] = Counter()
     for token in _TOKEN.finditer(text):
         if token["section"]:
             section = token["section"].strip(" \t\n[]")
+            if token["section"].lstrip().startswith("[["):
+                counts[section] += 1
+                section += f"[{counts[section] - 1}]"
         elif token["key"]:
             key, element, key_end = token["key"].strip(" \t\n="), 0, token.end()
         elif token["text"]:
@@ -233,7 +238,7 @@ def _find_marks(text: str) -> list[_Mark]:
 
 
 def _place(one: _Mark, quantities: Mapping[str, Any], file: str) -> Place:
-    key, line = one.name.partition("[")[0], one.line
+    key, line = one.name.removesuffix("]").rpartition("[")[0] if one.name.endswith("]") else one.name, one.line
     with_unit = (unit for unit in _UNITS if f"{key}{unit.ending}" in quantities)
     unit = next(with_unit, _NUMBER if isinstance(quantities.get(key), float) else None)
     if unit is None or key.startswith("noise."):
