@@ -252,7 +252,7 @@ impl Section {
     /// # Errors
     /// Not times, or not `ranges` of them.
     pub fn optional_times_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
-        self.optional_ranged(key, "_s", ranges, units::parse_time_s)
+        self.optional_listed(key, "_s", (ranges, "range"), units::parse_time_s)
     }
 
     /// As [`Section::optional_times_s`], times per byte in seconds.
@@ -260,7 +260,7 @@ impl Section {
     /// # Errors
     /// Not times per byte, or not `ranges` of them.
     pub fn optional_times_per_byte_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
-        self.optional_ranged(key, "_s_per_byte", ranges, units::parse_time_per_byte_s)
+        self.optional_listed(key, "_s_per_byte", (ranges, "range"), units::parse_time_per_byte_s)
     }
 
     /// As [`Section::optional_times_s`], rates in bytes per second.
@@ -268,22 +268,31 @@ impl Section {
     /// # Errors
     /// Not rates, or not `ranges` of them.
     pub fn optional_rates_bytes_per_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
-        self.optional_ranged(key, "_bytes_per_s", ranges, units::parse_bytes_per_s)
+        self.optional_listed(key, "_bytes_per_s", (ranges, "range"), units::parse_bytes_per_s)
     }
 
-    fn optional_ranged(
+    /// Rates in bytes per second: a list of one per kind, or one rate for all.
+    ///
+    /// # Errors
+    /// Missing, not rates, or not one for each kind.
+    pub fn rates_bytes_per_s(&self, key: &str, (kinds, kind): (usize, &str)) -> Result<Vec<f64>> {
+        let rates = self.optional_listed(key, "_bytes_per_s", (kinds, kind), units::parse_bytes_per_s)?;
+        rates.ok_or_else(|| self.missing(key, "a rate such as \"1 GB/s\""))
+    }
+
+    fn optional_listed(
         &self,
         key: &str,
         unit: &str,
-        ranges: usize,
+        (count, what): (usize, &str),
         parse: fn(&str) -> Result<f64>,
     ) -> Result<Option<Vec<f64>>> {
         if !self.table.get(key).is_some_and(Item::is_array) {
-            return Ok(self.optional_number(key, unit, parse)?.map(|number| vec![number; ranges]));
+            return Ok(self.optional_number(key, unit, parse)?.map(|number| vec![number; count]));
         }
         let numbers = self.read_list(key, |text| parse(self.with_example(text, unit)))?;
-        if numbers.len() != ranges {
-            return Err(self.reject(key, &format!("a text, or a list of {ranges}, one for each range")));
+        if numbers.len() != count {
+            return Err(self.reject(key, &format!("a text, or a list of {count}, one for each {what}")));
         }
         self.note(key, unit, Value::Numbers(numbers.clone()));
         Ok(Some(numbers))

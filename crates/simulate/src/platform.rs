@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hocket_core::{Error, Nodes, Result};
 use hocket_machine::{Machine, Node, Noise, Section};
 
-use crate::network::{Fault, NetworkModel};
+use crate::network::{Fault, Faults, NetworkModel};
 
 /// Longer times are refused: their squares must be numbers.
 const LONGEST_S: f64 = 1e150;
@@ -61,7 +61,9 @@ impl Platform {
     /// As [`Platform::with_faults`].
     pub fn changes_of_links(&self, faults: &[Fault]) -> Result<Vec<(f64, u32, f64)>> {
         let faulty = self.with_faults(faults)?;
-        Ok(faulty.network.fabric().map_or_else(Vec::new, |fabric| fabric.faults.changes()))
+        let of_links = faulty.network.fabric().filter(|fabric| !fabric.faults.is_empty());
+        let of_links = of_links.map(|fabric| Faults::new(faults, &fabric.topology)).transpose()?;
+        Ok(of_links.map_or_else(Vec::new, |faults| faults.changes()))
     }
 
     /// Checks that the times are small enough for their mean and their variance, and in nanoseconds.

@@ -266,3 +266,52 @@ fn levels_and_cards_have_these_keys() {
     let error = read(torus, "[[level]]\nnodes = 2\nL = \"1 us\"\no = \"1 us\"").map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("expected a level within a node, as a topology is what is between nodes"), "{error}");
 }
+
+/// A fat tree of 2 x 4 nodes, with 10 GB/s at nodes and 5 GB/s above, and 1 us per link.
+const TAPERED: [&str; 4] = [
+    "model = \"links\"",
+    "model = \"links\"\nswitching = \"wormhole\"",
+    "model = \"links\"\nsharing = \"fair\"",
+    "model = \"packets\"\npacket = \"1000 B\"",
+];
+
+#[test]
+fn kinds_of_links_have_a_bandwidth_of_their_own() {
+    for model in TAPERED {
+        let tree = |rates: &str| {
+            let shape = "topology = \"fat_tree\"\ndown = [2, 4]\nup = [1, 1]\nlink_latency = \"1 us\"";
+            platform(&format!("{model}\n{shape}\nlink_bandwidth = {rates}"), "")
+        };
+        let [tapered, even] = [tree("[\"10 GB/s\", \"5 GB/s\"]"), tree("\"10 GB/s\"")];
+        // Below one switch 2 links; to the other switch 4 links, at the rate of the slower ones.
+        assert_close(messages_s(&[(0, 1, 40_000)], &tapered), 2e-6 + 4e-6, model);
+        // Each slow link delays the head of a packet by 0.1 us, so that its rest follows at full bandwidth.
+        let heads_s = if model.contains("packets") { 0.1e-6 } else { 0.0 };
+        assert_close(messages_s(&[(0, 2, 40_000)], &tapered), 4e-6 + 8e-6 + heads_s, model);
+        assert_close(messages_s(&[(0, 2, 40_000)], &even), 4e-6 + 4e-6, model);
+    }
+    let dragonfly =
+        "topology = \"dragonfly\"\nrouters_per_group = 2\nnodes_per_router = 2\nglobal_links_per_router = 1";
+    let rates = "[\"10 GB/s\", \"5 GB/s\", \"2 GB/s\"]";
+    let platform =
+        platform(&format!("model = \"links\"\nsharing = \"fair\"\n{dragonfly}\nlink_bandwidth = {rates}"), "");
+    assert_close(messages_s(&[(0, 2, 40_000)], &platform), 8e-6, "local link");
+    assert_close(messages_s(&[(0, 4, 40_000)], &platform), 20e-6, "global link");
+}
+
+#[test]
+fn a_list_of_bandwidths_has_one_for_each_kind() {
+    let model = "model = \"links\"\nlink_bandwidth = [\"1 GB/s\", \"2 GB/s\"]";
+    let of_shapes = [
+        ("topology = \"torus\"\ndims = [4]", "expected a text, or a list of 1, one for each axis"),
+        (
+            "topology = \"fat_tree\"\ndown = [2]\nup = [1]",
+            "expected a text, or a list of 1, one for each level, from the nodes up",
+        ),
+        ("topology = \"crossbar\"\nnodes = 4", "expected a text, or a list of 1, one for each kind of link"),
+    ];
+    for (shape, why) in of_shapes {
+        let error = read(&format!("{model}\n{shape}"), "").map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(why), "{shape}: {error}");
+    }
+}

@@ -226,6 +226,18 @@ impl Topology for Dragonfly {
         }
     }
 
+    fn kinds(&self) -> (usize, &'static str) {
+        (3, "kind: links of nodes, local links, global links")
+    }
+
+    fn kind_of(&self, link: usize) -> usize {
+        match self.place(link) {
+            Place::Up { .. } | Place::Down { .. } => 0,
+            Place::Local { .. } => 1,
+            Place::Global { .. } => 2,
+        }
+    }
+
     fn link_name(&self, link: usize) -> String {
         match self.place(link) {
             Place::Up { node } => format!("up from node {node}"),

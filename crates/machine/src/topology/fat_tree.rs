@@ -148,6 +148,14 @@ impl Topology for FatTree {
         if link.is_multiple_of(2) { (lower, upper) } else { (upper, lower) }
     }
 
+    fn kinds(&self) -> (usize, &'static str) {
+        (self.height(), "level, from the nodes up")
+    }
+
+    fn kind_of(&self, link: usize) -> usize {
+        self.place(link).0
+    }
+
     fn link_name(&self, link: usize) -> String {
         let (level, vertex, parent) = self.place(link);
         let from = self.vertex_name(self.ends(link).0);

@@ -76,6 +76,14 @@ impl Topology for Mesh {
         if link.is_multiple_of(2) { (low, high) } else { (high, low) }
     }
 
+    fn kinds(&self) -> (usize, &'static str) {
+        (self.grid.dims.len(), "axis")
+    }
+
+    fn kind_of(&self, link: usize) -> usize {
+        self.pair(link).axis
+    }
+
     fn link_name(&self, link: usize) -> String {
         self.grid.link_name(self.ends(link).0, self.pair(link).axis, link.is_multiple_of(2))
     }

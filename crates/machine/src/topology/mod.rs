@@ -41,6 +41,14 @@ pub trait Topology {
     fn link_name(&self, link: usize) -> String;
     /// The name of a vertex, as "(3,0,1)".
     fn vertex_name(&self, vertex: usize) -> String;
+    /// Number of kinds of links, and what a kind is; links of each kind can have a bandwidth of their own.
+    fn kinds(&self) -> (usize, &'static str) {
+        (1, "kind of link")
+    }
+    /// The kind of a link.
+    fn kind_of(&self, _link: usize) -> usize {
+        0
+    }
     /// The cell of a link on a map of all links, unique to the link.
     fn spot(&self, link: usize) -> Spot {
         let (column, row) = (link % picture::ROW, link / picture::ROW);
@@ -182,6 +190,14 @@ impl Topology for AnyTopology {
 
     fn links(&self) -> usize {
         self.shape().links()
+    }
+
+    fn kinds(&self) -> (usize, &'static str) {
+        self.shape().kinds()
+    }
+
+    fn kind_of(&self, link: usize) -> usize {
+        self.shape().kind_of(link)
     }
 
     fn ends(&self, link: usize) -> (usize, usize) {

@@ -90,6 +90,14 @@ impl Topology for Torus {
         (node, axis.moved(node, at, axis.next(at, is_plus)))
     }
 
+    fn kinds(&self) -> (usize, &'static str) {
+        (self.grid.dims.len(), "axis")
+    }
+
+    fn kind_of(&self, link: usize) -> usize {
+        self.place(link).1
+    }
+
     fn link_name(&self, link: usize) -> String {
         let (node, axis, is_plus) = self.place(link);
         self.grid.link_name(node, axis, is_plus)

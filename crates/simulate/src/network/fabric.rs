@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use hocket_core::{Error, Result, Symmetry};
-use hocket_machine::{AnyTopology, Machine, Placement, Topology};
+use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
 
 use super::faults::{Fault, Faults};
 use super::level::{Level, RECEIVE, SEND, passing_s};
@@ -40,7 +40,7 @@ pub struct Fabric {
     pub levels: Option<Levels<Level>>,
     /// What ranks share besides links and ports, if anything.
     pub resources: Option<Resources>,
-    /// The faults of links; none in a machine file.
+    /// The faults of links; in a machine file, links that are slower than others.
     pub faults: Faults,
 }
 
@@ -89,12 +89,27 @@ impl Fabric {
         })
     }
 
+    /// Reads `link_bandwidth`: one for all links, or one for each kind of the topology. Returns the highest, in bytes per
+    /// second; other links always have a part of it.
+    ///
+    /// # Errors
+    /// Missing or wrong.
+    pub(super) fn read_bandwidth(&mut self, section: &Section) -> Result<f64> {
+        let topology = &self.topology;
+        let rates = section.rates_bytes_per_s("link_bandwidth", topology.kinds())?;
+        let highest = rates.iter().copied().fold(0.0, f64::max);
+        if rates.iter().any(|rate| *rate < highest) {
+            self.faults = Faults::always((0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest));
+        }
+        Ok(highest)
+    }
+
     /// Adds faults of links.
     ///
     /// # Errors
     /// A link or a node that the topology does not have.
     pub(super) fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
-        self.faults = Faults::new(faults, &self.topology)?;
+        self.faults = self.faults.with(Faults::new(faults, &self.topology)?);
         Ok(())
     }
 

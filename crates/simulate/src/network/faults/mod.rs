@@ -31,7 +31,7 @@ impl Faults {
     ///
     /// # Errors
     /// A vertex or a link that the topology does not have.
-    pub(super) fn new(faults: &[Fault], topology: &AnyTopology) -> Result<Self> {
+    pub(crate) fn new(faults: &[Fault], topology: &AnyTopology) -> Result<Self> {
         let mut faults_by_link: BTreeMap<u32, Vec<&Fault>> = BTreeMap::new();
         for fault in faults {
             for link in links_of(&fault.place, topology)? {
@@ -40,6 +40,22 @@ impl Faults {
         }
         let of_links = faults_by_link.into_iter().map(|(link, faults)| (link, Rates::of(&faults)));
         Ok(Self(of_links.filter(|(_, rates)| !rates.are_full()).collect()))
+    }
+
+    /// Links that always have this part of their bandwidth, if it is not all.
+    pub(super) fn always(parts: impl Iterator<Item = f64>) -> Self {
+        let slower = parts.enumerate().filter(|(_, part)| *part < 1.0);
+        Self(slower.map(|(link, part)| (link as u32, Rates::always(part))).collect())
+    }
+
+    /// The same, with these faults, too: a link has its part of what a fault leaves.
+    pub(super) fn with(&self, faults: Self) -> Self {
+        let mut both = faults.0;
+        for (link, own) in &self.0 {
+            let rates = both.entry(*link).or_insert_with(|| Rates::always(1.0));
+            *rates = rates.times(own.part_at(0.0));
+        }
+        Self(both)
     }
 
     /// Whether all links always have their full bandwidth.

@@ -13,9 +13,14 @@ pub struct Rates(Vec<(f64, f64)>);
 pub struct Curve(Vec<(f64, f64)>);
 
 impl Rates {
-    /// Always the full bandwidth.
-    pub fn full() -> Self {
-        Self(vec![(0.0, 1.0)])
+    /// Always this part of the bandwidth.
+    pub fn always(part: f64) -> Self {
+        Self(vec![(0.0, part)])
+    }
+
+    /// This part of each part.
+    pub fn times(&self, part: f64) -> Self {
+        Self(self.0.iter().map(|(from_s, of_link)| (*from_s, of_link * part)).collect())
     }
 
     /// The lowest part of these faults at each time.

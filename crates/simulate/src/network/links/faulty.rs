@@ -37,7 +37,7 @@ impl<'a> DelayedMessages<'a> {
     pub fn new(network: &'a Links) -> Option<Box<Self>> {
         let longer = || vec![LinkUse::default(); network.fabric.topology.links()];
         let faulty =
-            |ways| Box::new(Self { network, ways, messages: Vec::new(), longer: longer(), full: Rates::full() });
+            |ways| Box::new(Self { network, ways, messages: Vec::new(), longer: longer(), full: Rates::always(1.0) });
         Ways::new(&network.fabric).map(faulty)
     }
 

@@ -1,10 +1,11 @@
 //! Links: messages on the links of a topology, each link with a bandwidth and a latency.
 //!
-//! Keys of `[network]`, besides those of the [`Fabric`]: `link_bandwidth` B; `link_latency` l (default 0); `sharing` =
-//! "queue" (one message after another; the default) or "fair" (all at once, at equal rates); for queues, `switching` =
-//! "cut_through" (the default) or "wormhole". A message of n bytes, alone on a route of h links, takes h l + n / B. It
-//! leaves through a port of its node, after waiting, first come first served, while all `ports` of the node are
-//! sending. A message to its own node occupies only that port, for n / B.
+//! Keys of `[network]`, besides those of the [`Fabric`]: `link_bandwidth` B, one for all links or one for each kind;
+//! `link_latency` l (default 0); `sharing` = "queue" (one message after another; the default) or "fair" (all at once, at
+//! equal rates); for queues, `switching` = "cut_through" (the default) or "wormhole". A message of n bytes, alone on a
+//! route of h links, takes h l + n / B. It leaves through a port of its node, after waiting, first come first served,
+//! while all `ports` of the node are sending. A message to its own node occupies only that port, for n / B. Links of less
+//! than the highest B are as links with a [fault](super::faults) that lasts.
 //!
 //! **Queues, cut-through.** The head of a message that has its port at t is at the first link at t. A link that the
 //! head reaches at t_i carries the message from s_i = max(t_i, free) to s_i + n / B; the head reaches the next link, or
@@ -68,7 +69,7 @@ use queues::Queues;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Links {
     fabric: Fabric,
-    /// `link_bandwidth`: B, in bytes per second.
+    /// `link_bandwidth`: B, in bytes per second; the highest if kinds of links differ.
     pub link_bytes_per_s: f64,
     /// `link_latency`: l, in seconds.
     pub link_latency_s: f64,
@@ -102,9 +103,10 @@ impl Links {
             false => Sharing::Queue(section.choice("switching", &switchings)?),
             true => Sharing::Fair,
         };
+        let mut fabric = Fabric::read(machine)?;
         Ok(Self {
-            fabric: Fabric::read(machine)?,
-            link_bytes_per_s: section.bytes_per_s("link_bandwidth")?,
+            link_bytes_per_s: fabric.read_bandwidth(section)?,
+            fabric,
             link_latency_s: section.time_s_or("link_latency", 0.0)?,
             sharing,
         })

@@ -109,9 +109,8 @@ const MOST_BUFFERED: usize = 4096;
 
 impl Packets {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
-        let fabric = Fabric::read(machine)?;
-        let section = &machine.network;
-        let link_s_per_byte = 1.0 / section.bytes_per_s("link_bandwidth")?;
+        let (mut fabric, section) = (Fabric::read(machine)?, &machine.network);
+        let link_s_per_byte = 1.0 / fabric.read_bandwidth(section)?;
         let at_most_links = |key| -> Result<f64> {
             Ok(section.optional_bytes_per_s(key)?.map_or(link_s_per_byte, |rate| link_s_per_byte.max(1.0 / rate)))
         };
