@@ -28,8 +28,9 @@ fn time_s(collective: Collective, name: &str, of: (usize, usize), platform: &Pla
     outcome(collective, name, of, platform).time_s()
 }
 
+/// Packets travel at moments 2^-50 s apart.
 fn assert_close(found_s: f64, by_hand_s: f64, what: &str) {
-    assert!((found_s - by_hand_s).abs() < 1e-14, "{what}: {found_s}, by hand {by_hand_s}");
+    assert!((found_s - by_hand_s).abs() < 1e-12, "{what}: {found_s}, by hand {by_hand_s}");
 }
 
 /// Messages that are sent at once: sender, receiver, bytes.
@@ -272,7 +273,7 @@ const TAPERED: [&str; 4] = [
     "model = \"links\"",
     "model = \"links\"\nswitching = \"wormhole\"",
     "model = \"links\"\nsharing = \"fair\"",
-    "model = \"packets\"\npacket = \"1000 B\"",
+    "model = \"packets\"\npacket = \"1000 B\"\nbuffer = 64",
 ];
 
 #[test]
