@@ -265,6 +265,18 @@ def test_variants_change_what_they_say() -> None:
     assert less.quantities["host.new_peer_s"] == 1e-6
 
 
+def test_variants_change_levels_and_cards() -> None:
+    level = '[[level]]\nL = ["1 us", "2 us"]\nfrom = ["0 B", "1 KiB"]\no = "1 us"\nshared_bandwidth = "1 GB/s"\n'
+    text = 'name = "levels"\n[network]\nmodel = "loggp"\nL = "2 us"\no = "1 us"\nranks_per_node = 2\n'
+    machine = hocket.Machine.parse(f'{text}[node.cards]\ncount = 2\nbandwidth = "3 GB/s"\n{level}')
+    faster, nearer = halve(machine, "bandwidth"), halve(machine, "latency")
+    assert faster is not None
+    assert nearer is not None
+    assert faster.quantities["level[0].shared_bandwidth_bytes_per_s"] == 2e9
+    assert faster.quantities["node.cards.bandwidth_bytes_per_s"] == 6e9
+    assert nearer.quantities["level[0].L_s"] == (0.5e-6, 1e-6)
+
+
 def test_a_loggp_machine_is_the_same_with_its_host_apart() -> None:
     together = _MACHINES["loggp"]
     apart = with_host(together)

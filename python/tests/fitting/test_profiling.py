@@ -12,6 +12,21 @@ from hocket.fitting.profiling import profile_fit
 from hocket.fitting.searching import bounds_of
 from hocket.fitting.skeleton import Skeleton
 
+LEVELS = """name = "a"
+[network]
+model = "loggp"
+L = "0.1 us..10 us"
+o = "1 us"
+[[level]]
+ranks = 2
+L = ["0.1 us", "?"]
+from = ["0 B", "1 KiB"]
+o = "1 us"
+[[level]]
+L = "1 us..2 us"
+o = "1 us"
+shared_bandwidth = "?"
+"""
 SKELETON = Skeleton.parse('name = "a"\n[network]\nmodel = "loggp"\nL = "0.1 s..10 s"\no = "0.1 s..10 s"\n', "a.toml")
 TRUTH = np.log([3.0, 1.0])
 CHANCE_95 = 2.10**2  # of Student's t with 18 degrees of freedom
@@ -75,3 +90,12 @@ def test_a_profile_follows_values_that_cannot_be_told_apart() -> None:
     assert found.low == pytest.approx(low, abs=0.1)
     assert found.high == pytest.approx(high, abs=0.1)
     assert points <= 60
+
+
+def test_values_of_levels_can_be_fitted() -> None:
+    skeleton = Skeleton.parse(LEVELS, "a.toml")
+    names = ["network.L", "level[0].L[1]", "level[1].L", "level[1].shared_bandwidth"]
+    assert [place.name for place in skeleton.places] == names
+    machine = skeleton.with_values([1e-6, 2e-6, 1.5e-6, 1e10])
+    assert machine.quantities["level[0].L_s"] == (1e-7, 2e-6)
+    assert machine.quantities["level[1].shared_bandwidth_bytes_per_s"] == 1e10
