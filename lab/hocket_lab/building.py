@@ -5,6 +5,9 @@ Each end of a cable has a shaper: HTB at the rate of its link, with two classes.
 queue or, if the link is shared fairly, a queue for each pair of nodes; these queues take turns. A queue has room for
 `QUEUE_PACKETS`. A packet has at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is
 1514/1448 of the link's rate.
+
+Where nodes have several network cards, each card is a namespace, and so is the node, which has an interface and an address
+for each card. Packets leave by the card of the address that they come from.
 """
 
 from __future__ import annotations
@@ -42,7 +45,6 @@ MOST_BYTES_PER_S = 12.5e6
 """The largest rate of a link: 100 Mbit/s. Above it, the processors limit the rate rather than the network."""
 OPEN_BYTES_PER_S = round(2 * MOST_BYTES_PER_S)
 """The rate of a shaper that is faster than any link."""
-DATA_INTERFACE = "data0"
 CONTROL_INTERFACE = "control0"
 _BURST_BYTES = 2 * FRAME_BYTES
 """With one packet, a link loses time whenever the host is late. With more than two, short messages pass faster than at
@@ -53,6 +55,11 @@ _FIRST_DATA = IPv4Address("10.77.0.1")
 _FIRST_CONTROL = IPv4Address("10.76.0.1")
 _CONTROL = IPv4Address("10.76.255.254")
 DATA_CLASS, DATA_QUEUES = 0x10020, 0x200000
+_FIRST_TABLE = 100
+"""The routing table of a node's first card."""
+_CARD = IPv4Address("10.78.0.1")
+"""The address that a node's routes have for the card behind an interface."""
+_TO_NODE, _TO_CARD = 0xFFFF, 0xFFFE  # in place of the number of a cable
 _ROOT, _ALL, _SHORT = 0x10000, 0x10001, 0x10010
 _CONTROLLER = "control"
 _SECONDS_TO_END = 2.0
@@ -87,6 +94,10 @@ class Sent:
     payload_bytes: int
     dropped: int
 
+    def __add__(self, other: Sent) -> Sent:
+        """Return the sum of two counts."""
+        return Sent(self.payload_bytes + other.payload_bytes, self.dropped + other.dropped)
+
     def __sub__(self, before: Sent) -> Sent:
         """Return the difference to an earlier count."""
         return Sent(self.payload_bytes - before.payload_bytes, self.dropped - before.dropped)
@@ -119,6 +130,16 @@ def controller(lab: str) -> str:
 def vertex_namespace(lab: str, vertex: int) -> str:
     """Return the name of a vertex's namespace."""
     return f"{prefix(lab)}{vertex}"
+
+
+def node_namespace(lab: str, wiring: Wiring, node: int) -> str:
+    """Return the name of the namespace in which the ranks of a node run."""
+    return vertex_namespace(lab, node) if wiring.cards == 1 else f"{prefix(lab)}node{node}"
+
+
+def data_interface(card: int = 0) -> str:
+    """Return the name of the interface for messages by a card of a node."""
+    return f"data{card}"
 
 
 def data_address(vertex: int) -> str:
@@ -155,9 +176,12 @@ def build(lab: str, wiring: Wiring, rate_bytes_per_s: float, on_done: Callable[[
         Error: The kernel refuses.
     """
     _make_namespace(controller(lab))
-    for vertex in wiring.vertices:
-        _make_namespace(vertex_namespace(lab, vertex.id))
+    vertices = {vertex_namespace(lab, vertex.id) for vertex in wiring.vertices}
+    for name in sorted(vertices | {node_namespace(lab, wiring, node) for node in wiring.nodes}):
+        _make_namespace(name)
     _lay_control(lab, wiring)
+    for node in wiring.nodes:
+        _lay_cards(lab, wiring, node)
     for number, cable in enumerate(wiring.cables):
         _lay(lab, number, cable)
     for vertex in wiring.vertices:
@@ -202,14 +226,45 @@ def _stub(ns: Any, name: str, address: IPv4Address) -> None:
 
 def _lay_control(lab: str, wiring: Wiring) -> None:
     """Lay cables from the controller to all nodes, over which jobs are started."""
-    nodes = [vertex.id for vertex in wiring.vertices if vertex.ranks]
     with kernel("virtual cables (veth)"), NetNS(controller(lab)) as ns:
         _up(ns, "lo")
         _stub(ns, CONTROL_INTERFACE, _CONTROL)
-        for node in nodes:
-            peer = {"ifname": CONTROL_INTERFACE, "net_ns_fd": vertex_namespace(lab, node)}
+        for node in wiring.nodes:
+            peer = {"ifname": CONTROL_INTERFACE, "net_ns_fd": node_namespace(lab, wiring, node)}
             ns.link("add", ifname=f"node{node}", kind="veth", peer=peer)
             ns.route("add", dst=f"{control_address(node)}/32", oif=_up(ns, f"node{node}"), prefsrc=str(_CONTROL))
+    for node in wiring.nodes:
+        with NetNS(node_namespace(lab, wiring, node)) as ns:
+            _up(ns, "lo")
+            control = _up(ns, CONTROL_INTERFACE)
+            ns.addr("add", index=control, address=control_address(node), prefixlen=32)
+            ns.route("add", dst=f"{_CONTROL}/32", oif=control)
+            ns.route("add", dst="10.76.0.0/16", oif=control, gateway=str(_CONTROL), flags=["onlink"])
+
+
+def _lay_cards(lab: str, wiring: Wiring, node: int) -> None:
+    """Give a node an interface for messages, or one for each of its cards."""
+    with kernel("virtual cables (veth)"), NetNS(node_namespace(lab, wiring, node)) as ns:
+        if wiring.cards == 1:
+            _stub(ns, data_interface(), _FIRST_DATA + node)
+            return
+        for card, vertex in enumerate(wiring.cards_of(node)):
+            of_node, of_card = _mac(_TO_NODE, vertex), _mac(_TO_CARD, vertex)
+            inner = {"ifname": "node", "net_ns_fd": vertex_namespace(lab, vertex), "address": of_card}
+            ns.link("add", ifname=data_interface(card), kind="veth", address=of_node, peer=inner)
+            index = _up(ns, data_interface(card))
+            ns.link("set", index=index, gso_max_segs=BATCH_PACKETS)
+            ns.addr("add", index=index, address=data_address(vertex), prefixlen=32)
+            ns.neigh("add", dst=str(_CARD), lladdr=of_card, ifindex=index, state="permanent")
+            table = _FIRST_TABLE + card
+            ns.route("add", dst="10.77.0.0/16", oif=index, gateway=str(_CARD), flags=["onlink"], table=table)
+            ns.rule("add", src=data_address(vertex), src_len=32, table=table, priority=table)
+            with NetNS(vertex_namespace(lab, vertex)) as own:
+                own_index = _up(own, "node")
+                own.neigh(
+                    "add", dst=data_address(vertex), lladdr=of_node, ifindex=own_index, state="permanent"
+                )
+                own.route("add", dst=f"{data_address(vertex)}/32", oif=own_index, scope="link")
 
 
 def _lay(lab: str, number: int, cable: Cable) -> None:
@@ -225,15 +280,11 @@ def _mac(cable: int, vertex: int) -> str:
 
 
 def _furnish(lab: str, wiring: Wiring, vertex: int, rate_bytes_per_s: float) -> None:
-    """Give a vertex its address, shapers, neighbours and routes."""
+    """Give a vertex its shapers, neighbours and routes, and a switch its address."""
     with NetNS(vertex_namespace(lab, vertex)) as ns:
         _up(ns, "lo")
-        _stub(ns, DATA_INTERFACE, _FIRST_DATA + vertex)
-        if wiring.vertices[vertex].ranks:
-            control = _up(ns, CONTROL_INTERFACE)
-            ns.addr("add", index=control, address=control_address(vertex), prefixlen=32)
-            ns.route("add", dst=f"{_CONTROL}/32", oif=control)
-            ns.route("add", dst="10.76.0.0/16", oif=control, gateway=str(_CONTROL), flags=["onlink"])
+        if vertex >= wiring.topology.nodes:
+            _stub(ns, data_interface(), _FIRST_DATA + vertex)
         indices = {}
         for number, cable in enumerate(wiring.cables):
             if vertex in (cable.forth.source, cable.forth.target):
@@ -292,11 +343,12 @@ def _at_most(rate: int, ceil: int) -> dict[str, int]:
 
 
 def _add_routes(ns: Any, wiring: Wiring, vertex: int, indices: Mapping[int, int]) -> None:
-    own = data_address(vertex)
+    is_card = wiring.cards > 1 and vertex < wiring.topology.nodes
+    own = {} if is_card else {"prefsrc": data_address(vertex)}
     for (at, target), cable in wiring.next_hops.items():
         if at == vertex:
             next_hop = data_address(wiring.cables[cable].link_from(vertex).target)
-            ends = {"dst": f"{data_address(target)}/32", "prefsrc": own}
+            ends = {"dst": f"{data_address(target)}/32", **own}
             ns.route("add", **ends, oif=indices[cable], gateway=next_hop, flags=["onlink"])
 
 
@@ -334,7 +386,8 @@ def interfaces(wiring: Wiring, vertex: int) -> list[str]:
     """Return the names of the interfaces of a vertex that carry messages."""
     cables = enumerate(wiring.cables)
     own = [f"c{number}" for number, cable in cables if vertex in (cable.forth.source, cable.forth.target)]
-    return [DATA_INTERFACE, *own]
+    is_card = wiring.cards > 1 and vertex < wiring.topology.nodes
+    return ["node" if is_card else data_interface(), *own]
 
 
 def datagrams(lab: str, vertex: int) -> socket.socket:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.definitions.library import AXES
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import with_network
+from hocket.definitions.variants import with_cards, with_network
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import environment_of_crowd
 from hocket.simulating.scenes import Scene
@@ -32,14 +33,23 @@ _LEAST_BYTES_PER_S = 1000.0
 _STATE = Path("/run/hocket-lab")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
 _RATE = "network.link_bandwidth_bytes_per_s"
+_CARD_RATE = "node.cards.bandwidth_bytes_per_s"
 
 _ENTER = """#!/bin/sh
 # Stands for ssh: leaves out options, and runs the rest in the namespace of the host.
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
 shift
-vertex=$(IFS=.; set -- $host; echo $(($3 * 256 + $4 - 1)))
-exec nsenter --net=/run/netns/PREFIX"$vertex" -- unshare --uts /bin/sh -c "hostname node$vertex; $*"
+node=$(IFS=.; set -- $host; echo $(($3 * 256 + $4 - 1)))
+exec nsenter --net=/run/netns/PREFIX"$node" -- unshare --uts /bin/sh -c "hostname node$node; $*"
+"""
+
+
+_BY_CARD = """#!/bin/sh
+# Runs a program whose messages go by the interfaces of its rank: the first argument lists them, rank by rank.
+export OMPI_MCA_btl_tcp_if_include=$(echo "$1" | cut -d: -f$((OMPI_COMM_WORLD_RANK + 1)))
+shift
+exec "$@"
 """
 
 
@@ -68,14 +78,14 @@ def _open_mpi(enter: str, hosts: str) -> list[str]:
 
 _STARTS = {
     "MPICH": _Start(
-        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.DATA_INTERFACE}
+        _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.data_interface()}
     ),
     "Open MPI": _Start(
         _open_mpi,
         {
             "OMPI_MCA_pml": "ob1",
             "OMPI_MCA_btl": "tcp,sm,self",
-            "OMPI_MCA_btl_tcp_if_include": building.DATA_INTERFACE,
+            "OMPI_MCA_btl_tcp_if_include": building.data_interface(),
             "OMPI_MCA_mpi_yield_when_idle": "1",
         },
     ),
@@ -123,8 +133,10 @@ class Lab:
             raise Error(f"lab {name}: exists already, at least in part; hocket lab down {name} removes it") from None
         try:
             (folder / "machine.toml").write_text(machine.text)
-            (folder / "enter").write_text(_ENTER.replace("PREFIX", building.prefix(name)))
-            (folder / "enter").chmod(0o755)
+            namespaces = building.node_namespace(name, lab.wiring, 0).removesuffix("0")
+            for script, text in (("enter", _ENTER.replace("PREFIX", namespaces)), ("by_card", _BY_CARD)):
+                (folder / script).write_text(text)
+                (folder / script).chmod(0o755)
             building.build(name, lab.wiring, lab.rate_bytes_per_s, on_done)
             files.write(folder / "lab.json", json.dumps({"file": machine.file, "scale": str(scale)}))  # the lab is up
         except BaseException:
@@ -156,26 +168,35 @@ class Lab:
             Error: Ranks share a node, but the machine does not tell the cost of messages between them.
         """
         ranks_per_node = self.machine.quantities.get("network.ranks_per_node", 1)
-        if ranks_per_node > 1 and not any(name.startswith("network.local.") for name in self.machine.quantities):
+        costs = ("network.local.", "level[")
+        if ranks_per_node > 1 and not any(name.startswith(costs) for name in self.machine.quantities):
             raise Error(
                 f"{self.machine.file}: got ranks_per_node {ranks_per_node} without [network.local], expected "
                 "the cost of messages within a node there, as these go through memory in a lab"
             )
-        rate = f"{self.rate_bytes_per_s} B/s"
-        return with_network(self.machine, link_bandwidth=rate, ranks_per_node=ranks_per_node)
+        rate = f"{float(self.machine.quantities[_RATE]) * float(self.scale)} B/s"
+        built = with_network(self.machine, link_bandwidth=rate, ranks_per_node=ranks_per_node)
+        return built if self.wiring.cards == 1 else with_cards(built, bandwidth=f"{self.rate_bytes_per_s} B/s")
 
     @property
     def summary(self) -> str:
         """A description of the lab in one line."""
-        nodes, switches = self.wiring.topology.nodes, self.wiring.topology.switches
-        parts = format_count(nodes, "node") + (f" and {format_count(switches, 'switch')}" if switches else "")
+        nodes, switches, cards = len(self.wiring.nodes), self.wiring.topology.switches, self.wiring.cards
+        parts = format_count(nodes, "node") + (f" of {cards} cards" if cards > 1 else "")
+        parts += f" and {format_count(switches, 'switch')}" if switches else ""
         rate = f"{format_count(len(self.wiring.cables), 'cable')} of {self.rate_bytes_per_s * 8e-6:g} Mbit/s each way"
         sharing = "shared fairly" if self.wiring.pairs else "first come, first served"
         return f"{self.machine.name}, {parts}, {rate}, {sharing}" + ("" if self.scale == 1 else f", scale {self.scale}")
 
     def sent(self) -> dict[int, Sent]:
-        """Return the data that left over each link since the lab was built, by the number of the link."""
-        return building.sent(self.name, self.wiring)
+        """Return the data that left over each link of the machine since the lab was built, by the number of the link."""
+        sent = building.sent(self.name, self.wiring)
+        if self.wiring.cards == 1:
+            return sent
+        of_links: dict[int, Sent] = defaultdict(lambda: Sent(0, 0))
+        for link, of_card in sent.items():
+            of_links[2 * (link // 2 // self.wiring.cards) + link % 2] += of_card
+        return dict(of_links)
 
     def check_scene(self, scene: Scene) -> None:
         """Check that times of a scene are those of the lab.
@@ -196,8 +217,9 @@ class Lab:
 
     @property
     def rate_bytes_per_s(self) -> float:
-        """Message bytes per second that each of its links carries."""
-        return float(self.machine.quantities[_RATE]) * float(self.scale)
+        """Message bytes per second that each of its cables carries: the rate of a link, or of a card."""
+        rate = self.machine.quantities[_RATE if self.wiring.cards == 1 else _CARD_RATE]
+        return float(rate) * float(self.scale)
 
     def command(
         self,
@@ -223,18 +245,61 @@ class Lab:
         if start is None:
             raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
         settings = {**start.variables, **environment_of_crowd(ranks), **variables}
-        parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *program]
+        by_card = self._by_card(installation, places or range(ranks))
+        parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *by_card, *program]
         options = start.options(enter, ",".join(hosts))
         return [*inside, str(installation.mpiexec), *options, "-n", str(ranks), *parts]
+
+    def _by_card(self, installation: Installation, places: Sequence[int]) -> list[str]:
+        """Return the beginning of a command that makes messages go by the cards of their ranks."""
+        cards = self.wiring.cards
+        if cards == 1:
+            return []
+        if not installation.library.startswith("Open MPI"):
+            raise Error(f"{installation.library}: got a lab of nodes with {cards} cards, expected Open MPI for these")
+        quantities, ranks = self.machine.quantities, self.machine.quantities["network.ranks_per_node"]
+        is_in_turn, is_striped = (
+            quantities.get("node.cards.of_rank") == "round_robin",
+            "node.cards.stripe_from_bytes" in quantities,
+        )
+        of_node = [place % cards if is_in_turn else place * cards // ranks for place in range(ranks)]
+        all_cards = ",".join(map(building.data_interface, range(cards)))
+        of_rank = [all_cards if is_striped else building.data_interface(of_node[place % ranks]) for place in places]
+        return [str(_STATE / self.name / "by_card"), ":".join(of_rank)]
+
+
+def _cabled(machine: Machine) -> tuple[Machine, int]:
+    """Return the machine whose nodes are those from which cables lead to switches, and how many of these a node has.
+
+    Raises:
+        Error: Nodes with several cards, but no crossbar, fewer links than cards, or a part of a rank for a card.
+    """
+    cards, quantities = machine.quantities.get("node.cards.count", 1), machine.quantities
+    if cards == 1:
+        return machine, 1
+    rate, ranks = quantities.get(_CARD_RATE), quantities.get("network.ranks_per_node", 1)
+    if quantities.get("network.topology") != "crossbar" or rate is None or quantities[_RATE] < rate * cards:
+        raise Error(
+            f"{machine.file}: got nodes with {cards} cards, expected for a lab a crossbar whose link_bandwidth is at "
+            "least the bandwidth of all cards of a node together"
+        )
+    if ranks % cards:
+        raise Error(
+            f"{machine.file}: got {cards} cards and ranks_per_node {ranks}, expected as many ranks for each card in a lab"
+        )
+    nodes = quantities["network.nodes"] * cards
+    return with_network(machine, nodes=nodes, link_bandwidth=f"{rate} B/s", ranks_per_node=ranks // cards), cards
 
 
 def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}", name):
         raise Error(f'--name: got "{name}", expected at most 40 letters, digits, - and _, which do not begin with -')
-    topology = machine.topology
     rate = machine.quantities.get(_RATE)
-    if topology is None or rate is None:
+    if machine.topology is None or rate is None:
         raise Error(f"{machine.file}: has no links, expected the network model links, packets or circuits")
+    cabled, cards = _cabled(machine)
+    topology, rate = cabled.topology, cabled.quantities[_RATE]
+    assert topology is not None
     if rate * float(scale) > MOST_BYTES_PER_S:
         fitting = Fraction(1, 10 ** len(str(int(rate / MOST_BYTES_PER_S))))
         raise Error(
@@ -247,7 +312,7 @@ def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
             f"expected at least {_LEAST_BYTES_PER_S:g} B/s"
         )
     is_fair = machine.quantities.get("network.sharing") == "fair"
-    return Lab(name, machine, scale, Wiring.of(topology, is_fair=is_fair))
+    return Lab(name, machine, scale, Wiring.of(topology, is_fair=is_fair, cards=cards))
 
 
 def labs() -> list[str]:

@@ -48,6 +48,7 @@ class Wiring:
         next_hops: The cable over which packets leave, by vertex and destination node.
         pairs: The pairs of nodes that share a link fairly, by the number of the link; empty if packets leave in the
             order in which they come.
+        cards: How many nodes of the topology are the network cards of one node; 1 if each is a node.
     """
 
     topology: Topology
@@ -55,10 +56,11 @@ class Wiring:
     cables: tuple[Cable, ...]
     next_hops: Mapping[tuple[int, int], int]
     pairs: Mapping[int, Sequence[tuple[int, int]]]
+    cards: int = 1
 
     @staticmethod
-    def of(topology: Topology, *, is_fair: bool) -> Wiring:
-        """Return the wiring of a topology.
+    def of(topology: Topology, *, is_fair: bool, cards: int = 1) -> Wiring:
+        """Return the wiring of a topology, in which so many successive nodes are the cards of one node.
 
         Its links are shared fairly if `is_fair`, and if that takes at most `MOST_QUEUES` queues. Otherwise, packets
         leave in the order in which they come.
@@ -74,7 +76,7 @@ class Wiring:
         cables = _cables(topology, links)
         next_hops, pairs = _routes(topology, vertices, links, cables)
         has_queues = is_fair and sum(map(len, pairs.values())) <= MOST_QUEUES
-        return Wiring(topology, vertices, cables, next_hops, pairs if has_queues else {})
+        return Wiring(topology, vertices, cables, next_hops, pairs if has_queues else {}, cards)
 
     def reached(self, start: int, down: Container[int]) -> set[int]:
         """Return the vertices to which there are ways over links that are not down.
@@ -91,6 +93,15 @@ class Wiring:
                 found |= ends
         return found
 
+    @property
+    def nodes(self) -> range:
+        """The nodes on which ranks run."""
+        return range(self.topology.nodes // self.cards)
+
+    def cards_of(self, node: int) -> range:
+        """Return the vertices that are the cards of a node; the node itself if it has none."""
+        return range(node * self.cards, (node + 1) * self.cards)
+
     def node_of(self, rank: int) -> int:
         """Return the node of a rank.
 
@@ -99,7 +110,7 @@ class Wiring:
         """
         for vertex in self.vertices:
             if rank in vertex.ranks:
-                return vertex.id
+                return vertex.id // self.cards
         raise Error(f"{self.topology.file}: got rank {rank}, expected a rank below {self.topology.ranks}")
 
 

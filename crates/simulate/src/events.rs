@@ -487,6 +487,7 @@ impl<'a, N: Network> Events<'a, N> {
         let Some(occupied) = &mut self.occupied else { return };
         let passed_s = occupied.leave(Passing::new(&envelope, message), now_s);
         let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
+        self.flights.get_mut(flight).first_s = now_s + latency_s;
         if !N::NODE_HAS_STATE {
             self.at(left_s + delay_s, Action::Sent { flight });
         }
@@ -618,11 +619,11 @@ impl<'a, N: Network> Events<'a, N> {
     /// The receiver's interface takes a message in.
     #[inline(always)]
     fn take_in(&mut self, flight: u32, arrival_s: f64) {
-        let envelope = self.flights.get(flight).envelope;
+        let Flying { envelope, first_s, .. } = *self.flights.get(flight);
         let Envelope { from, to, len, .. } = envelope;
         let message = self.parcel(from, to, len);
         let arrival_s = match &mut self.occupied {
-            Some(occupied) => occupied.reach(Passing::new(&envelope, message), arrival_s),
+            Some(occupied) => arrival_s.max(occupied.reach(Passing::new(&envelope, message), first_s)),
             None => arrival_s,
         };
         if arrival_s > self.agenda.now_s && !N::NODE_HAS_STATE {
@@ -711,11 +712,10 @@ impl<'a, N: Network> Events<'a, N> {
                     }
                 }
                 Milestone::Arrived => {
-                    let Flying { envelope, left_s, passed_s, .. } = *self.flights.get(flight);
+                    let Flying { envelope, left_s, .. } = *self.flights.get(flight);
                     let Envelope { from, to, position, .. } = envelope;
                     let own_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
-                    let there_s =
-                        if self.occupied.is_some() { own_s.max(passed_s + self.route_s(from, to)) } else { own_s };
+                    let there_s = self.passed_at_receiver_s(flight, own_s);
                     let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
                     let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
                     let is_taken_in = self.has_interfaces || self.occupied.is_some();
@@ -735,10 +735,18 @@ impl<'a, N: Network> Events<'a, N> {
         self.progress = progress;
     }
 
-    /// The latency of the route between two ranks of a network with contention, in seconds.
-    fn route_s(&self, from: u32, to: u32) -> f64 {
-        let Some(shared_network) = self.network.shared_network() else { return 0.0 };
-        shared_network.latency_s([from, to].map(|rank| shared_network.fabric().placement.node_of(rank as usize)))
+    /// When the last byte of a message is at its receiver, if it arrives there at `arrival_s` by itself: later if what its
+    /// sender shares holds it up.
+    fn passed_at_receiver_s(&mut self, flight: u32, arrival_s: f64) -> f64 {
+        let Some(shared_network) = self.network.shared_network().filter(|_| self.occupied.is_some()) else {
+            return arrival_s;
+        };
+        let flying = self.flights.get_mut(flight);
+        let ranks = [flying.envelope.from, flying.envelope.to];
+        let nodes = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize));
+        let route_s = shared_network.latency_s(nodes);
+        flying.first_s = flying.left_s + route_s;
+        arrival_s.max(flying.passed_s + route_s)
     }
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the

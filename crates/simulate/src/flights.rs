@@ -23,6 +23,8 @@ pub struct Flying {
     pub left_s: f64,
     /// When its last byte has passed the resources that ranks share; minus infinity if there are none.
     pub passed_s: f64,
+    /// When its first byte is at its receiver, once that is known on a machine with such resources.
+    pub first_s: f64,
     pub sender_slot: Option<u32>,
     pub receiver_slot: Option<u32>,
     /// Its place in the mailboxes while it waits for its receive.
@@ -37,6 +39,7 @@ impl Flying {
             envelope,
             left_s,
             passed_s: f64::NEG_INFINITY,
+            first_s: f64::NAN,
             sender_slot,
             receiver_slot,
             place: None,

@@ -132,6 +132,13 @@ def with_network(machine: Machine, **keys: Any) -> Machine:
     return _machine(machine, {**sections, "network": {**sections["network"], **keys}})
 
 
+def with_cards(machine: Machine, **keys: Any) -> Machine:
+    """Return the machine, which has [node.cards], with other values of some of its keys."""
+    sections = _sections(machine)
+    node = sections["node"]
+    return _machine(machine, {**sections, "node": {**node, "cards": {**node["cards"], **keys}}})
+
+
 def with_layout(machine: Machine, layout: str) -> Machine:
     """Return the machine with another torus, and a job that lies on it so: "16x4, 16x4" for a job of 64 x 64 nodes.
 

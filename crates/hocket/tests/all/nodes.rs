@@ -223,6 +223,15 @@ fn large_messages_pass_all_cards() {
     over_cards("count = 4\nstripe_from = \"40 kB\"", &[(0, 4, 40_000), (1, 5, 40_000)], 3e-6);
 }
 
+/// Four messages share a link that is as fast as both cards, and pass these meanwhile.
+#[test]
+fn cards_take_bytes_in_as_they_come() {
+    let cards = "[node.cards]\ncount = 2\nbandwidth = \"10 GB/s\"\nstripe_from = \"1 kB\"";
+    let platform = platform(&FAST[2].replace("100 GB/s", "20 GB/s"), cards);
+    let messages = &[(0, 4, 40_000), (1, 5, 40_000), (2, 6, 40_000), (3, 7, 40_000)];
+    assert_close(messages_s(messages, &platform), 1e-6 + 8e-6, "four");
+}
+
 #[test]
 fn messages_within_a_node_use_no_card() {
     for network in FAST {

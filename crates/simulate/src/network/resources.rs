@@ -1,14 +1,14 @@
 //! What ranks of a node share, in all network models: the memory or the interconnect of a level, and network cards.
 //!
 //! The bytes of messages pass a resource one after another. A message of n bytes occupies it for max(`message_gap`, n /
-//! bandwidth), from the time at which it is there or at which the resource is free. Its last byte has then passed. So a
-//! resource that is free delays no message that is slower than the resource.
+//! bandwidth), from the time at which its first byte is there or at which the resource is free. Its last byte has then
+//! passed. So a resource that is free delays no message that is slower than the resource.
 //!
 //! - The groups of a level with `shared_bandwidth` or `message_gap`. A message between two ranks of a group passes, from
 //!   its start on, the groups of both its ranks up to this level. A message that no level has passes all groups of its
-//!   sender from its start on, and all groups of its receiver when it has arrived.
+//!   sender from its start on, and all groups of its receiver from when its first byte arrives.
 //! - `[node.cards]`: `count` cards on each node, with `bandwidth` and `message_gap` of each direction. A message between
-//!   nodes passes the card of its sender from its start on, and the card of its receiver when it has arrived. `of_rank`
+//!   nodes passes the card of its sender from its start on, and the card of its receiver from when its first byte arrives. `of_rank`
 //!   says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin". Messages of at least
 //!   `stripe_from` bytes pass all cards, with an equal part on each.
 //!
@@ -188,32 +188,25 @@ impl<'a> Occupied<'a> {
             groups.extend(others.filter(|other| !groups.contains(other)).collect::<Vec<_>>());
         }
         let cards = resources.cards_of(from, to, message.bytes, Direction::Out);
-        self.pass(groups.into_iter().chain(cards), start_s, |_| start_s)
+        self.pass(groups.into_iter().chain(cards), start_s)
     }
 
-    /// A message has arrived. Returns the time at which its last byte has passed the resources of its receiver.
-    pub fn reach(&mut self, message: Passing, arrival_s: f64) -> f64 {
+    /// A message arrives, its first byte at `first_s`. Returns the time at which its last byte has passed the resources of
+    /// its receiver.
+    pub fn reach(&mut self, message: Passing, first_s: f64) -> f64 {
         let resources = self.resources;
         let [from, to] = resources.seats(message);
-        if from.0 == to.0 {
-            return arrival_s;
-        }
-        let groups = resources.groups_of(to, message).take_while(|_| message.within.is_none());
+        let is_new_here = message.within.is_none() && from.0 != to.0;
+        let groups = resources.groups_of(to, message).take_while(|_| is_new_here);
         let cards = resources.cards_of(to, from, message.bytes, Direction::In);
-        self.pass(groups.chain(cards), arrival_s, |occupied_s| arrival_s - occupied_s)
+        self.pass(groups.chain(cards), first_s)
     }
 
-    /// A message passes resources, each for some seconds, with its first byte there at the time that `first_s` gives for
-    /// these. Returns when its last byte has passed, and no earlier than `earliest_s`.
-    fn pass(
-        &mut self,
-        resources: impl Iterator<Item = (Resource, f64)>,
-        earliest_s: f64,
-        first_s: impl Fn(f64) -> f64,
-    ) -> f64 {
-        resources.fold(earliest_s, |end_s, (resource, occupied_s)| {
+    /// A message passes resources, each for some seconds, from `first_s` on. Returns when its last byte has passed.
+    fn pass(&mut self, resources: impl Iterator<Item = (Resource, f64)>, first_s: f64) -> f64 {
+        resources.fold(first_s, |end_s, (resource, occupied_s)| {
             let free_s = self.free_s.entry(resource).or_insert(f64::NEG_INFINITY);
-            *free_s = free_s.max(first_s(occupied_s)) + occupied_s;
+            *free_s = free_s.max(first_s) + occupied_s;
             end_s.max(*free_s)
         })
     }
