@@ -25,6 +25,27 @@ from .conftest import STAR, TORUS, text
 COMPARE = "lab compare {collective} {names} -n {ranks} --lab {machine} --size {size} --time-limit 0s --mpicc {mpicc}"
 
 
+CARDS = """name = "two-cards"
+[network]
+model = "links"
+topology = "crossbar"
+nodes = 2
+ranks_per_node = 4
+link_bandwidth = "5 MB/s"
+link_latency = "30 us"
+sharing = "fair"
+[network.local]
+L = "20 us"
+o = "20 us"
+G = "1 ns/B"
+[node]
+ports = 8
+software_latency = "50 us"
+[node.cards]
+count = 2
+bandwidth = "2.5 MB/s"
+"""
+
 BEFORE = set(labs())
 
 
@@ -205,6 +226,42 @@ def test_ranks_of_a_node_need_costs_of_their_messages(
     refused = compared(hocket_command, installation, machine, "allreduce", 8, "ring")
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "got ranks_per_node 2 without [network.local], expected the cost" in refused.err
+
+
+@pytest.mark.real_mpi
+@pytest.mark.mpi
+@pytest.mark.usefixtures("can_build")
+@pytest.mark.parametrize("keys", ["", 'of_rank = "round_robin"\n', 'stripe_from = "64 KiB"\n'])
+def test_ranks_use_the_cards_that_the_machine_says(
+    tmp_path: Path, hocket_command: Callable[..., Ran], installation: Installation, keys: str
+) -> None:
+    machine = tmp_path / "cards.toml"
+    machine.write_text(CARDS + keys)
+    words = f"lab compare allreduce ring recursive_doubling -n 8 --lab {machine} --size 1MiB --time-limit 0s --json"
+    found = hocket_command(f"{words} --mpicc {installation.mpicc}")
+    if not installation.library.startswith("Open MPI"):
+        assert (found.status, found.err.count("\n")) == (2, 1)
+        assert "got a lab of nodes with 2 cards, expected Open MPI for these" in found.err
+        return
+    for point in found.json["points"]:
+        assert 0.95 < point["measured_s"] / point["simulated_s"] < 1.15, point
+    assert not left()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"5 MB/s"', '"4 MB/s"', "expected for a lab a crossbar whose link_bandwidth is at least the bandwidth of all"),
+        ('"crossbar"\nnodes = 2', '"torus"\ndims = [2]', "expected for a lab a crossbar"),
+        ("ranks_per_node = 4", "ranks_per_node = 3", "got 2 cards and ranks_per_node 3, expected as many ranks for"),
+    ],
+)
+def test_cards_that_a_lab_cannot_have(
+    tmp_path: Path, bad_input: Callable[..., str], old: str, new: str, why: str
+) -> None:
+    machine = tmp_path / "cards.toml"
+    machine.write_text(CARDS.replace(old, new))
+    assert why in bad_input(f"lab up {machine} --name none")
 
 
 @pytest.mark.mpi
