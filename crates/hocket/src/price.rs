@@ -44,7 +44,10 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
     let within = match &network.local {
         None => network.between,
-        Some(local) if has_groups_of(call, local.ranks_per_node) && network.ports.is_none() => local.costs,
+        Some(local) if network.ports.is_none() => match local.placement.ranks_per_node() {
+            Some(size) if has_groups_of(call, size) => local.costs,
+            _ => return Ok(None),
+        },
         Some(_) => return Ok(None),
     };
     if within.memory_s_per_byte > 0.0 || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {

@@ -54,20 +54,23 @@ fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
     Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 }
 }
 
-/// The number of ranks on a node, and the time of a message of `bytes` within it, as a line; none if all messages cost
-/// the same.
+/// The number of successive ranks on a node, and the time of a message of `bytes` within it, as a line; none if all
+/// messages cost the same, or other ranks share nodes.
 pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
     let (ranks, level) = match &platform.network {
         NetworkModel::Hockney(network) => {
-            return network.local.as_ref().map(|local| (local.ranks_per_node, local.costs));
+            let local = network.local.as_ref()?;
+            return Some((local.placement.ranks_per_node()?, local.costs));
         }
-        NetworkModel::Loggp(network) => network.local.as_ref().map(|local| (local.ranks_per_node, &local.costs))?,
+        NetworkModel::Loggp(network) => {
+            network.local.as_ref().map(|local| (local.placement.ranks_per_node(), &local.costs))?
+        }
         other => {
             let fabric = other.fabric()?;
-            (fabric.placement.ranks_on(0).len(), fabric.local.as_ref()?)
+            (fabric.placement.ranks_per_node(), fabric.local.as_ref()?)
         }
     };
-    Some((ranks, as_line(level.line(bytes, [0.0, 0.0]))))
+    Some((ranks?, as_line(level.line(bytes, [0.0, 0.0]))))
 }
 
 fn messages_on(platform: &Platform) -> Result<Messages> {

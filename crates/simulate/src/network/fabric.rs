@@ -110,7 +110,7 @@ impl Fabric {
     /// one, is free. Bytes that cross a cut share the links across it; bytes that leave a node also share its ports;
     /// the bytes of a rank pass its interface.
     pub fn bound(&self, call_demand: &CallDemand<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
-        let node_of = |rank| self.placement.node_of(rank);
+        let node_of = |rank| self.placement.node_of(rank, call_demand.call.ranks);
         let Some(spread) = call_demand.spread() else {
             return Bound { computation_s: call_demand.combining_s(), ..Bound::default() };
         };

@@ -14,7 +14,7 @@
 //! Messages within a node can have their own costs ([`Local`]); they hold no port. Its ranks share a node's ports.
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section};
+use hocket_machine::{Machine, Placement, Section};
 
 use super::{Departure, Local, Network, Parcel, local};
 use crate::call_demand::{Bound, CallDemand, rounds};
@@ -99,20 +99,24 @@ impl Network for Hockney {
         self.local.as_ref().map_or(0, |local| local.ranks_of(of_message, ranks))
     }
 
-    fn ranks_per_node(&self) -> Option<usize> {
-        self.local.as_ref().map(|local| local.ranks_per_node)
+    fn shared_ports(&self) -> Option<&Placement> {
+        self.local.as_ref().map(|local| &local.placement)
     }
 
     /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
     /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
     /// and bytes between nodes count; for a single node only the smaller alpha.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let on_a_node = self.local.as_ref().map_or(1, |local| local.ranks_per_node);
-        let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
-        let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
-        let bytes = match self.local {
-            None => call_demand.bytes_of_a_rank(),
-            Some(_) => call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max),
+        let ranks = call_demand.call.ranks;
+        let count = call_demand.spread().map_or(1, |spread| spread.ranks);
+        let (ranks_to_tell, bytes) = match &self.local {
+            None => (count, call_demand.bytes_of_a_rank()),
+            Some(Local { placement, .. }) => {
+                let node_of = |rank| placement.place_of(rank, ranks);
+                let crossing = |busy| call_demand.crossing_bytes(&|rank| node_of(rank) == node_of(busy));
+                let bytes = call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max);
+                (placement.fewest_nodes(count, ranks), bytes)
+            }
         };
         let Line { alpha_s, beta_s_per_byte, .. } = self.between;
         let ports = self.ports.map_or(f64::INFINITY, |ports| ports as f64);

@@ -1,13 +1,13 @@
 //! Messages within a node: `[network.local]`, in all network models.
 
 use hocket_core::Result;
-use hocket_machine::Section;
+use hocket_machine::{Placement, Section};
 
 /// Ranks that share nodes, and the costs of messages within a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Local<C> {
-    /// `ranks_per_node`, a key of `[network]`: this many successive ranks share a node.
-    pub ranks_per_node: usize,
+    /// The nodes of the ranks.
+    pub placement: Placement,
     /// The costs.
     pub costs: C,
 }
@@ -16,14 +16,13 @@ impl<C> Local<C> {
     /// The section `local` of a network without a topology, if there is one.
     pub(super) fn read(network: &Section, read: impl FnOnce(&Section) -> Result<C>) -> Result<Option<Self>> {
         let Some(costs) = costs(network, read)? else { return Ok(None) };
-        Ok(Some(Self { ranks_per_node: network.count_or("ranks_per_node", 1)?, costs }))
+        Ok(Some(Self { placement: Placement::read_without_topology(network)?, costs }))
     }
 
     /// As [`super::Network::local_ranks`].
     #[inline]
-    pub fn ranks_of(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
-        let node = from / self.ranks_per_node;
-        if to / self.ranks_per_node == node { self.ranks_per_node.min(ranks - node * self.ranks_per_node) } else { 0 }
+    pub fn ranks_of(&self, of_message: [usize; 2], ranks: usize) -> usize {
+        self.placement.ranks_beside(of_message, ranks)
     }
 }
 

@@ -32,13 +32,9 @@ impl Network for Meeting<'_> {
     }
 
     #[inline(always)]
-    fn local_ranks(&self, [from, to]: [usize; 2], ranks: usize) -> usize {
+    fn local_ranks(&self, of_message: [usize; 2], ranks: usize) -> usize {
         let Fabric { local, placement, .. } = self.0.fabric();
-        if local.is_none() || placement.node_of(from) != placement.node_of(to) {
-            return 0;
-        }
-        let on_node = placement.ranks_on(placement.node_of(from));
-        on_node.end.min(ranks) - on_node.start
+        if local.is_some() { placement.ranks_beside(of_message, ranks) } else { 0 }
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
@@ -55,12 +51,12 @@ impl Network for Meeting<'_> {
         std::iter::once(host).chain(local).any(Level::knows_peers)
     }
 
-    fn way_s(&self, ranks: [usize; 2], message: Parcel) -> f64 {
+    fn way_s(&self, of_message: [usize; 2], ranks: usize, message: Parcel) -> f64 {
         let Fabric { placement, has_interfaces, .. } = self.0.fabric();
         if !has_interfaces || message.local_ranks > 0 {
             return 0.0;
         }
-        self.0.latency_s(ranks.map(|rank| placement.node_of(rank)))
+        self.0.latency_s(of_message.map(|rank| placement.node_of(rank, ranks)))
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {

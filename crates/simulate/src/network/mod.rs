@@ -25,7 +25,7 @@ pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traf
 pub(crate) use meeting::Meeting;
 
 use hocket_core::{Error, Result};
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Placement};
 
 macro_rules! networks {
     (separate: $($separate:ident: $Separate:ident),+; joint: $($joint:ident: $Joint:ident),+ $(;)?) => {
@@ -80,6 +80,21 @@ macro_rules! networks {
             /// The topology of a network with contention.
             pub fn fabric(&self) -> Option<&Fabric> {
                 self.shared_network().map(SharedNetwork::fabric)
+            }
+
+            /// The nodes of the ranks, if the network needs to know them.
+            fn placement_mut(&mut self) -> Option<&mut Placement> {
+                match self {
+                    $(Self::$Separate(network) => network.local.as_mut().map(|local| &mut local.placement),)+
+                    $(Self::$Joint(network) => Some(&mut network.fabric.placement),)+
+                }
+            }
+
+            /// The same network, with the ranks on these nodes.
+            pub fn with_placement(&self, placement: &Placement) -> Self {
+                let mut placed = self.clone();
+                placed.placement_mut().into_iter().for_each(|old| *old = placement.clone());
+                placed
             }
 
             /// The same network, with these faults.
