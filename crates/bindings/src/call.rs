@@ -122,7 +122,8 @@ impl PythonCall {
     }
 
     fn build(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
-        let call = Call { nodes: PythonMachine::nodes(machine).clone(), ..request.call().map_err(raise)? };
+        let nodes = PythonMachine::nodes(machine, request.ranks).map_err(raise)?;
+        let call = Call { nodes, ..request.call().map_err(raise)? };
         let call = match &what {
             What::Entry(entry) => accept(entry, &call, &values, machine).map_err(raise)?,
             What::Program { refuses, .. } => {
@@ -148,17 +149,17 @@ impl PythonCall {
         Self::build(request, self.values.clone(), self.what.clone_ref(py), None)
     }
 
-    /// The call on these ranks of a machine.
+    /// The call on ranks of a machine that are on these nodes.
     ///
     /// # Errors
     /// The algorithm refuses the call there, or the call has gaps between packets.
-    pub fn on_ranks(&self, machine: &PythonMachine, ranks: &[usize]) -> hocket_core::Result<Call> {
+    pub fn on_ranks(&self, machine: &PythonMachine, nodes: Nodes) -> hocket_core::Result<Call> {
         if self.gap()? != Gap::default() {
             let text = "gap: expected none, as gaps are for a call that has the machine to itself";
             return Err(hocket_core::Error::new(text));
         }
         let What::Entry(entry) = self.what else { return Ok(self.content()) };
-        let call = Call { nodes: machine.platform().nodes.select(ranks), ..self.request.call()? };
+        let call = Call { nodes, ..self.request.call()? };
         accept(entry, &call, &self.values, Some(machine))
     }
 

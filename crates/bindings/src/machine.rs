@@ -80,9 +80,12 @@ impl PythonMachine {
         self.platform.network.fabric().ok_or_else(error)
     }
 
-    /// The nodes of the ranks; unknown without a machine.
-    pub fn nodes(machine: Option<&Self>) -> &Nodes {
-        machine.map_or(&Nodes::Unknown, |machine| &machine.platform.nodes)
+    /// The nodes of a call of `ranks` ranks; unknown without a machine.
+    ///
+    /// # Errors
+    /// More ranks than the machine's map lists.
+    pub fn nodes(machine: Option<&Self>, ranks: usize) -> hocket_core::Result<Nodes> {
+        machine.map_or(Ok(Nodes::Unknown), |machine| machine.platform.nodes(ranks))
     }
 }
 

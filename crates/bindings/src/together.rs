@@ -84,6 +84,9 @@ pub fn simulate_jobs(
     let platform = machine.platform();
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
     let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
+    let platform = platform.for_jobs().into_owned();
+    let room = 1 + places.iter().flatten().copied().max().unwrap_or(0);
+    let nodes = platform.nodes(room).map_err(raise)?;
     let mut calls = Vec::new();
     for (number, (job, places)) in jobs.iter().zip(&places).enumerate() {
         for group in &job.groups {
@@ -92,7 +95,7 @@ pub fn simulate_jobs(
             calls.push(PlacedCall {
                 job: number,
                 runnable: call.runnable(py)?,
-                call: call.on_ranks(machine, &ranks).map_err(raise)?,
+                call: call.on_ranks(machine, nodes.select(&ranks)).map_err(raise)?,
                 cadence: job.cadence,
                 ranks,
             });

@@ -1,7 +1,5 @@
 //! Descriptions of a network with a topology.
 
-use std::ops::Range;
-
 use hocket_machine::{Hop, Spot, Topology};
 use hocket_simulate::Fabric;
 use pyo3::prelude::*;
@@ -14,14 +12,12 @@ struct Shape<'a>(&'a Fabric);
 
 impl Shape<'_> {
     fn picture(&self) -> String {
-        let Fabric { topology, placement, .. } = self.0;
-        topology.picture(&|node| label(&placement.ranks_on(node)))
+        self.0.topology.picture(&|node| label(&self.ranks_on(node)))
     }
 
     fn vertex(&self, vertex: usize) -> Value {
-        let Fabric { topology, placement, .. } = self.0;
-        let ranks = if vertex < topology.nodes() { placement.ranks_on(vertex) } else { 0..0 };
-        let ranks: Vec<_> = ranks.collect();
+        let topology = &self.0.topology;
+        let ranks = if vertex < topology.nodes() { self.ranks_on(vertex) } else { Vec::new() };
         let position = topology.position(vertex);
         json!({"id": vertex, "name": topology.vertex_name(vertex), "ranks": ranks, "position": position})
     }
@@ -38,21 +34,28 @@ impl Shape<'_> {
         self.0.placement.room(self.0.topology.nodes())
     }
 
-    /// The node of a rank.
+    /// The ranks on a node when the network is full.
+    fn ranks_on(&self, node: usize) -> Vec<usize> {
+        self.0.placement.ranks_on(node, self.ranks())
+    }
+
+    /// The node of a rank when the network is full.
     fn node_of(&self, rank: usize) -> PyResult<usize> {
         if rank < self.ranks() {
-            return Ok(self.0.placement.node_of(rank));
+            return Ok(self.0.placement.node_of(rank, self.ranks()));
         }
         Err(Error::new_err(format!("route: got rank {rank}, expected a rank from 0 to {}", self.ranks() - 1)))
     }
 }
 
-/// As "3", or "6-7" for several ranks.
-fn label(ranks: &Range<usize>) -> String {
-    match ranks.len() {
-        1 => ranks.start.to_string(),
-        _ => format!("{}-{}", ranks.start, ranks.end - 1),
-    }
+/// As "3", "6-7" for successive ranks, or "0,4" for others; "-" for none.
+fn label(ranks: &[usize]) -> String {
+    let runs = ranks.chunk_by(|one, next| one + 1 == *next);
+    let text = |run: &[usize]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run[0].to_string(),
+    };
+    if ranks.is_empty() { "-".to_owned() } else { runs.map(text).collect::<Vec<_>>().join(",") }
 }
 
 /// The facts and the picture of a network.

@@ -1,6 +1,7 @@
 //! Which ranks share a node.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Which ranks of a call share a node, as far as a machine or MPI tells.
@@ -29,13 +30,13 @@ impl Nodes {
     pub fn select(&self, ranks: &[usize]) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
-            Self::Equal(size) => Self::of(&ranks.iter().map(|rank| (rank / size) as i32).collect::<Vec<_>>()),
-            Self::Listed(nodes) => Self::of(&ranks.iter().map(|rank| nodes.places[*rank].0 as i32).collect::<Vec<_>>()),
+            Self::Equal(size) => Self::of(&ranks.iter().map(|rank| rank / size).collect::<Vec<_>>()),
+            Self::Listed(nodes) => Self::of(&ranks.iter().map(|rank| nodes.places[*rank].0).collect::<Vec<_>>()),
         }
     }
 
     /// The nodes of ranks, from a number per rank that is equal on ranks of the same node.
-    pub fn of(names: &[i32]) -> Self {
+    pub fn of<T: Copy + Eq + Hash>(names: &[T]) -> Self {
         let (mut members, mut places): (Vec<Vec<usize>>, Vec<_>) = (Vec::new(), Vec::with_capacity(names.len()));
         let mut numbers = HashMap::new();
         for (rank, name) in names.iter().enumerate() {

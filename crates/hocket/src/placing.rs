@@ -1,9 +1,10 @@
 //! Places: which ranks of a machine each of several jobs gets.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use hocket_core::units::count_in_words;
-use hocket_core::{Error, Nodes, Result};
+use hocket_core::{Error, Result};
 use hocket_machine::Topology;
 use hocket_simulate::Platform;
 
@@ -44,14 +45,17 @@ impl Place {
     /// # Errors
     /// More ranks than the machine, or the named nodes, have; nodes that do not exist, or that two jobs name.
     pub fn ranks(self, demands: &[Demand], platform: &Platform, (seed, trial): (u64, u64)) -> Result<Vec<Vec<usize>>> {
-        let room = room(demands, platform)?;
+        let in_order = platform.for_jobs();
+        let is_dealt = matches!(in_order, Cow::Owned(_)) && self != Self::Random;
+        let machine = Slots { platform: &in_order, room: room(demands, &in_order)? };
+        let room = machine.room;
         let mut places = Vec::new();
         let mut named_ranks = BTreeSet::new();
         for demand in demands {
-            let ranks = demand.nodes.as_ref().map(|nodes| first_ranks_on(nodes, demand.ranks, platform)).transpose()?;
+            let ranks = demand.nodes.as_ref().map(|nodes| machine.first_on(nodes, demand.ranks)).transpose()?;
             for rank in ranks.iter().flatten() {
                 if !named_ranks.insert(*rank) {
-                    let node = node_of(platform, *rank);
+                    let node = machine.node_of(*rank);
                     return Err(Error::new(format!("nodes: got node {node} twice, expected nodes of one job each")));
                 }
             }
@@ -60,7 +64,7 @@ impl Place {
         let mut free: Vec<_> = (0..room).filter(|rank| !named_ranks.contains(rank)).collect();
         match self {
             Self::Contiguous => (),
-            Self::Scattered => free = round_robin(free, platform),
+            Self::Scattered => free = machine.round_robin(free),
             Self::Random => free.sort_by_cached_key(|rank| draw((seed, trial), (*rank, room)).to_bits()),
         }
         let missing_ranks = |job: usize| if demands[job].nodes.is_some() { 0 } else { demands[job].ranks };
@@ -76,56 +80,66 @@ impl Place {
                 }
             }
         }
-        Ok(places)
+        Ok(if is_dealt { places.into_iter().map(|ranks| machine.round_robin(ranks)).collect() } else { places })
     }
 }
 
 /// The number of ranks that the machine has, or on a machine without topology, that the jobs need.
 fn room(demands: &[Demand], platform: &Platform) -> Result<usize> {
     let ranks = demands.iter().fold(0, |ranks: usize, demand| ranks.saturating_add(demand.ranks));
+    platform.check_ranks(ranks)?;
     let Some(fabric) = platform.network.fabric() else { return Ok(ranks) };
-    fabric.check(ranks)?;
     Ok(fabric.placement.room(fabric.topology.nodes()))
 }
 
-/// The first ranks on these nodes.
-fn first_ranks_on(nodes: &[usize], ranks: usize, platform: &Platform) -> Result<Vec<usize>> {
-    let refused = |text| Err(Error::new(format!("nodes: {text}")));
-    let Some(fabric) = platform.network.fabric() else {
-        return refused(format!("expected none, as machine {} has no topology", platform.name));
-    };
-    let count = fabric.topology.nodes();
-    if let Some(node) = nodes.iter().find(|node| **node >= count) {
-        return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
-    }
-    let room: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node)).collect();
-    match room.get(..ranks) {
-        Some(ranks) => Ok(ranks.to_vec()),
-        None => refused(format!("got nodes for {}, expected room for {ranks}", count_in_words(room.len(), "rank"))),
-    }
+/// The ranks of a machine on which jobs are placed.
+struct Slots<'a> {
+    platform: &'a Platform,
+    room: usize,
 }
 
-fn node_of(platform: &Platform, rank: usize) -> usize {
-    match (platform.network.fabric(), &platform.nodes) {
-        (Some(fabric), _) => fabric.placement.node_of(rank),
-        (None, Nodes::Equal(size)) => rank / size,
-        (None, _) => rank,
+impl Slots<'_> {
+    /// The first ranks on these nodes.
+    fn first_on(&self, nodes: &[usize], ranks: usize) -> Result<Vec<usize>> {
+        let refused = |text| Err(Error::new(format!("nodes: {text}")));
+        let Some(fabric) = self.platform.network.fabric() else {
+            return refused(format!("expected none, as machine {} has no topology", self.platform.name));
+        };
+        let count = fabric.topology.nodes();
+        if let Some(node) = nodes.iter().find(|node| **node >= count) {
+            return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
+        }
+        let there: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
+        match there.get(..ranks) {
+            Some(ranks) => Ok(ranks.to_vec()),
+            None => {
+                refused(format!("got nodes for {}, expected room for {ranks}", count_in_words(there.len(), "rank")))
+            }
+        }
     }
-}
 
-/// The first of these ranks on each node, then the second, and so on.
-fn round_robin(ranks: Vec<usize>, platform: &Platform) -> Vec<usize> {
-    let mut on_node = std::collections::HashMap::new();
-    let mut in_turn: Vec<_> = ranks
-        .into_iter()
-        .map(|rank| {
-            let before: &mut usize = on_node.entry(node_of(platform, rank)).or_default();
-            *before += 1;
-            (*before, rank)
-        })
-        .collect();
-    in_turn.sort_unstable();
-    in_turn.into_iter().map(|(_, rank)| rank).collect()
+    fn node_of(&self, rank: usize) -> usize {
+        match (self.platform.network.fabric(), &self.platform.placement) {
+            (Some(fabric), _) => fabric.placement.node_of(rank, self.room),
+            (None, Some(placement)) => placement.place_of(rank, self.room),
+            (None, None) => rank,
+        }
+    }
+
+    /// The first of these ranks on each node, then the second, and so on.
+    fn round_robin(&self, ranks: Vec<usize>) -> Vec<usize> {
+        let mut on_node = HashMap::new();
+        let mut in_turn: Vec<_> = ranks
+            .into_iter()
+            .map(|rank| {
+                let before: &mut usize = on_node.entry(self.node_of(rank)).or_default();
+                *before += 1;
+                (*before, rank)
+            })
+            .collect();
+        in_turn.sort_unstable();
+        in_turn.into_iter().map(|(_, rank)| rank).collect()
+    }
 }
 
 /// A number between 0 and 1; the bits of such numbers are in their order.

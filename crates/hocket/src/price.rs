@@ -4,7 +4,7 @@ use hocket_algorithms::automatic::Costs;
 use hocket_algorithms::shapes::levels::{Levels, Piece};
 use hocket_algorithms::{Cost, Entry, Price, SEGMENT};
 use hocket_core::{Call, Counts, Part, Result};
-use hocket_machine::Work;
+use hocket_machine::{Placement, Work};
 use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
 
 use crate::surroundings::{costs, local_line};
@@ -42,10 +42,12 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
         return Ok(None);
     }
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };
-    let within = match network.levels.as_ref().map(|levels| (levels.ranks_per_node(), levels.of_node())) {
+    let within = match &network.levels {
         None => network.between,
-        Some((ranks, Some(line))) if has_groups_of(call, ranks) && network.ports.is_none() => *line,
-        Some(_) => return Ok(None),
+        Some(levels) => match (levels.of_node(), network.placement.ranks_per_node(), network.ports) {
+            (Some(line), Some(ranks), None) if has_groups_of(call, ranks) => *line,
+            _ => return Ok(None),
+        },
     };
     let knows_levels = within.memory_s_per_byte == 0.0 && network.resources.is_none();
     if !knows_levels || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
@@ -100,6 +102,7 @@ impl Estimate {
             between: lines.between,
             levels: None,
             resources: None,
+            placement: Placement::linear(),
             is_eager: false,
             send_overhead_s: None,
             ports,

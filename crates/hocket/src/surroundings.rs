@@ -54,19 +54,19 @@ fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
     Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 }
 }
 
-/// The number of ranks on a node, and the time of a message of `bytes` across it, as a line; none if it costs as much as
-/// one between nodes.
+/// The number of successive ranks on a node, and the time of a message of `bytes` across it, as a line; none if it costs as
+/// much as one between nodes, or if other ranks share nodes.
 pub fn local_line(platform: &Platform, bytes: f64) -> Option<(usize, Line)> {
-    let levels = match &platform.network {
+    let (levels, placement) = match &platform.network {
         NetworkModel::Hockney(network) => {
-            let levels = network.levels.as_ref()?;
-            return levels.across_node().map(|line| (levels.ranks_per_node(), *line));
+            let line = network.levels.as_ref()?.across_node()?;
+            return Some((network.placement.ranks_per_node()?, *line));
         }
-        NetworkModel::Loggp(network) => network.levels.as_ref()?,
-        other => other.fabric()?.levels.as_ref()?,
+        NetworkModel::Loggp(network) => (&network.levels, &network.placement),
+        other => (&other.fabric()?.levels, &other.fabric()?.placement),
     };
-    let level = levels.across_node()?;
-    Some((levels.ranks_per_node(), as_line(level.line(bytes, [0.0, 0.0]))))
+    let level = levels.as_ref()?.across_node()?;
+    Some((placement.ranks_per_node()?, as_line(level.line(bytes, [0.0, 0.0]))))
 }
 
 fn messages_on(platform: &Platform) -> Result<Messages> {

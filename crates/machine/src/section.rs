@@ -91,6 +91,11 @@ impl Section {
         self.table.contains_key(key)
     }
 
+    /// Whether there is such a key, and its value is a text.
+    pub fn is_text(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(Item::is_str)
+    }
+
     /// The keys that are not sections, with their values: texts unquoted, others as written, long ones as their type.
     pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
         self.table

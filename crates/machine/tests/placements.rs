@@ -1,6 +1,6 @@
 //! Placements of ranks on nodes, and how many messages meet on the busiest link.
 
-use hocket_core::Result;
+use hocket_core::{Nodes, Result};
 use hocket_machine::topology::Torus;
 use hocket_machine::{AnyTopology, Layout, Placement, Section, Topology, overlap};
 use proptest::prelude::*;
@@ -20,13 +20,55 @@ fn topology(keys: &str) -> AnyTopology {
 fn ranks_are_on_the_nodes_in_order_unless_the_keys_say_otherwise() {
     let places = |keys: &str, ranks: usize| {
         let placement = placement(keys, 4).unwrap();
-        (0..ranks).map(|rank| placement.node_of(rank)).collect::<Vec<_>>()
+        (0..ranks).map(|rank| placement.node_of(rank, ranks)).collect::<Vec<_>>()
     };
     assert_eq!(places("", 4), [0, 1, 2, 3]);
     assert_eq!(places("ranks_per_node = 2", 8), [0, 0, 1, 1, 2, 2, 3, 3]);
     assert_eq!(places("permutation = [2, 0, 3, 1]", 4), [2, 0, 3, 1]);
     assert_eq!(places("ranks_per_node = 2\npermutation = [2, 0, 3, 1]", 8), [2, 2, 0, 0, 3, 3, 1, 1]);
     assert_eq!(placement("", 4).unwrap(), Placement::linear());
+}
+
+/// Round robin: 7 ranks, at most 3 on a node, are on 3 nodes; 6 on 2. Nodes with room for 2, 1 and 3: the second one is full
+/// after the first round, the first one after the second.
+#[test]
+fn nodes_take_ranks_in_turn_if_the_map_is_cyclic() {
+    let places = |keys: &str, ranks: usize| {
+        let placement = placement(keys, 4).unwrap();
+        (0..ranks).map(|rank| placement.node_of(rank, ranks)).collect::<Vec<_>>()
+    };
+    let cyclic = "ranks_per_node = 3\nmap = \"cyclic\"";
+    assert_eq!(places(cyclic, 7), [0, 1, 2, 0, 1, 2, 0]);
+    assert_eq!(places(cyclic, 6), [0, 1, 0, 1, 0, 1]);
+    assert_eq!(places(&format!("{cyclic}\npermutation = [2, 0, 3, 1]"), 7), [2, 0, 3, 2, 0, 3, 2]);
+    assert_eq!(places("ranks_on_nodes = [2, 1, 3]\nmap = \"cyclic\"", 6), [0, 1, 2, 0, 2, 2]);
+    assert_eq!(placement("map = \"cyclic\"", 4).unwrap(), Placement::linear());
+    assert_eq!(placement("ranks_per_node = 3\nmap = \"block\"", 4), placement("ranks_per_node = 3", 4));
+    let seven = placement(cyclic, 4).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|node| seven.ranks_on(node, 7)), [vec![0, 3, 6], vec![1, 4], vec![2, 5], vec![]]);
+    assert_eq!(seven.nodes(6).unwrap(), Nodes::of(&[0, 1, 0, 1, 0, 1]));
+    assert_eq!((seven.room(4), seven.is_linear(), seven.ranks_per_node()), (12, false, None));
+}
+
+/// Of jobs of fewer ranks, the first ones are on the nodes of the list.
+#[test]
+fn nodes_may_be_uneven_or_listed() {
+    let uneven = placement("ranks_on_nodes = [1, 3]", 4).unwrap();
+    assert_eq!([4, 3, 1].map(|ranks| uneven.ranks_on(1, ranks)), [vec![1, 2, 3], vec![1, 2], vec![]]);
+    assert_eq!([4, 1].map(|ranks| (uneven.count_at(1, ranks.max(2)), uneven.nodes_of_job(ranks))), [(3, 2), (1, 1)]);
+    assert_eq!(uneven.nodes(3).unwrap(), Nodes::of(&[0, 1, 1]));
+    let refusal = uneven.nodes(5).unwrap_err().to_string();
+    assert_eq!(refusal, "ranks: got 5, expected at most 4, the ranks that the map lists");
+    assert_eq!(uneven.check(5, 4).unwrap_err().to_string(), refusal);
+
+    let listed = placement("map = [3, 1, 3, 1, 1]\npermutation = [2, 0, 3, 1]", 4).unwrap();
+    assert_eq!((0..5).map(|rank| listed.node_of(rank, 5)).collect::<Vec<_>>(), [1, 0, 1, 0, 0]);
+    assert_eq!([0, 1, 2, 3].map(|node| listed.ranks_on(node, 4)), [vec![1, 3], vec![0, 2], vec![], vec![]]);
+    assert_eq!(placement("map = [0, 1, 2, 3]", 4).map(|listed| listed.is_linear()), Ok(true));
+    assert_eq!(
+        placement("map = [0, 0, 1, 1]", 4).map(|listed| (listed.ranks_per_node(), listed.room(4))),
+        Ok((Some(2), 4))
+    );
 }
 
 #[test]
@@ -48,7 +90,29 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
             "m.toml:1: permutation: got \"random\", expected a list of whole numbers such as [8, 8]".to_owned(),
         ),
     ];
-    for (keys, expected) in cases {
+    let numbers = "expected 1 to 4 numbers of ranks of at least 1 each, and of at most 2^22 in all";
+    let nodes = "expected the node of each of 1 to 2^22 ranks, from 0 to 3";
+    let maps = [
+        ("map = []", format!("m.toml:1: map: got [], {nodes}")),
+        ("map = [0, 4]", format!("m.toml:1: map: got [0, 4], {nodes}")),
+        (
+            "map = [0]\nranks_per_node = 1",
+            "m.toml:2: ranks_per_node: got 1, expected no such key beside network.map, a list of nodes".to_owned(),
+        ),
+        (
+            "map = [0]\nranks_on_nodes = [1]",
+            "m.toml:2: ranks_on_nodes: got [1], expected no such key beside network.map, a list of nodes".to_owned(),
+        ),
+        ("ranks_on_nodes = []", format!("m.toml:1: ranks_on_nodes: got [], {numbers}")),
+        ("ranks_on_nodes = [1, 0]", format!("m.toml:1: ranks_on_nodes: got [1, 0], {numbers}")),
+        ("ranks_on_nodes = [1, 1, 1, 1, 1]", format!("m.toml:1: ranks_on_nodes: got [1, 1, 1, 1, 1], {numbers}")),
+        ("ranks_on_nodes = [1, 4194304]", format!("m.toml:1: ranks_on_nodes: got [1, 4194304], {numbers}")),
+        (
+            "ranks_on_nodes = [1]\nranks_per_node = 1",
+            "m.toml:2: ranks_per_node: got 1, expected no such key beside network.ranks_on_nodes".to_owned(),
+        ),
+    ];
+    for (keys, expected) in cases.into_iter().chain(maps) {
         assert_eq!(placement(keys, 4).unwrap_err().to_string(), expected);
     }
 }
@@ -62,7 +126,8 @@ fn a_layout_is_a_snake_per_axis_of_the_job() {
     let topology = topology("topology = \"torus\"\nlayout = \"3x2, 2\"");
     let section = Section::parse("ranks_per_node = 2", "m.toml").unwrap();
     let placement = Placement::read(&section, 12, topology.layout()).unwrap();
-    assert_eq!((placement.node_of(6), placement.node_of(7), placement.ranks_on(5)), (5, 5, 6..8));
+    assert_eq!([placement.node_of(6, 24), placement.node_of(7, 24)], [5, 5]);
+    assert_eq!(placement.ranks_on(5, 24), [6, 7]);
     let straight = Layout::parse("3, 2").unwrap();
     assert_eq!(
         Placement::read(&Section::parse("", "m.toml").unwrap(), 6, Some(&straight)).unwrap(),
@@ -116,7 +181,7 @@ fn more_ranks_than_there_is_room_for_are_refused() {
 
 /// The overlap of one rank per node, in order.
 fn linear(topology: &impl Topology, pairs: impl IntoIterator<Item = (usize, usize)>) -> usize {
-    overlap(topology, &Placement::linear(), pairs)
+    overlap(topology, (&Placement::linear(), topology.nodes()), pairs)
 }
 
 fn shift(ranks: usize, by: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -200,10 +265,10 @@ fn on_a_crossbar_messages_meet_at_the_ends_only() {
 fn ranks_of_a_node_share_its_links() {
     let two = placement("ranks_per_node = 2", 6).unwrap();
     let ring = Torus::new(&[6]);
-    assert_eq!(overlap(&ring, &two, shift(12, 1)), 1);
-    assert_eq!(overlap(&ring, &two, shift(12, 2)), 2);
-    assert_eq!(overlap(&ring, &two, (0..12).map(|rank| (rank, rank ^ 1))), 0);
-    assert_eq!(overlap(&ring, &two, []), 0);
+    assert_eq!(overlap(&ring, (&two, 12), shift(12, 1)), 1);
+    assert_eq!(overlap(&ring, (&two, 12), shift(12, 2)), 2);
+    assert_eq!(overlap(&ring, (&two, 12), (0..12).map(|rank| (rank, rank ^ 1))), 0);
+    assert_eq!(overlap(&ring, (&two, 12), []), 0);
 }
 
 /// Every second node first: a shift by one rank goes two nodes ahead, but from node 4 to 1 three, and from 5 to 0 one. The
@@ -212,20 +277,47 @@ fn ranks_of_a_node_share_its_links() {
 #[test]
 fn a_permutation_changes_which_messages_meet() {
     let spread = placement("permutation = [0, 2, 4, 1, 3, 5]", 6).unwrap();
-    assert_eq!(overlap(&Torus::new(&[6]), &spread, shift(6, 1)), 2);
+    assert_eq!(overlap(&Torus::new(&[6]), (&spread, 6), shift(6, 1)), 2);
 }
 
 proptest! {
+    /// Of any job on 12 nodes: each rank is among those of its node, which are as many as the ranks beside it say.
     #[test]
     fn the_ranks_of_a_node_are_those_placed_there(
         order in Just((0..12).collect::<Vec<usize>>()).prop_shuffle(),
-        ranks_per_node in 1..5_usize,
+        map in prop_oneof![
+            (1..5_usize).prop_map(|ranks| format!("ranks_per_node = {ranks}")),
+            (1..5_usize).prop_map(|ranks| format!("ranks_per_node = {ranks}\nmap = \"cyclic\"")),
+            prop::collection::vec(1..5_usize, 1..13).prop_map(|counts| format!("ranks_on_nodes = {counts:?}")),
+            prop::collection::vec(1..5_usize, 1..13)
+                .prop_map(|counts| format!("ranks_on_nodes = {counts:?}\nmap = \"cyclic\"")),
+            prop::collection::vec(0..12_usize, 1..30).prop_map(|nodes| format!("map = {nodes:?}")),
+        ],
+        share in 0.0..1.0_f64,
     ) {
-        let keys = format!("ranks_per_node = {ranks_per_node}\npermutation = {order:?}");
-        let placement = placement(&keys, 12).unwrap();
-        for rank in 0..12 * ranks_per_node {
-            prop_assert!(placement.ranks_on(placement.node_of(rank)).contains(&rank));
+        let placement = placement(&format!("{map}\npermutation = {order:?}"), 12).unwrap();
+        let ranks = (share * placement.room(12) as f64) as usize + 1;
+        let on: Vec<_> = (0..12).map(|node| placement.ranks_on(node, ranks)).collect();
+        prop_assert_eq!(on.concat().len(), ranks);
+        prop_assert_eq!(on.iter().filter(|ranks| !ranks.is_empty()).count(), placement.nodes_of_job(ranks));
+        let nodes = placement.nodes(ranks).unwrap();
+        for rank in 0..ranks {
+            let node = placement.node_of(rank, ranks);
+            prop_assert!(on[node].contains(&rank) && on[node].is_sorted());
+            let (place, on_node) = placement.seat_of(rank, ranks);
+            prop_assert_eq!(place, placement.place_of(rank, ranks));
+            prop_assert_eq!((placement.count_at(place, ranks), on[node][on_node]), (on[node].len(), rank));
+            for other in [0, rank, ranks - 1] {
+                let are_together = matches!(nodes.select(&[rank, other]), Nodes::Equal(2)) || rank == other;
+                prop_assert_eq!(are_together, placement.place_of(other, ranks) == place);
+            }
         }
-        prop_assert_eq!((0..12).map(|node| placement.ranks_on(node).len()).sum::<usize>(), placement.room(12));
+        let mut counts: Vec<_> = on.iter().map(Vec::len).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        for count in 1..=ranks {
+            let fewest = (0..12).find(|nodes| counts[..*nodes].iter().sum::<usize>() >= count).unwrap_or(12);
+            prop_assert_eq!(placement.fewest_nodes(count, ranks), fewest);
+        }
+        prop_assert!(placement.check(placement.room(12) + 1, 12).is_err());
     }
 }

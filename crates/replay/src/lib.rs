@@ -66,7 +66,8 @@ pub fn replay(
     platform: &Platform,
     options: Options<'_>,
 ) -> Result<ReplayResult> {
-    let application = reading::read(meaning, columns, rules, &platform.nodes)?;
+    platform.check_ranks(columns.len())?;
+    let application = reading::read(meaning, columns, rules, &platform.nodes(columns.len())?)?;
     let (many, times_s) = Run { application: &application, platform, options }.trials()?;
     let calls = if options.trace { rows(&application, &times_s) } else { Vec::new() };
     Ok(ReplayResult { many, accounts: Accounts::new(&application, &times_s), calls })

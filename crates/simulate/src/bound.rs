@@ -10,11 +10,9 @@ use crate::platform::Platform;
 /// The times that no algorithm for `call`, with this demand, can beat on `platform`, with or without noise.
 ///
 /// # Errors
-/// More ranks than the network has room for.
+/// As [`Platform::check_ranks`].
 pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound> {
-    if let Some(fabric) = platform.network.fabric() {
-        fabric.check(call.ranks)?;
-    }
+    platform.check_ranks(call.ranks)?;
     if call.ranks < 2 {
         return Ok(Bound::default());
     }

@@ -276,7 +276,7 @@ const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a t
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, how: How, options: Options<'a>) -> Self {
         let (start, ranks) = (timing.start(), how.ranks(call));
-        let has_shared_ports = network.ports().is_some() && network.ranks_per_node().is_some();
+        let has_shared_ports = network.ports().is_some() && network.shared_ports().is_some();
         let why = network.resources().map(|_| SHARING).or(has_shared_ports.then_some(WAITING_FOR_PORTS));
         Self {
             network,

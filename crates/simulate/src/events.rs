@@ -13,7 +13,7 @@ use hocket_core::{
     AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Symmetry,
     Tag, Woken, check_ranks,
 };
-use hocket_machine::Node;
+use hocket_machine::{Node, Placement};
 
 use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
 use crate::border::{Border, Letter};
@@ -165,8 +165,8 @@ pub struct Events<'a, N: Network> {
     occupied: Option<Box<Occupied<'a>>>,
     /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
-    /// Number of successive ranks that share the ports of a node.
-    ranks_per_node: u32,
+    /// The nodes whose ranks share ports; none if each rank has its own.
+    shared_ports: Option<&'a Placement>,
     /// Number of messages issued so far.
     messages_issued: u64,
     /// A reused buffer for the messages that get their ports.
@@ -185,7 +185,8 @@ impl<'a, N: Network> Events<'a, N> {
         let Options { is_interrupted, shuffle, .. } = *options;
         let mut traffic = network.shared_network().map(|shared_network| shared_network.traffic());
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
-        let ranks_per_node = network.ranks_per_node().unwrap_or(1).min(call.ranks);
+        let shared_ports = network.shared_ports();
+        let nodes = shared_ports.map_or(call.ranks, |placement| placement.nodes_of_job(call.ranks));
         let fabric = network.shared_network().map(|shared_network| shared_network.fabric());
         let has_interfaces = fabric.is_some_and(|fabric| fabric.has_interfaces);
         Self {
@@ -215,14 +216,16 @@ impl<'a, N: Network> Events<'a, N> {
             circuits,
             leaves_at_once: circuits.is_none()
                 && network.resources().is_none()
-                && fabric.is_some_and(|fabric| fabric.placement.ranks_on(0).len() == 1),
+                && fabric.is_some_and(|fabric| fabric.placement.ranks_per_node() == Some(1)),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
             deliveries: vec![0; if has_interfaces { call.ranks } else { 0 }],
             peers: Peers::new(network.knows_peers()),
-            occupied: network.resources().map(|resources| Box::new(Occupied::new(resources))),
-            queues: network.ports().map(|ports| PortQueues::new(call.ranks.div_ceil(ranks_per_node), ports)),
-            ranks_per_node: ranks_per_node as u32,
+            occupied: network
+                .resources()
+                .map(|(resources, placement)| Box::new(Occupied::new(resources, placement, call.ranks))),
+            queues: network.ports().map(|ports| PortQueues::new(nodes, ports)),
+            shared_ports,
             messages_issued: 0,
             starting: Vec::new(),
             is_deciding: false,
@@ -439,12 +442,19 @@ impl<'a, N: Network> Events<'a, N> {
         }
     }
 
+    /// The node that holds the ports of a rank, by its number among those of the job.
+    #[inline(always)]
+    fn holder_of_ports(&self, rank: u32) -> u32 {
+        let place = |placement: &Placement| placement.place_of(rank as usize, self.nodes.len()) as u32;
+        self.shared_ports.map_or(rank, place)
+    }
+
     /// A message that could leave its sender at `now_s` asks for ports, and starts at once if it needs none.
     fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope, message: Parcel) -> UnmatchedMessage {
         let Envelope { from, to, number, .. } = envelope;
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
+        let [from_node, to_node] = [from, to].map(|rank| self.holder_of_ports(rank));
         if let Some(queues) = self.queues.as_mut().filter(|_| !message.is_on_node()) {
-            let [from_node, to_node] = [from, to].map(|rank| rank / self.ranks_per_node);
             queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
             self.decide_later(now_s);
         } else {
@@ -502,10 +512,11 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(slot) = sender_slot {
             self.complete(from, slot, (from, len));
         }
+        let node = self.holder_of_ports(from);
         if self.holds_ports([from, to])
             && let Some(queues) = &mut self.queues
         {
-            queues.sent(from / self.ranks_per_node);
+            queues.sent(node);
             self.decide_later(now_s);
         }
     }
@@ -667,7 +678,7 @@ impl<'a, N: Network> Events<'a, N> {
         let bytes = self.bytes(len);
         let (Some(traffic), Some(shared_network)) = (&mut self.traffic, self.network.shared_network()) else { return };
         let ranks = [from, to];
-        let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize));
+        let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
         let gap_packets = f64::from(gap_packets);
         if let Some(occupied) = &mut self.occupied {
             let message = Passing { ranks, bytes, within: None };
@@ -743,7 +754,7 @@ impl<'a, N: Network> Events<'a, N> {
         };
         let flying = self.flights.get_mut(flight);
         let ranks = [flying.envelope.from, flying.envelope.to];
-        let nodes = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize));
+        let nodes = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
         let route_s = shared_network.latency_s(nodes);
         flying.first_s = flying.left_s + route_s;
         arrival_s.max(flying.passed_s + route_s)
@@ -758,7 +769,7 @@ impl<'a, N: Network> Events<'a, N> {
             return carried_s;
         }
         let ranks = [envelope.from, envelope.to].map(|rank| rank as usize);
-        carried_s.max(left_s + self.network.way_s(ranks, message) + gap_s)
+        carried_s.max(left_s + self.network.way_s(ranks, self.nodes.len(), message) + gap_s)
     }
 
     /// Applies `act` to the circuits of the network, if it has any.
@@ -811,10 +822,11 @@ impl<'a, N: Network> Events<'a, N> {
     fn arrive(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
         let [from, to] = self.image(from, to);
+        let node = self.holder_of_ports(to);
         if self.holds_ports([from, to])
             && let Some(queues) = &mut self.queues
         {
-            queues.received(to / self.ranks_per_node);
+            queues.received(node);
             self.decide_later(now_s);
         }
         if let Some(slot) = receiver_slot {
@@ -879,7 +891,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn granted_s(&self, met_s: f64, envelope: &Envelope) -> f64 {
         let Envelope { from, to, len, .. } = *envelope;
         let message = self.parcel(from, to, len);
-        self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], message)
+        self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], self.nodes.len(), message)
     }
 
     /// The message waits for a receive.
@@ -1102,7 +1114,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
             self.inject(now, slot, envelope)
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
-            let time_s = self.network.request(now, parcel) + self.network.way_s([rank, to as usize], parcel);
+            let time_s =
+                self.network.request(now, parcel) + self.network.way_s([rank, to as usize], self.nodes.len(), parcel);
             UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
         let [from, to] = self.image(from, to);
@@ -1176,7 +1189,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let envelope = Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_new };
         let id = self.flights.add(Flying::new(envelope, now.time_s, Some(slot), None));
         let placement = self.network.shared_network().map(|shared_network| &shared_network.fabric().placement);
-        let nodes = [rank, peer].map(|rank| placement.map_or(0, |placement| placement.node_of(rank as usize)));
+        let node_of = |rank: u32| placement.map_or(0, |placement| placement.node_of(rank as usize, self.nodes.len()));
+        let nodes = [rank, peer].map(node_of);
         let ask = Ask { id, ranks: [rank, peer], nodes };
         self.with_circuits(|circuits| match connects {
             true => circuits.connect(now.time_s, ask),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hocket_core::{Error, Nodes, Result};
-use hocket_machine::{Machine, Node, Noise, Section};
+use hocket_machine::{Machine, Node, Noise, Placement, Section};
 
 use crate::network::{Fault, Faults, NetworkModel};
 
@@ -21,8 +21,8 @@ pub struct Platform {
     pub node: Node,
     /// The noise that delays operations.
     pub noise: Noise,
-    /// The ranks of each node, if the machine file has `ranks_per_node`.
-    pub nodes: Nodes,
+    /// The nodes of the ranks, if the machine file tells.
+    pub placement: Option<Placement>,
 }
 
 impl Platform {
@@ -37,9 +37,32 @@ impl Platform {
         machine.node.finish()?;
         machine.host.iter().try_for_each(Section::finish)?;
         let noise = Noise::read(&machine.noise)?;
-        let has_nodes = machine.network.contains("ranks_per_node");
-        let nodes = if has_nodes { Nodes::Equal(machine.network.count("ranks_per_node")?) } else { Nodes::Unknown };
-        Ok(Self { name: machine.name.clone(), network, node, noise, nodes })
+        let placement = match network.fabric() {
+            _ if !Placement::is_in(&machine.network) => None,
+            Some(fabric) => Some(fabric.placement.clone()),
+            None => Some(Placement::read_without_topology(&machine.network)?),
+        };
+        Ok(Self { name: machine.name.clone(), network, node, noise, placement })
+    }
+
+    /// The nodes of a call of `ranks` ranks, as algorithms see them.
+    ///
+    /// # Errors
+    /// More ranks than the machine's map lists.
+    pub fn nodes(&self, ranks: usize) -> Result<Nodes> {
+        self.placement.as_ref().map_or(Ok(Nodes::Unknown), |placement| placement.nodes(ranks))
+    }
+
+    /// Checks that the machine has nodes for this many ranks.
+    ///
+    /// # Errors
+    /// More ranks than the network holds, or than the machine's map lists.
+    pub fn check_ranks(&self, ranks: usize) -> Result<()> {
+        match (self.network.fabric(), &self.placement) {
+            (Some(fabric), _) => fabric.check(ranks),
+            (None, Some(placement)) => placement.check_listed(ranks),
+            (None, None) => Ok(()),
+        }
     }
 }
 
@@ -53,6 +76,18 @@ impl Platform {
             return Ok(Cow::Borrowed(self));
         }
         Ok(Cow::Owned(Self { network: self.network.with_faults(faults)?, ..self.clone() }))
+    }
+
+    /// The machine for several jobs: its ranks fill the nodes one after the other, unless the machine lists them. A map
+    /// that deals ranks to nodes does so in each job.
+    pub fn for_jobs(&self) -> Cow<'_, Self> {
+        match self.placement.as_ref().and_then(Placement::filled_in_order) {
+            None => Cow::Borrowed(self),
+            Some(placement) => {
+                let network = self.network.with_placement(&placement);
+                Cow::Owned(Self { network, placement: Some(placement), ..self.clone() })
+            }
+        }
     }
 
     /// What these faults do to links: when, to which link, and the part of its bandwidth from then on.

@@ -1,7 +1,7 @@
 //! One simulation without noise, by the engine that applies.
 
-use hocket_core::{AnyProgram, Call, Error, Nodes, Result, Symmetry};
-use hocket_machine::{Node, Noise};
+use hocket_core::{AnyProgram, Call, Error, Result, Symmetry};
+use hocket_machine::{Node, Noise, Placement};
 
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, How, Order};
@@ -17,6 +17,7 @@ use crate::platform::Platform;
 /// # Errors
 /// A deadlock, an interruption, a requested engine that does not apply, times that overflow, or the end at the deadline.
 pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
+    platform.check_ranks(call.ranks)?;
     let takes_symmetry = options.engine.takes_symmetry() && !options.trace && !options.passages;
     let symmetry = if takes_symmetry { symmetry(program, call, platform) } else { None };
     let outcome = platform.network.visit(Single { program, call, symmetry, node: &platform.node, options })?;
@@ -27,10 +28,12 @@ pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, opti
 /// The symmetry that a program and a machine have in common: only its representatives are simulated.
 pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> Option<Symmetry> {
     let of_program = platform.noise.is_quiet().then(|| program.symmetry(call)).flatten()?;
-    let symmetry = match (platform.network.shared_network(), &platform.nodes) {
+    let symmetry = match (platform.network.shared_network(), &platform.placement) {
         (Some(shared_network), _) => of_program.and(shared_network.symmetry()?)?,
-        (None, Nodes::Equal(ranks_per_node)) => of_program.on_nodes(platform.network.period().max(*ranks_per_node))?,
-        (None, _) => of_program.on_nodes(platform.network.period())?,
+        (None, placement) => {
+            let on_node = placement.as_ref().map_or(Some(1), Placement::ranks_per_node)?;
+            of_program.on_nodes(on_node.saturating_mul(platform.network.nodes_per_group()))?
+        }
     };
     (symmetry.representatives() < call.ranks && symmetry.divides(call.ranks)).then_some(symmetry)
 }

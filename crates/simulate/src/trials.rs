@@ -104,6 +104,7 @@ pub fn simulate_trials(
         let ends = vec![ends_of(&mut first); trials.count as usize];
         return Ok(Many { ends, first });
     }
+    platform.check_ranks(call.ranks)?;
     let many = network.visit(Repeated { program, call, node, noise, trials, options })?;
     platform.check_times(many.ends.iter().map(|end| end.mean_s))?;
     let is_late = many.ends.iter().any(|ends| ends.last_s > options.until_s);

@@ -84,7 +84,7 @@ fn bytes_over_links(outcome: &Outcome, platform: &Platform) -> f64 {
     let mut hops = Vec::new();
     let sends = outcome.trace.iter().filter(|record| record.kind == Kind::Send);
     let over_links = sends.map(|send| {
-        let [from, to] = [send.rank, send.peer].map(|rank| fabric.placement.node_of(rank));
+        let [from, to] = [send.rank, send.peer].map(|rank| fabric.placement.node_of(rank, outcome.rank_times_s.len()));
         hops.clear();
         fabric.topology.route(from, to, &mut hops);
         send.bytes * hops.len() as f64

@@ -88,7 +88,7 @@ fn hockney(network: &str, ports: &str) -> Platform {
 fn of_nodes(ranks_per_node: usize) -> Platform {
     let local = "local.latency = \"0.2 us\"\nlocal.bandwidth = \"5 GB/s\"";
     let platform = hockney(&format!("ranks_per_node = {ranks_per_node}\n{local}"), "\"unlimited\"");
-    assert_eq!(platform.nodes, Nodes::Equal(ranks_per_node));
+    assert_eq!(platform.nodes(1), Ok(Nodes::Equal(ranks_per_node)));
     platform
 }
 
@@ -150,7 +150,7 @@ fn check_formula(
     let mut checked = Checked::default();
     for ranks in rank_counts {
         for call in cases::calls(entry.collective, ranks) {
-            let call = Call { nodes: platform.nodes.clone(), element_bytes: 8, ..call };
+            let call = Call { nodes: platform.nodes(call.ranks).unwrap(), element_bytes: 8, ..call };
             let Ok(call) = entry.accept(&call, given) else { continue };
             checked.calls += 1;
             let Some(predicted) = predict(entry, &call, platform).unwrap() else { continue };

@@ -223,6 +223,23 @@ fn large_messages_pass_all_cards() {
     over_cards("count = 4\nstripe_from = \"40 kB\"", &[(0, 4, 40_000), (1, 5, 40_000)], 3e-6);
 }
 
+#[test]
+fn levels_and_cards_take_the_place_of_a_rank_on_its_node() {
+    // Cyclic on two nodes: ranks 0, 2, 4, 6 are on the first one, so 0 and 2 in its first socket, and 4 in its second one.
+    let cyclic = platform(&HOCKNEY.replace("ranks_per_node = 4", "ranks_per_node = 4\nmap = \"cyclic\""), SOCKETS);
+    assert_close(messages_s(&[(0, 2, 8000)], &cyclic), 1e-6 + 1e-6, "socket");
+    assert_close(messages_s(&[(0, 4, 8000)], &cyclic), 2e-6 + 2e-6, "node");
+    assert_close(messages_s(&[(0, 1, 8000)], &cyclic), 3e-6 + 4e-6, "cabinet");
+    // 3 and 5 ranks: on the second node, ranks 3 to 5 have the nearest card of two, and ranks 6 and 7 the other one.
+    for network in &FAST[..2] {
+        let uneven = network.replace("ranks_per_node = 4", "ranks_on_nodes = [3, 5]");
+        let cards = "[node.cards]\ncount = 2\nbandwidth = \"10 GB/s\"";
+        let platform = platform(&uneven, cards);
+        assert!((messages_s(&[(3, 0, 40_000), (5, 2, 40_000)], &platform) - 9e-6).abs() < 1e-11, "{network}");
+        assert!((messages_s(&[(3, 0, 40_000), (6, 2, 40_000)], &platform) - 5e-6).abs() < 1e-11, "{network}");
+    }
+}
+
 /// Four messages share a link that is as fast as both cards, and pass these meanwhile.
 #[test]
 fn cards_take_bytes_in_as_they_come() {

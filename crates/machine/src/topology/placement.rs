@@ -1,103 +1,292 @@
 //! Placements: the node of each rank.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use hocket_core::{Error, Result};
+use hocket_core::{Error, NodeList, Nodes, Result};
 
 use super::Layout;
 use crate::Section;
 use crate::section::MOST_NODES;
 
-/// The nodes of the ranks. Keys of `[network]`: `ranks_per_node` (default 1): this many successive ranks share a node;
-/// `permutation`: the nodes in the order in which ranks fill them (default: ascending).
+/// The nodes of the ranks of a job. Keys of `[network]`:
+///
+/// - `ranks_per_node` (default 1): the most ranks of a node; or `ranks_on_nodes`: the number of ranks of each node.
+/// - `map` = "block" (successive ranks share a node; the default), "cyclic" (the nodes take the ranks in turn, those that
+///   are full excepted), or a list of the node of each rank.
+/// - `permutation`: the nodes of a topology in the order in which ranks fill them (default: ascending).
+///
+/// A job with `ranks_per_node` takes as many nodes as hold its ranks. Other keys list the ranks; smaller jobs are the
+/// first of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
-    ranks_per_node: usize,
-    permutation: Option<Arc<Permutation>>,
+    map: Map,
+    /// The number of ranks, if they are listed.
+    listed_ranks: Option<usize>,
+    order: Option<Arc<Order>>,
+}
+
+/// The place of each rank's node in the order of nodes.
+#[derive(Clone, Debug, PartialEq)]
+enum Map {
+    /// This many successive ranks share a node.
+    Block(usize),
+    /// The nodes take the ranks in turn; this many are the most of a node.
+    Cyclic(usize),
+    /// Nodes are in the order of their first ranks.
+    Listed(Arc<NodeList>),
 }
 
 /// The order in which ranks fill the nodes.
 #[derive(Debug, PartialEq)]
-struct Permutation {
+struct Order {
     /// The node at each place of the order.
     nodes: Vec<usize>,
-    /// The place of each node.
+    /// The place of each node; `NOWHERE` if it has none.
     places: Vec<usize>,
 }
 
-impl Permutation {
-    /// None unless the list has every node exactly once.
+const NOWHERE: usize = usize::MAX;
+
+/// The largest number of ranks in a list.
+const MOST_LISTED: usize = 1 << 22;
+
+impl Order {
+    /// None if a node is missing in `count` nodes, or twice in the list.
     fn new(nodes: Vec<usize>, count: usize) -> Option<Self> {
-        let mut places = vec![usize::MAX; count];
+        let mut places = vec![NOWHERE; count];
         for (place, node) in nodes.iter().enumerate() {
-            *places.get_mut(*node)? = place;
+            let old = std::mem::replace(places.get_mut(*node)?, place);
+            if old != NOWHERE {
+                return None;
+            }
         }
-        let is_whole = nodes.len() == count && !places.contains(&usize::MAX);
-        is_whole.then_some(Self { nodes, places })
+        Some(Self { nodes, places })
     }
+}
+
+/// A map as a machine file has it: with the places in the order of nodes that a list names.
+struct MapOfFile {
+    map: Map,
+    listed_ranks: Option<usize>,
+    places: Option<Vec<usize>>,
+}
+
+impl MapOfFile {
+    fn of(map: Map) -> Self {
+        Self { map, listed_ranks: None, places: None }
+    }
+
+    /// The map of ranks whose nodes have these places in the order of nodes.
+    fn listed(places_of_ranks: &[usize]) -> Self {
+        let nodes = Nodes::of(places_of_ranks);
+        let firsts: Vec<_> = match &nodes {
+            Nodes::Listed(list) => list.members.iter().map(|members| members[0]).collect(),
+            Nodes::Equal(size) => (0..places_of_ranks.len()).step_by(*size).collect(),
+            Nodes::Unknown => Vec::new(),
+        };
+        let map = match nodes {
+            Nodes::Listed(list) => Map::Listed(list),
+            Nodes::Equal(size) => Map::Block(size),
+            Nodes::Unknown => Map::Block(1),
+        };
+        let places = firsts.into_iter().map(|rank| places_of_ranks[rank]).collect();
+        Self { map, listed_ranks: Some(places_of_ranks.len()), places: Some(places) }
+    }
+
+    /// Reads the keys, for at most this many nodes.
+    fn read(section: &Section, nodes: usize) -> Result<Self> {
+        let ranks_per_node = section.count_or("ranks_per_node", 1)?;
+        let counts = section.optional_numbers("ranks_on_nodes")?;
+        if let Some(places) = if section.is_text("map") { None } else { section.optional_numbers("map")? } {
+            let other = ["ranks_per_node", "ranks_on_nodes"].into_iter().find(|key| section.contains(key));
+            if let Some(key) = other {
+                return Err(section.reject(key, "no such key beside network.map, a list of nodes"));
+            }
+            if places.is_empty() || places.len() > MOST_LISTED || places.iter().any(|place| *place >= nodes) {
+                let last = nodes - 1;
+                return Err(section.reject("map", &format!("the node of each of 1 to 2^22 ranks, from 0 to {last}")));
+            }
+            return Ok(Self::listed(&places));
+        }
+        let is_cyclic = section.choice("map", &[("block", false), ("cyclic", true)])?;
+        let Some(counts) = counts else {
+            let is_dealt = is_cyclic && ranks_per_node > 1;
+            return Ok(Self::of(if is_dealt { Map::Cyclic(ranks_per_node) } else { Map::Block(ranks_per_node) }));
+        };
+        if section.contains("ranks_per_node") {
+            return Err(section.reject("ranks_per_node", "no such key beside network.ranks_on_nodes"));
+        }
+        let ranks = counts.iter().try_fold(0_usize, |sum, count| sum.checked_add(*count));
+        let is_whole = !counts.is_empty() && counts.len() <= nodes && !counts.contains(&0);
+        if !is_whole || ranks.is_none_or(|ranks| ranks > MOST_LISTED) {
+            let expected = format!("1 to {nodes} numbers of ranks of at least 1 each, and of at most 2^22 in all");
+            return Err(section.reject("ranks_on_nodes", &expected));
+        }
+        Ok(Self::listed(&if is_cyclic { dealt(&counts) } else { filled(&counts) }))
+    }
+}
+
+/// The node of each rank if each node is filled before the next one.
+fn filled(counts: &[usize]) -> Vec<usize> {
+    counts.iter().enumerate().flat_map(|(node, count)| std::iter::repeat_n(node, *count)).collect()
+}
+
+/// The node of each rank if the nodes take the ranks in turn, those that are full excepted.
+fn dealt(counts: &[usize]) -> Vec<usize> {
+    let mut turns: Vec<_> =
+        counts.iter().enumerate().flat_map(|(node, n)| (0..*n).map(move |turn| (turn, node))).collect();
+    turns.sort_unstable();
+    turns.into_iter().map(|(_, node)| node).collect()
 }
 
 impl Placement {
     /// One rank per node, in order.
     pub fn linear() -> Self {
-        Self { ranks_per_node: 1, permutation: None }
-    }
-
-    /// Reads `ranks_per_node` of a network without a topology: its nodes have no end.
-    ///
-    /// # Errors
-    /// A wrong number of ranks per node.
-    pub fn without_topology(section: &Section) -> Result<Self> {
-        Ok(Self { ranks_per_node: section.count_or("ranks_per_node", 1)?, permutation: None })
+        Self { map: Map::Block(1), listed_ranks: None, order: None }
     }
 
     /// Reads the keys for a topology of `nodes` nodes. Its layout is an order of the nodes, too.
     ///
     /// # Errors
-    /// A wrong number of ranks per node, a list that does not name every node exactly once, or one beside a layout.
+    /// A map that does not fit the nodes, a list that does not name every node exactly once, or one beside a layout.
     pub fn read(section: &Section, nodes: usize, layout: Option<&Layout>) -> Result<Self> {
-        let ranks_per_node = section.count_or("ranks_per_node", 1)?;
-        if ranks_per_node > MOST_NODES / nodes {
+        let MapOfFile { map, listed_ranks, places } = MapOfFile::read(section, nodes)?;
+        if let Map::Block(size) | Map::Cyclic(size) = map
+            && size > MOST_NODES / nodes
+        {
             return Err(section.reject("ranks_per_node", "at most 2^26 ranks on all nodes together"));
         }
-        let order = match (section.optional_numbers("permutation")?, layout) {
+        let permutation = match (section.optional_numbers("permutation")?, layout) {
             (Some(_), Some(_)) => return Err(section.reject("permutation", "no such key beside network.layout")),
-            (Some(order), None) => order,
-            (None, Some(layout)) => layout.nodes(),
-            (None, None) => return Ok(Self { ranks_per_node, permutation: None }),
+            (permutation, None) => permutation,
+            (None, Some(layout)) => Some(layout.nodes()),
         };
-        let expected = format!("each of the nodes 0 to {} once", nodes - 1);
-        let is_ascending = order.iter().copied().eq(0..nodes);
-        let permutation = Permutation::new(order, nodes).ok_or_else(|| section.reject("permutation", &expected))?;
-        Ok(Self { ranks_per_node, permutation: (!is_ascending).then(|| Arc::new(permutation)) })
+        let is_whole = |list: &Vec<usize>| list.len() == nodes && Order::new(list.clone(), nodes).is_some();
+        if !permutation.as_ref().is_none_or(is_whole) {
+            return Err(section.reject("permutation", &format!("each of the nodes 0 to {} once", nodes - 1)));
+        }
+        let in_order = match (permutation, places) {
+            (Some(permutation), Some(places)) => places.into_iter().map(|place| permutation[place]).collect(),
+            (permutation, places) => permutation.or(places).unwrap_or_default(),
+        };
+        let is_ascending = in_order.iter().copied().eq(0..in_order.len());
+        let order = if is_ascending { None } else { Order::new(in_order, nodes).map(Arc::new) };
+        Ok(Self { map, listed_ranks, order })
+    }
+
+    /// Reads the keys for a network without a topology, on which only the sets of ranks that share a node matter.
+    ///
+    /// # Errors
+    /// Something else than a map.
+    pub fn read_without_topology(section: &Section) -> Result<Self> {
+        let MapOfFile { map, listed_ranks, .. } = MapOfFile::read(section, MOST_NODES)?;
+        Ok(Self { map, listed_ranks, order: None })
+    }
+
+    /// Whether the section has keys of the nodes of ranks.
+    pub fn is_in(section: &Section) -> bool {
+        ["ranks_per_node", "ranks_on_nodes", "map"].into_iter().any(|key| section.contains(key))
+    }
+
+    /// The same nodes, filled one after the other; none if they are already, or if the ranks are listed.
+    pub fn filled_in_order(&self) -> Option<Self> {
+        let Map::Cyclic(most) = self.map else { return None };
+        Some(Self { map: Map::Block(most), ..self.clone() })
     }
 
     /// Whether the node of each rank has its number.
     pub fn is_linear(&self) -> bool {
-        *self == Self::linear()
+        self.ranks_per_node() == Some(1) && self.order.is_none()
     }
 
-    /// The node of a rank.
-    pub fn node_of(&self, rank: usize) -> usize {
-        let place = rank / self.ranks_per_node;
-        self.permutation.as_ref().map_or(place, |order| order.nodes[place])
+    /// The number of successive ranks that share a node; none if other ranks do.
+    pub fn ranks_per_node(&self) -> Option<usize> {
+        if let Map::Block(size) = self.map { Some(size) } else { None }
     }
 
-    /// The node of a rank, and its place among the ranks there.
-    pub fn seat_of(&self, rank: usize) -> (usize, usize) {
-        (self.node_of(rank), rank % self.ranks_per_node)
+    /// The place of the node of a rank in the order of nodes, from 0, in a job of `ranks` ranks.
+    #[inline]
+    pub fn place_of(&self, rank: usize, ranks: usize) -> usize {
+        match &self.map {
+            Map::Block(size) => rank / size,
+            Map::Cyclic(most) => rank % ranks.div_ceil(*most),
+            Map::Listed(list) => list.places[rank].0,
+        }
     }
 
-    /// The ranks that a node holds.
-    pub fn ranks_on(&self, node: usize) -> Range<usize> {
-        let place = self.permutation.as_ref().map_or(node, |order| order.places[node]);
-        place * self.ranks_per_node..(place + 1) * self.ranks_per_node
+    /// The node of a rank in a job of `ranks` ranks.
+    #[inline]
+    pub fn node_of(&self, rank: usize, ranks: usize) -> usize {
+        let place = self.place_of(rank, ranks);
+        self.order.as_ref().map_or(place, |order| order.nodes[place])
+    }
+
+    /// Number of nodes of a job of `ranks` ranks.
+    pub fn nodes_of_job(&self, ranks: usize) -> usize {
+        match &self.map {
+            Map::Block(most) | Map::Cyclic(most) => ranks.div_ceil(*most),
+            Map::Listed(list) => list.members.partition_point(|members| members[0] < ranks),
+        }
+    }
+
+    /// The place of the node of a rank in the order of nodes, and the place of the rank among those of the node.
+    #[inline]
+    pub fn seat_of(&self, rank: usize, ranks: usize) -> (usize, usize) {
+        match &self.map {
+            Map::Block(size) => (rank / size, rank % size),
+            Map::Cyclic(most) => (rank % ranks.div_ceil(*most), rank / ranks.div_ceil(*most)),
+            Map::Listed(list) => list.places[rank],
+        }
+    }
+
+    /// Number of ranks on the node at a place of a job of `ranks` ranks.
+    pub fn count_at(&self, place: usize, ranks: usize) -> usize {
+        match &self.map {
+            Map::Block(size) => (*size).min(ranks.saturating_sub(place * size)),
+            Map::Cyclic(_) => ranks.saturating_sub(place).div_ceil(self.nodes_of_job(ranks)),
+            Map::Listed(list) => list.members[place].partition_point(|rank| *rank < ranks),
+        }
+    }
+
+    /// The ranks on a node in a job of `ranks` ranks, ascending.
+    pub fn ranks_on(&self, node: usize, ranks: usize) -> Vec<usize> {
+        let place = self.order.as_ref().map_or(node, |order| order.places[node]);
+        let nodes = self.nodes_of_job(ranks);
+        if place >= nodes {
+            return Vec::new();
+        }
+        let count = self.count_at(place, ranks);
+        match &self.map {
+            Map::Block(size) => (place * size..).take(count).collect(),
+            Map::Cyclic(_) => (place..).step_by(nodes).take(count).collect(),
+            Map::Listed(list) => list.members[place][..count].to_vec(),
+        }
+    }
+
+    /// The fewest nodes that hold `count` ranks of a job of `ranks` ranks.
+    pub fn fewest_nodes(&self, count: usize, ranks: usize) -> usize {
+        let mut counts: Vec<_> = (0..self.nodes_of_job(ranks)).map(|place| self.count_at(place, ranks)).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let before = |held: &mut usize, here: usize| Some(std::mem::replace(held, *held + here));
+        counts.into_iter().scan(0, before).take_while(|held| *held < count).count()
+    }
+
+    /// The nodes of a job of `ranks` ranks, as algorithms see them.
+    ///
+    /// # Errors
+    /// More ranks than the map lists.
+    pub fn nodes(&self, ranks: usize) -> Result<Nodes> {
+        self.check_listed(ranks)?;
+        Ok(match &self.map {
+            Map::Block(size) => Nodes::Equal(*size),
+            _ => Nodes::of(&(0..ranks).map(|rank| self.place_of(rank, ranks)).collect::<Vec<_>>()),
+        })
     }
 
     /// The number of ranks that `nodes` nodes hold.
     pub fn room(&self, nodes: usize) -> usize {
-        nodes * self.ranks_per_node
+        let (Map::Block(most) | Map::Cyclic(most)) = self.map else { return self.listed_ranks.unwrap_or(0) };
+        self.listed_ranks.unwrap_or(nodes * most)
     }
 
     /// Checks that the nodes hold this many ranks.
@@ -105,10 +294,24 @@ impl Placement {
     /// # Errors
     /// More ranks than the nodes hold.
     pub fn check(&self, ranks: usize, nodes: usize) -> Result<()> {
+        self.check_listed(ranks)?;
         let room = self.room(nodes);
         if ranks <= room {
             return Ok(());
         }
         Err(Error::new(format!("ranks: got {ranks}, expected at most {room}, the ranks that the network holds")))
+    }
+
+    /// Checks that the map lists this many ranks.
+    ///
+    /// # Errors
+    /// More ranks than it lists.
+    pub fn check_listed(&self, ranks: usize) -> Result<()> {
+        match self.listed_ranks {
+            Some(most) if ranks > most => {
+                Err(Error::new(format!("ranks: got {ranks}, expected at most {most}, the ranks that the map lists")))
+            }
+            _ => Ok(()),
+        }
     }
 }

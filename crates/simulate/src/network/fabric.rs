@@ -75,9 +75,9 @@ impl Fabric {
             Some(host) => Level::read_host(host)?,
         };
         let placement = Placement::read(network, topology.nodes(), topology.layout())?;
-        let levels = Levels::read(machine, &placement, Level::read, Level::read_local)?;
+        let levels = Levels::read(machine, Level::read, Level::read_local)?;
         Ok(Self {
-            resources: Resources::read(node, &placement, levels.as_ref())?,
+            resources: Resources::read(node, levels.as_ref())?,
             placement,
             levels,
             topology,
@@ -130,7 +130,7 @@ impl Fabric {
     /// one, is free. Bytes that cross a cut share the links across it; bytes that leave a node also share its ports;
     /// the bytes of a rank pass its interface.
     pub fn bound(&self, call_demand: &CallDemand<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
-        let node_of = |rank| self.placement.node_of(rank);
+        let node_of = |rank| self.placement.node_of(rank, call_demand.call.ranks);
         let Some(spread) = call_demand.spread() else {
             return Bound { computation_s: call_demand.combining_s(), ..Bound::default() };
         };

@@ -65,6 +65,8 @@ pub struct Hockney {
     pub levels: Option<Levels<Line>>,
     /// What ranks share, if anything.
     pub resources: Option<Resources>,
+    /// The nodes of the ranks.
+    pub placement: Placement,
     /// `protocol`: "rendezvous" (the default) or "eager".
     pub is_eager: bool,
     /// `send_overhead`: how long a message occupies its sender, in seconds; until its end when absent.
@@ -83,12 +85,12 @@ impl Hockney {
             let others = "no [host] with the model hockney: use network.send_overhead, or the model loggp";
             return Err(host.reject_all(others));
         }
-        let placement = Placement::without_topology(section)?;
-        let levels = Levels::read(machine, &placement, Line::read, Line::read_local)?;
+        let levels = Levels::read(machine, Line::read, Line::read_local)?;
         Ok(Self {
             between: Line::read(section)?,
-            resources: Resources::read(&machine.node, &placement, levels.as_ref())?,
+            resources: Resources::read(&machine.node, levels.as_ref())?,
             levels,
+            placement: Placement::read_without_topology(section)?,
             is_eager: section.choice("protocol", &[("rendezvous", false), ("eager", true)])?,
             send_overhead_s: section.optional_time_s("send_overhead")?,
             ports: machine.node.count_or_unlimited("ports", 1, MOST_PORTS)?,
@@ -112,27 +114,31 @@ impl Network for Hockney {
 
     #[inline(always)]
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
-        self.levels.as_ref().and_then(|levels| levels.within(message, ranks))
+        self.levels.as_ref().and_then(|levels| levels.within(&self.placement, message, ranks))
     }
 
-    fn resources(&self) -> Option<&Resources> {
-        self.resources.as_ref()
+    fn resources(&self) -> Option<(&Resources, &Placement)> {
+        self.resources.as_ref().map(|resources| (resources, &self.placement))
     }
 
-    fn ranks_per_node(&self) -> Option<usize> {
-        self.levels.as_ref().map(Levels::ranks_per_node)
+    fn shared_ports(&self) -> Option<&Placement> {
+        self.levels.as_ref().map(|_| &self.placement)
     }
 
     /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
     /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
     /// and bytes between nodes count; for a single node only the smaller alpha.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let on_a_node = self.levels.as_ref().map_or(1, Levels::ranks_per_node);
-        let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(on_a_node));
-        let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| rank / on_a_node == busy / on_a_node);
-        let bytes = match self.levels {
-            None => call_demand.bytes_of_a_rank(),
-            Some(_) => call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max),
+        let ranks = call_demand.call.ranks;
+        let count = call_demand.spread().map_or(1, |spread| spread.ranks);
+        let (ranks_to_tell, bytes) = match &self.levels {
+            None => (count, call_demand.bytes_of_a_rank()),
+            Some(_) => {
+                let node_of = |rank| self.placement.place_of(rank, ranks);
+                let crossing = |busy| call_demand.crossing_bytes(&|rank| node_of(rank) == node_of(busy));
+                let bytes = call_demand.ranks_to_try().map(crossing).fold(0.0, f64::max);
+                (self.placement.fewest_nodes(count, ranks), bytes)
+            }
         };
         let nearest = self.levels.iter().flat_map(Levels::between_nodes).copied();
         let Line { alpha_s, beta_s_per_byte, .. } = nearest.fold(self.between, Line::least);

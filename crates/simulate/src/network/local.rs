@@ -10,12 +10,9 @@ use hocket_machine::{Machine, Placement, Section};
 use super::parcel::Within;
 use super::resources::Capacity;
 
-/// Levels, and the costs of messages within a group of each.
+/// Levels from the core outwards, and the costs of messages within a group of each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Levels<C> {
-    placement: Placement,
-    levels: Vec<LevelOf<C>>,
-}
+pub struct Levels<C>(Vec<LevelOf<C>>);
 
 /// A level.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,11 +60,9 @@ impl Extent {
 }
 
 impl<C> Levels<C> {
-    /// The levels of a machine whose ranks are placed so, if it has any. `read` reads the costs of a level, `read_local`
-    /// those of `[network.local]`.
+    /// The levels of a machine, if it has any. `read` reads the costs of a level, `read_local` those of `[network.local]`.
     pub(super) fn read(
         machine: &Machine,
-        placement: &Placement,
         read: impl Fn(&Section) -> Result<C>,
         read_local: impl FnOnce(&Section) -> Result<C>,
     ) -> Result<Option<Self>> {
@@ -96,49 +91,40 @@ impl<C> Levels<C> {
             });
             section.finish()?;
         }
-        Ok((!levels.is_empty()).then(|| Self { placement: placement.clone(), levels }))
+        Ok((!levels.is_empty()).then_some(Self(levels)))
     }
 
-    /// As [`super::Network::within`].
+    /// As [`super::Network::within`], of ranks that are placed so.
     #[inline]
-    pub fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
-        let [from, to] = message.map(|rank| self.placement.seat_of(rank));
-        let level = match &*self.levels {
+    pub fn within(&self, placement: &Placement, message: [usize; 2], ranks: usize) -> Option<Within> {
+        let [from, to] = message.map(|rank| placement.seat_of(rank, ranks));
+        let level = match &*self.0 {
             [LevelOf { extent: Extent::Node, .. }] => (from.0 == to.0).then_some(0),
             levels => levels.iter().position(|level| level.extent.group_of(from) == level.extent.group_of(to)),
         }?;
-        let on_node = self.placement.ranks_on(from.0);
-        Some(Within {
-            level: level as u8,
-            is_on_node: from.0 == to.0,
-            ranks_on_node: (on_node.end.min(ranks) - on_node.start) as u32,
-        })
+        let ranks_on_node = placement.count_at(from.0, ranks) as u32;
+        Some(Within { level: level as u8, is_on_node: from.0 == to.0, ranks_on_node })
     }
 
     /// The costs of a message within a group.
     #[inline]
     pub fn of(&self, within: Within) -> &C {
-        &self.levels[usize::from(within.level)].costs
+        &self.0[usize::from(within.level)].costs
     }
 
     /// The costs of all levels, from the core outwards.
     pub fn costs(&self) -> impl Iterator<Item = &C> + Clone {
-        self.levels.iter().map(|level| &level.costs)
+        self.0.iter().map(|level| &level.costs)
     }
 
     /// The levels, from the core outwards.
     pub(super) fn all(&self) -> &[LevelOf<C>] {
-        &self.levels
-    }
-
-    /// The number of ranks on a node.
-    pub fn ranks_per_node(&self) -> usize {
-        self.placement.ranks_on(0).len()
+        &self.0
     }
 
     /// The costs of messages between ranks of a node, if the messages of all its ranks cost the same.
     pub fn of_node(&self) -> Option<&C> {
-        match &*self.levels {
+        match &*self.0 {
             [LevelOf { extent: Extent::Node, costs, capacity: None }] => Some(costs),
             _ => None,
         }
@@ -146,24 +132,24 @@ impl<C> Levels<C> {
 
     /// Whether every message between ranks of a node has a level.
     pub fn cover_nodes(&self) -> bool {
-        self.levels.iter().any(|level| level.extent >= Extent::Node)
+        self.0.iter().any(|level| level.extent >= Extent::Node)
     }
 
     /// The costs of messages between ranks of a node that are farthest from each other.
     pub fn across_node(&self) -> Option<&C> {
-        let on_node = self.levels.iter().rfind(|level| !matches!(level.extent, Extent::Nodes(_)));
+        let on_node = self.0.iter().rfind(|level| !matches!(level.extent, Extent::Nodes(_)));
         on_node.map(|level| &level.costs)
     }
 
     /// The costs of messages between nodes that have a level.
     pub fn between_nodes(&self) -> impl Iterator<Item = &C> {
-        self.levels.iter().filter(|level| matches!(level.extent, Extent::Nodes(_))).map(|level| &level.costs)
+        self.0.iter().filter(|level| matches!(level.extent, Extent::Nodes(_))).map(|level| &level.costs)
     }
 
-    /// The number of ranks after which the levels begin again.
-    pub fn period(&self) -> usize {
-        let of_nodes = self.levels.iter().map(|level| if let Extent::Nodes(nodes) = level.extent { nodes } else { 1 });
-        of_nodes.fold(self.ranks_per_node(), usize::saturating_mul)
+    /// The number of nodes after which the levels begin again.
+    pub fn nodes_per_group(&self) -> usize {
+        let of_nodes = self.0.iter().map(|level| if let Extent::Nodes(nodes) = level.extent { nodes } else { 1 });
+        of_nodes.fold(1, usize::saturating_mul)
     }
 }
 

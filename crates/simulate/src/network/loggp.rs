@@ -43,6 +43,8 @@ pub struct Loggp {
     pub levels: Option<Levels<Level>>,
     /// What ranks share, if anything.
     pub resources: Option<Resources>,
+    /// The nodes of the ranks.
+    pub placement: Placement,
 }
 
 impl Loggp {
@@ -60,10 +62,9 @@ impl Loggp {
                 Level::read_parts(host, Some(section))?
             }
         };
-        let placement = Placement::without_topology(section)?;
-        let levels = Levels::read(machine, &placement, Level::read, Level::read_local)?;
-        let resources = Resources::read(&machine.node, &placement, levels.as_ref())?;
-        Ok(Self { between, levels, resources })
+        let levels = Levels::read(machine, Level::read, Level::read_local)?;
+        let resources = Resources::read(&machine.node, levels.as_ref())?;
+        Ok(Self { between, levels, resources, placement: Placement::read_without_topology(section)? })
     }
 
     #[inline(always)]
@@ -89,11 +90,11 @@ impl Network for Loggp {
 
     #[inline(always)]
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
-        self.levels.as_ref().and_then(|levels| levels.within(message, ranks))
+        self.levels.as_ref().and_then(|levels| levels.within(&self.placement, message, ranks))
     }
 
-    fn resources(&self) -> Option<&Resources> {
-        self.resources.as_ref()
+    fn resources(&self) -> Option<(&Resources, &Placement)> {
+        self.resources.as_ref().map(|resources| (resources, &self.placement))
     }
 
     /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take

@@ -1,5 +1,7 @@
 //! Adapts networks with contention to the engines' interface.
 
+use hocket_machine::Placement;
+
 use super::fabric::{Fabric, SharedNetwork};
 use super::level::{Busy, Level};
 use super::{Departure, Levels, Network, Parcel, Resources, Within};
@@ -36,11 +38,13 @@ impl Network for Meeting<'_> {
 
     #[inline(always)]
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
-        self.0.fabric().levels.as_ref().and_then(|levels| levels.within(message, ranks))
+        let Fabric { levels, placement, .. } = self.0.fabric();
+        levels.as_ref().and_then(|levels| levels.within(placement, message, ranks))
     }
 
-    fn resources(&self) -> Option<&Resources> {
-        self.0.fabric().resources.as_ref()
+    fn resources(&self) -> Option<(&Resources, &Placement)> {
+        let Fabric { resources, placement, .. } = self.0.fabric();
+        resources.as_ref().map(|resources| (resources, placement))
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
@@ -57,12 +61,12 @@ impl Network for Meeting<'_> {
         std::iter::once(host).chain(levels.iter().flat_map(Levels::costs)).any(Level::knows_peers)
     }
 
-    fn way_s(&self, ranks: [usize; 2], message: Parcel) -> f64 {
+    fn way_s(&self, of_message: [usize; 2], ranks: usize, message: Parcel) -> f64 {
         let Fabric { placement, has_interfaces, .. } = self.0.fabric();
         if !has_interfaces || message.within.is_some() {
             return 0.0;
         }
-        self.0.latency_s(ranks.map(|rank| placement.node_of(rank)))
+        self.0.latency_s(of_message.map(|rank| placement.node_of(rank, ranks)))
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {

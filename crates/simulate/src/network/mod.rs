@@ -27,7 +27,7 @@ pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traf
 pub(crate) use meeting::Meeting;
 
 use hocket_core::{Error, Result};
-use hocket_machine::Machine;
+use hocket_machine::{Machine, Placement};
 
 macro_rules! networks {
     (separate: $($separate:ident: $Separate:ident),+; joint: $($joint:ident: $Joint:ident),+ $(;)?) => {
@@ -84,6 +84,20 @@ macro_rules! networks {
                 self.shared_network().map(SharedNetwork::fabric)
             }
 
+            fn placement_mut(&mut self) -> &mut Placement {
+                match self {
+                    $(Self::$Separate(network) => &mut network.placement,)+
+                    $(Self::$Joint(network) => &mut network.fabric.placement,)+
+                }
+            }
+
+            /// The same network, with the ranks on these nodes.
+            pub fn with_placement(&self, placement: &Placement) -> Self {
+                let mut placed = self.clone();
+                *placed.placement_mut() = placement.clone();
+                placed
+            }
+
             /// The same network, with these faults.
             ///
             /// # Errors
@@ -118,11 +132,11 @@ networks! {
 }
 
 impl NetworkModel {
-    /// The number of ranks after which levels without a topology begin again.
-    pub fn period(&self) -> usize {
+    /// The number of nodes after which levels without a topology begin again.
+    pub fn nodes_per_group(&self) -> usize {
         match self {
-            Self::Hockney(network) => network.levels.as_ref().map_or(1, Levels::period),
-            Self::Loggp(network) => network.levels.as_ref().map_or(1, Levels::period),
+            Self::Hockney(network) => network.levels.as_ref().map_or(1, Levels::nodes_per_group),
+            Self::Loggp(network) => network.levels.as_ref().map_or(1, Levels::nodes_per_group),
             _ => 1,
         }
     }

@@ -1,5 +1,7 @@
 //! The interface of network models.
 
+use hocket_machine::Placement;
+
 use super::{Departure, Parcel, Resources, SharedNetwork, Within};
 use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
@@ -38,12 +40,12 @@ pub trait Network {
     fn within(&self, _message: [usize; 2], _ranks: usize) -> Option<Within> {
         None
     }
-    /// What ranks share besides links and ports, if anything.
-    fn resources(&self) -> Option<&Resources> {
+    /// What ranks share besides links and ports, and their nodes; none if they share nothing.
+    fn resources(&self) -> Option<(&Resources, &Placement)> {
         None
     }
-    /// Number of successive ranks that share the ports of a node, where messages within it hold none.
-    fn ranks_per_node(&self) -> Option<usize> {
+    /// The nodes whose ranks share ports, where messages within a node hold none.
+    fn shared_ports(&self) -> Option<&Placement> {
         None
     }
     /// Whether the first message of a rank to a peer costs more.
@@ -51,7 +53,7 @@ pub trait Network {
         false
     }
     /// The latency of a message's route, in seconds, if [`Network::request`] and [`Network::grant`] lack it.
-    fn way_s(&self, _ranks: [usize; 2], _message: Parcel) -> f64 {
+    fn way_s(&self, _of_message: [usize; 2], _ranks: usize, _message: Parcel) -> f64 {
         0.0
     }
     /// The times that no algorithm can beat on this network.

@@ -37,7 +37,7 @@ impl Regions {
             return None;
         }
         let mut ranks_on = vec![0; topology.nodes()];
-        let nodes: Vec<_> = (0..ranks).map(|rank| placement.node_of(rank)).collect();
+        let nodes: Vec<_> = (0..ranks).map(|rank| placement.node_of(rank, ranks)).collect();
         nodes.iter().for_each(|node| ranks_on[*node] += 1);
         let mut before = 0;
         let of_node = ranks_on.into_iter().map(|ranks_here| {

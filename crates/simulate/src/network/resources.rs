@@ -87,7 +87,6 @@ impl Cards {
 /// The resources that ranks share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resources {
-    placement: Placement,
     /// What each level shares.
     levels: Vec<(Extent, Option<Capacity>)>,
     cards: Option<Cards>,
@@ -95,16 +94,12 @@ pub struct Resources {
 
 impl Resources {
     /// None if messages share nothing.
-    pub(super) fn read<C>(node: &Section, placement: &Placement, levels: Option<&Levels<C>>) -> Result<Option<Self>> {
+    pub(super) fn read<C>(node: &Section, levels: Option<&Levels<C>>) -> Result<Option<Self>> {
         let levels = levels.map_or(&[][..], Levels::all);
         let levels: Vec<_> = levels.iter().map(|level| (level.extent, level.capacity)).collect();
         let cards = Cards::read(node)?;
         let is_any = cards.is_some() || levels.iter().any(|(_, capacity)| capacity.is_some());
-        Ok(is_any.then(|| Self { placement: placement.clone(), levels, cards }))
-    }
-
-    fn seats(&self, message: Passing) -> [Seat; 2] {
-        message.ranks.map(|rank| self.placement.seat_of(rank as usize))
+        Ok(is_any.then_some(Self { levels, cards }))
     }
 
     /// The groups of a rank that a message passes, up to the level that has it, and for how long.
@@ -116,16 +111,17 @@ impl Resources {
         })
     }
 
-    /// The cards that a message passes at this end, if it goes to or comes from another node, and for how long.
+    /// The cards that a message passes on its way to or from another node, at a rank on a node of `ranks` ranks, and for how
+    /// long.
     fn cards_of(
         &self,
         seat: Seat,
-        other: Seat,
+        ranks: usize,
         bytes: f64,
         direction: Direction,
     ) -> impl Iterator<Item = (Resource, f64)> {
-        let cards = self.cards.filter(|_| seat.0 != other.0).map(|cards| {
-            let of_message = cards.of(seat.1, self.placement.ranks_on(seat.0).len(), bytes);
+        let cards = self.cards.map(|cards| {
+            let of_message = cards.of(seat.1, ranks, bytes);
             (cards.capacity.occupied_s(bytes / of_message.len() as f64), of_message)
         });
         cards.into_iter().flat_map(move |(occupied_s, cards)| {
@@ -166,40 +162,56 @@ enum Resource {
     Card { node: usize, card: usize, direction: Direction },
 }
 
-/// The resources during a run: when each is free again.
+/// The resources during a run of `ranks` ranks: when each is free again.
 pub struct Occupied<'a> {
     resources: &'a Resources,
+    placement: &'a Placement,
+    ranks: usize,
     free_s: FxHashMap<Resource, f64>,
 }
 
 impl<'a> Occupied<'a> {
     /// All resources are free.
-    pub fn new(resources: &'a Resources) -> Self {
-        Self { resources, free_s: FxHashMap::default() }
+    pub fn new(resources: &'a Resources, placement: &'a Placement, ranks: usize) -> Self {
+        Self { resources, placement, ranks, free_s: FxHashMap::default() }
     }
 
     /// A message starts. Returns the time at which its last byte has passed all that it passes from then on.
     pub fn leave(&mut self, message: Passing, start_s: f64) -> f64 {
-        let resources = self.resources;
-        let [from, to] = resources.seats(message);
+        let (resources, [from, to]) = (self.resources, self.seats(message));
         let mut groups: Vec<_> = resources.groups_of(from, message).collect();
         if message.within.is_some() || from.0 == to.0 {
             let others = resources.groups_of(to, message);
             groups.extend(others.filter(|other| !groups.contains(other)).collect::<Vec<_>>());
         }
-        let cards = resources.cards_of(from, to, message.bytes, Direction::Out);
+        let cards = self.cards_between(from, to, message.bytes, Direction::Out);
         self.pass(groups.into_iter().chain(cards), start_s)
     }
 
     /// A message arrives, its first byte at `first_s`. Returns the time at which its last byte has passed the resources of
     /// its receiver.
     pub fn reach(&mut self, message: Passing, first_s: f64) -> f64 {
-        let resources = self.resources;
-        let [from, to] = resources.seats(message);
+        let (resources, [from, to]) = (self.resources, self.seats(message));
         let is_new_here = message.within.is_none() && from.0 != to.0;
         let groups = resources.groups_of(to, message).take_while(|_| is_new_here);
-        let cards = resources.cards_of(to, from, message.bytes, Direction::In);
+        let cards = self.cards_between(to, from, message.bytes, Direction::In);
         self.pass(groups.chain(cards), first_s)
+    }
+
+    fn seats(&self, message: Passing) -> [Seat; 2] {
+        message.ranks.map(|rank| self.placement.seat_of(rank as usize, self.ranks))
+    }
+
+    /// The cards at a rank, unless the other rank is on the same node.
+    fn cards_between(
+        &self,
+        seat: Seat,
+        other: Seat,
+        bytes: f64,
+        direction: Direction,
+    ) -> impl Iterator<Item = (Resource, f64)> + use<'a> {
+        let (resources, ranks) = (self.resources, self.placement.count_at(seat.0, self.ranks));
+        (seat.0 != other.0).then(|| resources.cards_of(seat, ranks, bytes, direction)).into_iter().flatten()
     }
 
     /// A message passes resources, each for some seconds, from `first_s` on. Returns when its last byte has passed.

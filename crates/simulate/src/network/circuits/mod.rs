@@ -48,7 +48,6 @@ mod switch;
 mod tests;
 mod wavelengths;
 
-use std::collections::BTreeSet;
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
@@ -62,7 +61,7 @@ use switch::Switch;
 /// The model's parameters, keys of `[network]` besides those of the fabric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Circuits {
-    fabric: Fabric,
+    pub(super) fabric: Fabric,
     /// `latency`: alpha, in seconds.
     pub latency_s: f64,
     /// `bandwidth`: B, in bytes per second.
@@ -185,15 +184,14 @@ impl SharedNetwork for Circuits {
     /// If ranks have to reach other nodes, a set-up comes first. Then the data of one rank reaches k + 1 times as many
     /// nodes every alpha, and the bytes of a node share its k ports, the most that it ever has.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let node_of = |rank| self.fabric.placement.node_of(rank);
-        let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
+        let (placement, ranks) = (&self.fabric.placement, call_demand.call.ranks);
+        let node_of = |rank| placement.node_of(rank, ranks);
         let later = self.changes.iter().filter_map(|change| match change.what {
             Supply::Ports { ports, .. } => Some(ports),
             Supply::Wavelengths(_) => None,
         });
         let ports = later.fold(self.ports, usize::max);
-        let ranks_per_node = call_demand.call.ranks.div_ceil(nodes.len());
-        let ranks_to_tell = call_demand.spread().map_or(1, |spread| spread.ranks.div_ceil(ranks_per_node));
+        let ranks_to_tell = call_demand.spread().map_or(1, |spread| placement.fewest_nodes(spread.ranks, ranks));
         let crossing = |busy: usize| call_demand.crossing_bytes(&|rank| node_of(rank) == busy);
         let bytes = call_demand.ranks_to_try().map(|rank| crossing(node_of(rank))).fold(0.0, f64::max);
         let carrying_s = self.latency_s + bytes / self.bytes_per_s / ports as f64;

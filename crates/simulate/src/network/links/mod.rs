@@ -68,7 +68,7 @@ use queues::Queues;
 /// The model's parameters, keys of `[network]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Links {
-    fabric: Fabric,
+    pub(super) fabric: Fabric,
     /// `link_bandwidth`: B, in bytes per second; the highest if kinds of links differ.
     pub link_bytes_per_s: f64,
     /// `link_latency`: l, in seconds.

@@ -328,8 +328,8 @@ fn wrong_keys_are_refused_in_one_line() {
     );
     assert_eq!(
         refusal(&format!("{base}\n{FAIR}\n{WORMHOLE}")),
-        "m.toml:8: network.switching: unknown key, expected one of dims, layout, link_bandwidth, link_latency, local, model, \
-         permutation, protocol, ranks_per_node, sharing, tie, topology"
+        "m.toml:8: network.switching: unknown key, expected one of dims, layout, link_bandwidth, link_latency, local, map, \
+         model, permutation, protocol, ranks_on_nodes, ranks_per_node, sharing, tie, topology"
     );
     assert_eq!(
         refusal(&format!("{base}\nswitching = \"circuit\"")),
