@@ -31,6 +31,18 @@ const LOCAL: &str = "ranks_per_node = 2\nlocal.latency = \"0.3 us\"\nlocal.bandw
 const LOGGP_LOCAL: &str = "ranks_per_node = 2\nlocal.L = \"1 us\"\nlocal.o = \"1 us\"";
 const HOST: &str = "[host]\no = \"1 us\"\ng = \"1 us\"\nG = \"1 ns/B\"";
 
+const CARDS: &str = "[node.cards]\ncount = 1\nbandwidth = \"0.7 GB/s\"\nmessage_gap = \"1 us\"";
+
+/// A level whose ranks share its memory, where messages of `model` have costs of their own.
+fn sharing(model: &str) -> String {
+    let costs = if model.contains("hockney") {
+        "latency = \"1 us\"\nbandwidth = \"1 GB/s\""
+    } else {
+        "L = \"1 us\"\no = \"1 us\""
+    };
+    format!("[[level]]\n{costs}\nshared_bandwidth = \"0.5 GB/s\"\nmessage_gap = \"1 us\"")
+}
+
 /// A machine of this model for six ranks, by the bits of `kind`.
 fn platform(model: &str, kind: usize) -> Platform {
     let choose = |bit: usize| kind >> bit & 1 == 1;
@@ -61,9 +73,12 @@ fn platform(model: &str, kind: usize) -> Platform {
         (false, true) => ("", String::new()),
         (false, false) => ("", format!("ports = {ports}")),
     };
+    let shared = if choose(7) { CARDS } else { "" };
+    let levels = if choose(7) && topology.contains("ranks_per_node") { sharing(model) } else { String::new() };
+    let topology = if levels.is_empty() { topology } else { topology.replace("local.", "#") };
     let text = format!(
         "name = \"test\"\n[network]\n{model}\n{protocol}\n{circuits}\n{topology}\n{of_host}\n[node]\nreduce_bandwidth = \
-         \"1 GB/s\"\n{node}\n"
+         \"1 GB/s\"\n{node}\n{shared}\n{levels}\n"
     );
     Platform::new(&Machine::parse(&text, "test.toml").unwrap_or_else(|e| panic!("{e} in {text}")))
         .unwrap_or_else(|e| panic!("{e} in {text}"))
@@ -78,7 +93,7 @@ proptest! {
 
     #[test]
     fn times_do_not_depend_on_the_order_in_which_simultaneous_events_are_looked_at(
-        schedule in schedules(6), model in prop::sample::select(&MODELS[..]), kind in 0..128_usize, seed in any::<u64>(),
+        schedule in schedules(6), model in prop::sample::select(&MODELS[..]), kind in 0..256_usize, seed in any::<u64>(),
     ) {
         let (call, platform) = (Call::new(Collective::Broadcast, 6, 1000), platform(model, kind));
         let expected = run(&schedule, &call, &platform, None);
