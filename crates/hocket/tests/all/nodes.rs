@@ -279,6 +279,10 @@ fn levels_and_cards_have_these_keys() {
         ("[node.cards]\ncount = 2".to_owned(), "node.cards.bandwidth is missing, expected a rate"),
         ("[node.cards]\nbandwidth = \"1 GB/s\"".to_owned(), "node.cards.count is missing"),
         (
+            "[node.cards]\ncount = 1025\nbandwidth = \"1 GB/s\"".to_owned(),
+            "node.cards.count: got 1025, expected a whole number from 1 to 1024",
+        ),
+        (
             "[node.cards]\ncount = 2\nbandwidth = \"1 GB/s\"\nof_rank = \"far\"".to_owned(),
             "node.cards.of_rank: got \"far\"",
         ),

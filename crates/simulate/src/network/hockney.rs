@@ -16,7 +16,7 @@
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};
 
-use super::{Departure, Levels, Network, Parcel, Resources, Within, local};
+use super::{Departure, Levels, Network, Parcel, Resources, Within, levels};
 use crate::call_demand::{Bound, CallDemand, rounds};
 use crate::clock::Clock;
 
@@ -41,7 +41,7 @@ impl Line {
     }
 
     fn read_local(section: &Section) -> Result<Self> {
-        Ok(Self { memory_s_per_byte: local::memory_s_per_byte(section)?, ..Self::read(section)? })
+        Ok(Self { memory_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
     }
 }
 

@@ -3,7 +3,7 @@
 use hocket_core::Result;
 use hocket_machine::Section;
 
-use super::{Departure, Parcel, local};
+use super::{Departure, Parcel, levels};
 use crate::clock::Clock;
 
 /// The parameters of messages between nodes or within one: keys of `[network]` or `[network.local]`.
@@ -159,7 +159,7 @@ impl Level {
 
     /// Reads the keys of `[network.local]`.
     pub(super) fn read_local(section: &Section) -> Result<Self> {
-        Ok(Self { memory_s_per_byte: local::memory_s_per_byte(section)?, ..Self::read(section)? })
+        Ok(Self { memory_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
     }
 
     /// The parameters of messages of `bytes`.

@@ -3,7 +3,7 @@
 mod fabric;
 mod faults;
 mod level;
-mod local;
+mod levels;
 mod meeting;
 mod model;
 mod parcel;
@@ -15,7 +15,7 @@ mod traffic;
 pub use fabric::{Fabric, SharedNetwork};
 pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
-pub use local::Levels;
+pub use levels::Levels;
 pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel, Within};

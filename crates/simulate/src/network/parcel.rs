@@ -23,7 +23,7 @@ impl Parcel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Within {
     /// Its number, from the core outwards.
-    pub level: u8,
+    pub level: u32,
     /// Whether both ranks are on one node.
     pub is_on_node: bool,
     /// The number of ranks of the call on that node.

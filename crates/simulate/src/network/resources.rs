@@ -19,7 +19,7 @@ use hocket_core::Result;
 use hocket_machine::{Placement, Section};
 use rustc_hash::FxHashMap;
 
-use super::local::{Extent, Levels};
+use super::levels::{Extent, Levels};
 use super::parcel::{Parcel, Within};
 use crate::flights::Envelope;
 
@@ -54,6 +54,9 @@ struct Cards {
     stripe_from_bytes: f64,
 }
 
+/// The largest number of cards of a node.
+const MOST_CARDS: usize = 1024;
+
 impl Cards {
     fn read(node: &Section) -> Result<Option<Self>> {
         let section = node.optional_section("cards")?;
@@ -63,9 +66,12 @@ impl Cards {
         let Some(capacity) = Capacity::read(&section, "bandwidth")? else {
             return Err(section.reject("bandwidth", "a rate such as \"25 GB/s\", or message_gap, or both"));
         };
-        let stripe_from = section.optional_bytes("stripe_from")?;
+        let (count, stripe_from) = (section.count("count")?, section.optional_bytes("stripe_from")?);
+        if count > MOST_CARDS {
+            return Err(section.reject("count", &format!("a whole number from 1 to {MOST_CARDS}")));
+        }
         let cards = Self {
-            count: section.count("count")?,
+            count,
             capacity,
             is_round_robin: section.choice("of_rank", &[("nearest", false), ("round_robin", true)])?,
             stripe_from_bytes: stripe_from.map_or(f64::INFINITY, |bytes| bytes as f64),
@@ -104,7 +110,7 @@ impl Resources {
 
     /// The groups of a rank that a message passes, up to the level that has it, and for how long.
     fn groups_of(&self, seat: Seat, message: Passing) -> impl Iterator<Item = (Resource, f64)> {
-        let count = message.within.map_or(self.levels.len(), |within| usize::from(within.level) + 1);
+        let count = message.within.map_or(self.levels.len(), |within| within.level as usize + 1);
         self.levels.iter().take(count).enumerate().filter_map(move |(level, (extent, capacity))| {
             let resource = Resource::Group { level, group: extent.group_of(seat) };
             capacity.map(|capacity| (resource, capacity.occupied_s(message.bytes)))

@@ -103,13 +103,13 @@ impl<C> Levels<C> {
             levels => levels.iter().position(|level| level.extent.group_of(from) == level.extent.group_of(to)),
         }?;
         let ranks_on_node = placement.count_at(from.0, ranks) as u32;
-        Some(Within { level: level as u8, is_on_node: from.0 == to.0, ranks_on_node })
+        Some(Within { level: level as u32, is_on_node: from.0 == to.0, ranks_on_node })
     }
 
     /// The costs of a message within a group.
     #[inline]
     pub fn of(&self, within: Within) -> &C {
-        &self.0[usize::from(within.level)].costs
+        &self.0[within.level as usize].costs
     }
 
     /// The costs of all levels, from the core outwards.
