@@ -114,6 +114,13 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
             noise.insert(kind, texts(&section));
         }
     }
+    let mut parts = BTreeMap::new();
+    for (name, section) in [("network", &machine.network), ("node", &machine.node)] {
+        for part in section.parts() {
+            parts.insert(format!("{name}.{part}"), texts(&section.optional_section(part).map_err(raise)?));
+        }
+    }
+    parts.extend(machine.levels.iter().enumerate().map(|(number, level)| (format!("level[{number}]"), texts(level))));
     Ok(json!({
         "name": platform.name,
         "model": platform.network.name(),
@@ -121,6 +128,7 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
         "node": texts(&machine.node),
         "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
+        "parts": parts,
         "discrepancies": machine.discrepancies,
         "quantities": machine.network.read_so_far(),
     }))

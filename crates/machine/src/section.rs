@@ -104,6 +104,11 @@ impl Section {
             .map(|(key, item)| (key, item.as_str().unwrap_or(self.quote(item))))
     }
 
+    /// The keys that are sections.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.table.iter().filter(|(_, item)| item.is_table_like()).map(|(key, _)| key)
+    }
+
     /// The section `key` of this one; empty when there is none.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ class Machine:
         node: The keys of its section [node].
         host: The keys of its section [host], if it has one.
         noise: The keys of its sections [noise.os] and [noise.network], under "os" and "network".
+        parts: The keys of sections within these, such as "network.local", and of each "level[0]".
         quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         discrepancies: How far measured times were from simulated ones, by kinds of calls; the first kind that a call is
@@ -49,6 +50,7 @@ class Machine:
     node: Mapping[str, str] = field(repr=False)
     host: Mapping[str, str] = field(repr=False)
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
+    parts: Mapping[str, Mapping[str, str]] = field(repr=False)
     quantities: Mapping[str, Any] = field(repr=False)
     discrepancies: tuple[Discrepancy, ...] = field(repr=False)
     text: str = field(repr=False)
@@ -99,8 +101,9 @@ class Machine:
         """The model and the values of all keys, in one line."""
         keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
         host = f"; host {_text(self.host)}" if self.host else ""
+        parts = [f"; {name} {_text(part)}" for name, part in self.parts.items()]
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
-        return f"{self.model}: {_text(keys)}{host}" + "".join(noises)
+        return f"{self.model}: {_text(keys)}{host}" + "".join(parts + noises)
 
 
 def native_machine(machine: Machine | None) -> _native.Machine | None:

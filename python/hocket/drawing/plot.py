@@ -408,4 +408,5 @@ def time_axis(times_s: Iterable[float]) -> alt.Axis:
 def _subtitle(comparison: Comparison, left_out: Collection[str]) -> list[str]:
     parameter_texts = [f"{name}: {values}" for name, values in comparison.parameters.items() if name not in left_out]
     parameters = textwrap.wrap("parameters: " + "; ".join(parameter_texts), _TITLE_WIDTH) if parameter_texts else []
-    return [comparison.machine.parameters, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]
+    machine = textwrap.wrap(comparison.machine.parameters, _TITLE_WIDTH)
+    return [*machine, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]
