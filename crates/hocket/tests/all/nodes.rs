@@ -293,6 +293,8 @@ fn levels_and_cards_have_these_keys() {
         let error = read(&network, &more).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(why), "{more}: {error}");
     }
+    let error = read(&network.replace("ranks_per_node = 4", ""), level).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("[level[0]]: got a section, expected network.ranks_per_node, or another key"), "{error}");
     let torus = "model = \"links\"\ntopology = \"torus\"\ndims = [4]\nlink_bandwidth = \"1 GB/s\"";
     let error = read(torus, "[[level]]\nnodes = 2\nL = \"1 us\"\no = \"1 us\"").map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("expected a level within a node, as a topology is what is between nodes"), "{error}");

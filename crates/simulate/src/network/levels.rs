@@ -36,16 +36,16 @@ pub(super) enum Extent {
 
 impl Extent {
     fn read(section: &Section, has_topology: bool) -> Result<Self> {
-        if !section.contains("nodes") {
-            return Ok(if section.contains("ranks") { Self::Ranks(section.count("ranks")?) } else { Self::Node });
+        let [ranks, nodes] = [section.count_or("ranks", 1)?, section.count_or("nodes", 1)?];
+        match (section.contains("ranks"), section.contains("nodes")) {
+            (false, false) => Ok(Self::Node),
+            (true, false) => Ok(Self::Ranks(ranks)),
+            (true, true) => Err(section.reject("nodes", "either ranks, of a node, or nodes")),
+            (false, true) if has_topology => {
+                Err(section.reject("nodes", "a level within a node, as a topology is what is between nodes"))
+            }
+            (false, true) => Ok(Self::Nodes(nodes)),
         }
-        if section.contains("ranks") {
-            return Err(section.reject("nodes", "either ranks, of a node, or nodes"));
-        }
-        if has_topology {
-            return Err(section.reject("nodes", "a level within a node, as a topology is what is between nodes"));
-        }
-        section.count("nodes").map(Self::Nodes)
     }
 
     /// The group of a rank, given its node and its place there.
@@ -82,6 +82,10 @@ impl<C> Levels<C> {
             if levels.last().is_some_and(|level: &LevelOf<C>| level.extent >= extent) {
                 let key = if matches!(extent, Extent::Nodes(_)) { "nodes" } else { "ranks" };
                 return Err(section.reject(key, "larger groups than those of the level before"));
+            }
+            if !matches!(extent, Extent::Nodes(_)) && !Placement::is_in(network) {
+                let expected = "network.ranks_per_node, or another key that puts several ranks on a node";
+                return Err(section.reject_all(expected));
             }
             section.optional_text("name", |_| Ok(()))?;
             levels.push(LevelOf {
