@@ -35,7 +35,7 @@ class Machine:
         noise: The keys of its sections [noise.os] and [noise.network], under "os" and "network".
         quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
-        text: The text of its file.
+        text: The text of its file, with the node of each rank in place of the name of a file of hosts.
         file: The name of its file, for error messages.
         handle: The machine as an object of the compiled module.
     """
@@ -59,7 +59,7 @@ class Machine:
             Error: The text is not a machine; the message names file, line and key.
         """
         handle = _native.Machine(checks.text("text", text), checks.text("file", file))
-        return cls(**handle.sections, text=text, file=file, handle=handle)
+        return cls(**handle.sections, text=handle.text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -114,6 +114,15 @@ def shape_of_job(layout: str) -> tuple[int, ...]:
         Error: The text is no layout.
     """
     return tuple(_native.shape_of_job(layout))
+
+
+def nodes_of_ranks(file: str | PathLike[str]) -> list[int]:
+    """Return the node of each rank by a file of hosts: a rankfile, a hostfile, or another form of the documentation.
+
+    Raises:
+        Error: The file cannot be read, or has none of these forms; the message names file and line.
+    """
+    return _native.nodes_of_ranks(read_text(file), fspath(file))
 
 
 def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
