@@ -165,9 +165,13 @@ class Lab:
         """The machine as built: with links of `rate_bytes_per_s`, and the nodes of the lab.
 
         Raises:
-            Error: Ranks share a node, but the machine does not tell the cost of messages between them.
+            Error: Ranks are not node after node, or share a node and the machine does not tell the cost of messages
+                between them.
         """
         ranks_per_node = self.machine.quantities.get("network.ranks_per_node", 1)
+        network = self.machine.network
+        if network.get("map", "block") != "block" or "ranks_on_nodes" in network:
+            raise Error(f"{self.machine.file}: got a map of ranks, expected ranks_per_node only, as in a lab")
         costs = ("network.local.", "level[")
         if ranks_per_node > 1 and not any(name.startswith(costs) for name in self.machine.quantities):
             raise Error(

@@ -1,12 +1,13 @@
 """Machine files and presets."""
 
+import pickle
 import re
 from pathlib import Path
 
 import pytest
 
 import hocket
-from hocket.definitions.variants import with_layout
+from hocket.definitions.variants import with_layout, with_map
 
 TEXT = """name = "mine"
 [network]
@@ -104,3 +105,97 @@ def test_the_parameters_of_a_machine_name_all_its_sections() -> None:
     assert machine.parameters == (
         f"hockney: bandwidth 1 GB/s, latency 2 us, ranks_per_node 4; {levels}; node.cards bandwidth 3 GB/s, count 2"
     )
+
+
+UNEVEN = """name = "uneven"
+[network]
+model = "hockney"
+latency = "2 us"
+bandwidth = "1 GB/s"
+local.latency = "0.5 us"
+local.bandwidth = "8 GB/s"
+"""
+
+
+def chain_s(machine: hocket.Machine, ranks: int = 4) -> float:
+    """Return the time of a chain of messages of 0 bytes, so that hops between nodes can be counted."""
+    return hocket.simulate("broadcast/chain", hocket.Call(ranks=ranks, size_bytes=0), machine=machine).time_s.mean
+
+
+@pytest.mark.parametrize(
+    ("keys", "between"),
+    [
+        ("ranks_per_node = 2", 1),
+        ('ranks_per_node = 2\nmap = "cyclic"', 3),
+        ("ranks_on_nodes = [3, 1]", 1),
+        ('ranks_on_nodes = [3, 1]\nmap = "cyclic"', 2),
+        ("map = [4, 0, 0, 4]", 2),
+        ('map = "job.hosts"', 3),
+    ],
+)
+def test_ranks_are_where_the_map_says(keys: str, between: int, tmp_path: Path) -> None:
+    (tmp_path / "job.hosts").write_text("a\nb\na\nb\n")
+    file = tmp_path / "m.toml"
+    file.write_text(UNEVEN.replace("[network]\n", f"[network]\n{keys}\n"))
+    machine = hocket.Machine.load(file)
+    assert chain_s(machine) == pytest.approx(between * 2e-6 + (3 - between) * 0.5e-6)
+    result = hocket.simulate("broadcast/chain", hocket.Call(ranks=4, size_bytes=0), machine=machine, keep=["events"])
+    steps = hocket.critical_path(result, machine=machine)
+    hops_s = sorted(step.parts_s["latency"] for step in steps if step.parts_s.get("latency"))
+    assert hops_s == pytest.approx([0.5e-6] * (3 - between) + [2e-6] * between)
+
+
+def test_a_machine_has_the_map_of_its_file_as_a_value(tmp_path: Path) -> None:
+    (tmp_path / "job.hosts").write_text("0: a\n2: a\n1: b\n")
+    file = tmp_path / "m.toml"
+    file.write_text(UNEVEN.replace("[network]\n", '[network]\nmap = "job.hosts"\n'))
+    machine = hocket.Machine.load(file)
+    (tmp_path / "job.hosts").unlink()
+    for again in (pickle.loads(pickle.dumps(machine)), hocket.Machine.parse(machine.text)):
+        assert again.quantities["network.map"] == (0, 1, 0)
+        assert chain_s(again, 3) == chain_s(machine, 3) == pytest.approx(4e-6)
+    assert [line.partition(" ")[0] for line in machine.text.splitlines()] == [
+        line.partition(" ")[0] for line in file.read_text().splitlines()
+    ]
+
+
+def test_another_map_takes_the_place_of_the_machines(tmp_path: Path) -> None:
+    hosts = tmp_path / "job.hosts"
+    hosts.write_text("a slots=1\nb slots=3\n")
+    even = hocket.Machine.parse(UNEVEN.replace("[network]\n", "[network]\nranks_per_node = 2\n"))
+    listed = with_map(even, str(hosts))
+    for machine, hops in [(even, 1), (with_map(even, "cyclic"), 3), (listed, 1), (with_map(listed, "cyclic"), 1)]:
+        assert chain_s(machine) == pytest.approx(hops * 2e-6 + (3 - hops) * 0.5e-6)
+    assert chain_s(with_map(with_map(even, "cyclic"), "block")) == chain_s(even)
+    with pytest.raises(hocket.Error, match="ranks: got 5, expected at most 4, the ranks that the map lists"):
+        chain_s(listed, 5)
+    with pytest.raises(hocket.Error, match='map: got "nowhere", expected "block", "cyclic" or the path of a file'):
+        with_map(even, "nowhere")
+    hosts.write_text("a slots\n")
+    with pytest.raises(hocket.Error, match=r'job\.hosts:1: got "a slots", expected a line such as'):
+        with_map(even, str(hosts))
+
+
+def test_algorithms_see_the_nodes_of_the_map() -> None:
+    call = hocket.Call(ranks=7, size_bytes=8)
+    machine = hocket.Machine.parse(UNEVEN.replace("[network]\n", "[network]\nranks_on_nodes = [2, 4, 1]\n"))
+    result = hocket.simulate("broadcast/hierarchical", call, machine=machine, keep=["events"])
+    node = [0, 0, 1, 1, 1, 1, 2]
+    sends = [event for event in result.events if event.kind == "send"]
+    assert sum(node[event.rank] != node[event.peer] for event in sends) == 2
+    dealt = with_map(machine, "cyclic")
+    node = [0, 1, 2, 0, 1, 1, 1]
+    result = hocket.simulate("broadcast/hierarchical", call, machine=dealt, keep=["events"])
+    assert sum(node[event.rank] != node[event.peer] for event in result.events if event.kind == "send") == 2
+
+
+def test_a_topology_shows_the_ranks_of_its_nodes() -> None:
+    text = 'name = "m"\n[network]\nmodel = "links"\ntopology = "torus"\ndims = [3]\nlink_bandwidth = "1 GB/s"\n'
+    cyclic = hocket.Machine.parse(f'{text}ranks_per_node = 2\nmap = "cyclic"\n').topology
+    assert cyclic is not None
+    assert [vertex.ranks for vertex in cyclic.parts(9)[0]] == [(0, 3), (1, 4), (2, 5)]
+    assert [hop.to for hop in cyclic.route(3, 1)] == ["(1)"]
+    listed = hocket.Machine.parse(f"{text}map = [2, 0, 2, 2]\n").topology
+    assert listed is not None
+    assert [vertex.ranks for vertex in listed.parts(9)[0]] == [(1,), (), (0, 2, 3)]
+    assert "0,2-3" in listed.picture

@@ -326,7 +326,7 @@ mod _native {
     #[pymodule_export]
     use crate::call::{PythonCall, complete};
     #[pymodule_export]
-    use crate::machine::{PythonMachine, shape_of_job, skeleton_quantities};
+    use crate::machine::{PythonMachine, nodes_of_ranks, shape_of_job, skeleton_quantities};
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
     #[pymodule_export]

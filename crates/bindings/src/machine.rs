@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_core::Nodes;
+use hocket_machine::topology::hosts;
 use hocket_machine::{Layout, Machine, Section, Values};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
@@ -29,6 +30,9 @@ impl PythonMachine {
     #[new]
     fn new(text: String, file: String) -> PyResult<Self> {
         let machine = Machine::parse(&text, &file).map_err(raise)?;
+        if let Some(text) = machine.text_with_hosts().map_err(raise)? {
+            return Self::new(text, file);
+        }
         let platform = Platform::new(&machine).map_err(raise)?;
         hocket::barrier_of(&platform).map_err(raise)?;
         let surroundings = Arc::new(hocket::surroundings(&platform));
@@ -39,6 +43,18 @@ impl PythonMachine {
     #[getter]
     fn sections(&self) -> Plain<&Value> {
         Plain(&self.sections)
+    }
+
+    /// The text of its file; the node of each rank is in it, even if the file names a file of hosts for that.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Number of ranks on the node of two ranks in a job of `ranks` ranks; 0 if they are on different nodes.
+    fn ranks_beside(&self, source: usize, destination: usize, ranks: usize) -> usize {
+        let apart = usize::from(source == destination);
+        self.platform.placement.as_ref().map_or(apart, |placement| placement.ranks_beside([source, destination], ranks))
     }
 
     /// The facts and the picture of the machine's network; none without a topology.
@@ -93,6 +109,12 @@ impl PythonMachine {
 #[pyfunction]
 pub fn shape_of_job(layout: &str) -> PyResult<Vec<usize>> {
     Layout::parse(layout).map(|layout| layout.job()).map_err(|error| raise(error.at("layout")))
+}
+
+/// The node of each rank by a file of hosts.
+#[pyfunction]
+pub fn nodes_of_ranks(text: &str, file: &str) -> PyResult<Vec<usize>> {
+    hosts::nodes_of_ranks(text, file).map_err(raise)
 }
 
 /// The values of a machine file in which numbers are left open, with an example in place of each.

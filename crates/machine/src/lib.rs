@@ -55,6 +55,15 @@ impl Machine {
         Self::of(&Section::parse_skeleton(text, file)?, file)
     }
 
+    /// The text of the file with the node of each rank in place of the name of the file of hosts; none if it names none.
+    ///
+    /// # Errors
+    /// A file of hosts that cannot be read.
+    pub fn text_with_hosts(&self) -> Result<Option<String>> {
+        let places = topology::placement::places_in_file(&self.network)?;
+        Ok(places.map(|places| self.network.text_with("map", &format!("{places:?}"))))
+    }
+
     fn of(root: &Section, file: &str) -> Result<Self> {
         let name = root.text("name")?;
         let network = root.section("network")?;

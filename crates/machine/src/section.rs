@@ -224,6 +224,12 @@ impl Section {
         Ok((path.display().to_string(), text))
     }
 
+    /// The text of the whole file, with another value of a key; the same if there is no such key.
+    pub(crate) fn text_with(&self, key: &str, value: &str) -> String {
+        let Some(span) = self.table.get(key).and_then(Item::span) else { return self.text.to_string() };
+        format!("{}{value}{}", &self.text[..span.start], &self.text[span.end..])
+    }
+
     /// The error for the value of a key, or for its absence.
     pub fn reject(&self, key: &str, expected: &str) -> Error {
         match self.table.get(key) {

@@ -23,7 +23,7 @@ from hocket.definitions.authoring import library
 from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
 from hocket.definitions.parameters import parse_parameter, values_of
-from hocket.definitions.variants import with_layout
+from hocket.definitions.variants import with_layout, with_map
 from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
@@ -321,14 +321,27 @@ _layout = click.option(
 )
 
 
+_map = click.option(
+    "--map",
+    "placement",
+    metavar="MAP",
+    help="On which node each rank is, in place of the machine's map: block (node after node), cyclic (round robin), or a "
+    "file of hosts: a rankfile, a hostfile, or the output of `srun -l hostname`.",
+)
+
+
 def machine(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command its machine, with the layout that is asked for."""
+    """Give a command its machine, with the layout and the map that are asked for."""
 
     @_machine
     @_layout
+    @_map
     @wraps(command)
-    def with_machine(*args: Any, machine: Machine, layout: str | None, **others: Any) -> None:
-        command(*args, machine=machine if layout is None else with_layout(machine, layout), **others)
+    def with_machine(
+        *args: Any, machine: Machine, layout: str | None, placement: str | None, **others: Any
+    ) -> None:
+        machine = machine if layout is None else with_layout(machine, layout)
+        command(*args, machine=machine if placement is None else with_map(machine, placement), **others)
 
     return with_machine
 

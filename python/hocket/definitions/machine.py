@@ -39,7 +39,7 @@ class Machine:
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
         discrepancies: How far measured times were from simulated ones, by kinds of calls; the first kind that a call is
             of counts.
-        text: The text of its file.
+        text: The text of its file, with the node of each rank in place of the name of a file of hosts.
         file: The name of its file, for error messages.
         handle: The machine as an object of the compiled module.
     """
@@ -67,7 +67,7 @@ class Machine:
         handle = _native.Machine(checks.text("text", text), checks.text("file", file))
         sections = handle.sections
         discrepancies = tuple(Discrepancy(**one) for one in sections["discrepancies"])
-        return cls(**{**sections, "discrepancies": discrepancies}, text=text, file=file, handle=handle)
+        return cls(**{**sections, "discrepancies": discrepancies}, text=handle.text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
@@ -128,6 +128,15 @@ def shape_of_job(layout: str) -> tuple[int, ...]:
         Error: The text is no layout.
     """
     return tuple(_native.shape_of_job(layout))
+
+
+def nodes_of_ranks(file: str | PathLike[str]) -> list[int]:
+    """Return the node of each rank by a file of hosts: a rankfile, a hostfile, or another form of the documentation.
+
+    Raises:
+        Error: The file cannot be read, or has none of these forms; the message names file and line.
+    """
+    return _native.nodes_of_ranks(read_text(file), fspath(file))
 
 
 def skeleton_quantities(text: str, file: str) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from hocket._native import Error
 from hocket.base.files import parse_toml
-from hocket.definitions.machine import Machine, shape_of_job
+from hocket.definitions.machine import Machine, nodes_of_ranks, shape_of_job
 
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
@@ -152,6 +154,26 @@ def with_layout(machine: Machine, layout: str) -> Machine:
     others = {key: value for key, value in network.items() if key not in ("dims", "permutation")}
     shape_of_job(layout)
     return _machine(machine, {**sections, "network": {**others, "layout": layout}})
+
+
+def with_map(machine: Machine, placement: str) -> Machine:
+    """Return the machine with its ranks on other nodes: "block", "cyclic", or the path of a file of hosts.
+
+    With a word, the nodes keep their numbers of ranks.
+
+    Raises:
+        Error: The file cannot be read or names no hosts, or the network has fewer nodes.
+    """
+    sections = _sections(machine)
+    network = {**sections["network"]}
+    if placement not in ("block", "cyclic"):
+        if not os.path.exists(placement):
+            raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
+        kept = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
+        return _machine(machine, {**sections, "network": {**kept, "map": nodes_of_ranks(placement)}})
+    if isinstance(network.get("map"), list):
+        network["ranks_on_nodes"] = [count for _, count in sorted(Counter(network["map"]).items())]
+    return _machine(machine, {**sections, "network": {**network, "map": placement}})
 
 
 def quiet(machine: Machine) -> Machine | None:

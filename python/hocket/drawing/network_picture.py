@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
-from hocket.base.units import format_count
+from hocket.base.units import format_count, format_ranks
 from hocket.definitions.topology import Hop, Link, Topology, Vertex
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
 
     links_used = {hop.link for hop in hops}
     edges_used = {ends: between for ends, between in edges.items() if any(link.id in links_used for link in between)}
-    spots = [_spot(vertex) for vertex in vertices]
+    spots = [_spot(vertex, topology.nodes) for vertex in vertices]
     layers = [
         lines(edges, _LINK, 1.2),
         lines(edges_used, _ROUTE, 3),
@@ -139,9 +139,7 @@ def _points(
             yield {"line": line, "place": place, "x": x, "y": y, "links": names}
 
 
-def _spot(vertex: Vertex) -> dict[str, Any]:
+def _spot(vertex: Vertex, nodes: int) -> dict[str, Any]:
     x, y = vertex.position
-    ranks = vertex.ranks
-    rank_text = f"{ranks[0]}-{ranks[-1]}" if len(ranks) > 1 else "".join(map(str, ranks))
-    kind = "node" if ranks else "switch"
-    return {"x": x, "y": y, "name": vertex.name, "ranks": rank_text, "kind": kind}
+    kind = "node" if vertex.id < nodes else "switch"
+    return {"x": x, "y": y, "name": vertex.name, "ranks": format_ranks(vertex.ranks), "kind": kind}

@@ -274,9 +274,7 @@ class _Messages:
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
         if self.machine.model not in ("hockney", "loggp"):
             return source, destination
-        size = int(self.machine.quantities.get("network.ranks_per_node", 1))
-        node = source // size
-        return (node == destination // size, node == (self.ranks - 1) // size, source == destination)
+        return self.machine.handle.ranks_beside(source, destination, self.ranks), source == destination
 
     def _after(self, wait_s: float, lone_message: Schedule) -> dict[str, dict[str, float]]:
         """Return the times of a message alone if the send or the receive waits for so long."""

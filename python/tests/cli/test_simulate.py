@@ -339,3 +339,27 @@ def test_one_rank_is_not_1_ranks(hocket_command: Callable[..., Ran], tmp_path: P
     call = "allreduce ring --ranks 1 --size 8B"
     for line in (f"simulate {call}", f"compare {call}", f"record {call} --output {tmp_path}/s.goal"):
         assert "1 rank" in (said := hocket_command(line).out) and "1 ranks" not in said
+
+
+def test_the_map_of_a_job_takes_the_place_of_the_machines(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path
+) -> None:
+    machine, hosts = tmp_path / "m.toml", tmp_path / "job.hosts"
+    machine.write_text(
+        'name = "m"\n[network]\nmodel = "hockney"\nlatency = "2 us"\nbandwidth = "1 GB/s"\nranks_per_node = 2\n'
+        'local.latency = "0.5 us"\nlocal.bandwidth = "1 GB/s"\n'
+    )
+    hosts.write_text("0: a\n1: a\n2: a\n3: b\n")
+    line = f"simulate broadcast chain --ranks 4 --size 0B --machine {machine}"
+    times_s = [
+        hocket_command(f"{line} {option} --json").json["time_s"]["mean"]
+        for option in ("", "--map block", "--map cyclic", f"--map {hosts}")
+    ]
+    assert times_s == pytest.approx([3e-6, 3e-6, 6e-6, 3e-6])
+    refused = bad_input(f"{line.replace('--ranks 4', '--ranks 5')} --map {hosts}")
+    assert refused == "ranks: got 5, expected at most 4, the ranks that the map lists"
+    hosts.write_text("0: a\n2: a\n")
+    refused = bad_input(f"{line} --map {hosts}")
+    assert refused == f'{hosts}:2: got "2: a", expected each of the ranks 0 to 1 once'
+    refused = bad_input(f"{line} --map cylic")
+    assert refused == 'map: got "cylic", expected "block", "cyclic" or the path of a file of hosts'

@@ -30,7 +30,7 @@ fn hockney(protocol: &str) -> Platform {
 }
 
 /// Networks without contention but for ports, and the keys of their nodes.
-const APART: [(&str, &str); 11] = [
+const APART: [(&str, &str); 13] = [
     ("protocol = \"eager\"", UNLIMITED),
     ("protocol = \"eager\"", "ports = 1"),
     ("protocol = \"eager\"", "ports = 2"),
@@ -40,12 +40,18 @@ const APART: [(&str, &str); 11] = [
     ("send_overhead = \"0.5 us\"", "ports = 1"),
     (LOCAL, UNLIMITED),
     (LOCAL, "ports = 2"),
+    (LOCAL_IN_TURN, "ports = 1"),
+    (LOCAL_LISTED, UNLIMITED),
     (LOGGP, ""),
     (LOGGP_LOCAL, ""),
 ];
 
 /// Two ranks on a node, within which messages are faster.
 const LOCAL: &str = "ranks_per_node = 2\nlocal.latency = \"0.3 us\"\nlocal.bandwidth = \"5 GB/s\"";
+const LOCAL_IN_TURN: &str =
+    "ranks_per_node = 3\nmap = \"cyclic\"\nlocal.latency = \"0.3 us\"\nlocal.bandwidth = \"5 GB/s\"";
+const LOCAL_LISTED: &str =
+    "map = [0, 1, 0, 2, 1, 0, 3, 2, 0, 1, 1, 0]\nlocal.latency = \"0.3 us\"\nlocal.bandwidth = \"5 GB/s\"";
 const LOGGP_LOCAL: &str = "model = \"loggp\"\nL = \"5 us\"\no = \"2 us\"\ng = \"3 us\"\nG = \"1 ns/B\"\n\
                            ranks_per_node = 2\nlocal.L = \"0.3 us\"\nlocal.o_send = \"1 us\"\nlocal.o_receive = \"2 us\"\n\
                            local.G = \"0.5 ns/B\"\nlocal.both_ways = 1.7";

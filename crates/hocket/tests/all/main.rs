@@ -19,6 +19,7 @@ mod faults;
 mod hosts;
 mod levels;
 mod loggops;
+mod maps;
 mod multicast;
 mod nodes;
 mod orders;

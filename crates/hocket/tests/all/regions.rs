@@ -10,13 +10,15 @@ use proptest::prelude::*;
 use crate::engines::schedules;
 use crate::turns;
 
-const NETWORKS: [&str; 5] = [
+const NETWORKS: [&str; 7] = [
     "topology = \"torus\"\ndims = [4, 3]\n[node]\nports = 1",
     "topology = \"torus\"\ndims = [3, 2, 2]\n[node]\nports = 3",
     "topology = \"mesh\"\ndims = [6, 6]\npermutation = [7, 0, 8, 30, 29, 4, 35, 1, 2, 9, 10, 11, 12, 13, 3, 5, 6, 14, 15, 16, \
      17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33, 34]\n[node]\nports = 2\nreduce_bandwidth = \"1 GB/s\"",
     "topology = \"fat_tree\"\ndown = [6, 6]\nup = [1, 3]\nranks_per_node = 2\nlocal.L = \"0.1 us\"\nlocal.o = \"50 ns\"\n[node]",
     "topology = \"dragonfly\"\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 1\nglobal_links_per_router = 2\n[node]",
+    "topology = \"torus\"\ndims = [3, 2]\nranks_per_node = 3\nmap = \"cyclic\"\npermutation = [4, 0, 3, 1, 5, 2]\n[node]",
+    "topology = \"fat_tree\"\ndown = [3, 3]\nup = [1, 2]\nranks_on_nodes = [1, 4, 2, 3]\nlocal.L = \"0.1 us\"\nlocal.o = \"50 ns\"\n[node]",
 ];
 
 const MODELS: [&str; 3] = [

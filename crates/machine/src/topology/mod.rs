@@ -10,10 +10,11 @@
 //! ```
 
 mod grid;
+pub mod hosts;
 mod layout;
 mod overlap;
 mod picture;
-mod placement;
+pub(crate) mod placement;
 
 pub use layout::Layout;
 pub use overlap::overlap;

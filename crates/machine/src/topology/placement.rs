@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hocket_core::{Error, NodeList, Nodes, Result};
 
-use super::Layout;
+use super::{Layout, hosts};
 use crate::Section;
 use crate::section::MOST_NODES;
 
@@ -12,7 +12,7 @@ use crate::section::MOST_NODES;
 ///
 /// - `ranks_per_node` (default 1): the most ranks of a node; or `ranks_on_nodes`: the number of ranks of each node.
 /// - `map` = "block" (successive ranks share a node; the default), "cyclic" (the nodes take the ranks in turn, those that
-///   are full excepted), or a list of the node of each rank.
+///   are full excepted), a list of the node of each rank, or the path of a file that has it ([`hosts`]).
 /// - `permutation`: the nodes of a topology in the order in which ranks fill them (default: ascending).
 ///
 /// A job with `ranks_per_node` takes as many nodes as hold its ranks. Other keys list the ranks; smaller jobs are the
@@ -48,7 +48,7 @@ struct Order {
 const NOWHERE: usize = usize::MAX;
 
 /// The largest number of ranks in a list.
-const MOST_LISTED: usize = 1 << 22;
+pub(super) const MOST_LISTED: usize = 1 << 22;
 
 impl Order {
     /// None if a node is missing in `count` nodes, or twice in the list.
@@ -97,7 +97,7 @@ impl MapOfFile {
     fn read(section: &Section, nodes: usize) -> Result<Self> {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
         let counts = section.optional_numbers("ranks_on_nodes")?;
-        if let Some(places) = if section.is_text("map") { None } else { section.optional_numbers("map")? } {
+        if let Some(places) = listed_places(section)? {
             let other = ["ranks_per_node", "ranks_on_nodes"].into_iter().find(|key| section.contains(key));
             if let Some(key) = other {
                 return Err(section.reject(key, "no such key beside network.map, a list of nodes"));
@@ -126,13 +126,31 @@ impl MapOfFile {
     }
 }
 
+/// The list under `map`, or in the file that it names, if there is one.
+fn listed_places(section: &Section) -> Result<Option<Vec<usize>>> {
+    match places_in_file(section)? {
+        None if !section.is_text("map") => section.optional_numbers("map"),
+        places => Ok(places),
+    }
+}
+
+/// The node of each rank, if `map` names the file that has it.
+pub(crate) fn places_in_file(section: &Section) -> Result<Option<Vec<usize>>> {
+    if !section.is_text("map") || ["block", "cyclic"].contains(&section.text("map")?.as_str()) {
+        return Ok(None);
+    }
+    let expected = "\"block\", \"cyclic\", a list of nodes, or the path of a file of hosts";
+    let (file, text) = section.file("map").map_err(|_| section.reject("map", expected))?;
+    hosts::nodes_of_ranks(&text, &file).map(Some)
+}
+
 /// The node of each rank if each node is filled before the next one.
-fn filled(counts: &[usize]) -> Vec<usize> {
+pub(super) fn filled(counts: &[usize]) -> Vec<usize> {
     counts.iter().enumerate().flat_map(|(node, count)| std::iter::repeat_n(node, *count)).collect()
 }
 
 /// The node of each rank if the nodes take the ranks in turn, those that are full excepted.
-fn dealt(counts: &[usize]) -> Vec<usize> {
+pub(super) fn dealt(counts: &[usize]) -> Vec<usize> {
     let mut turns: Vec<_> =
         counts.iter().enumerate().flat_map(|(node, n)| (0..*n).map(move |turn| (turn, node))).collect();
     turns.sort_unstable();
