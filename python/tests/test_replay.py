@@ -435,15 +435,15 @@ def test_buffered_sends_do_not_wait_for_each_other_where_messages_meet(model: st
 
 @pytest.mark.parametrize("model", ["links", "packets"])
 def test_hosts_are_those_of_the_machine_and_peers_are_new_once(model: str) -> None:
-    # The first message is injected at 5 + 1 us and leaves its port 1 us later; the second is injected at 8 us. Each
-    # arrives 1 + 1 us after its injection, and occupies rank 1 for 2 us.
+    # The first message is injected at 1 us and leaves its port 1 us later; the second is injected at 3 us. Each arrives
+    # 1 + 1 us after its injection, the first one another 5 us later, and occupies rank 1 for 2 us.
     program = Program(2)
     for _ in range(2):
         program.call(0, "MPI_Send", 0, **message(1, 1000))
         program.call(1, "MPI_Recv", 0, **message(0, 1000), got=[0, 0, 1000])
     text = MEETING.format(model=model, keys="", noise="").replace("software_latency", "reduce_latency")
     machine = Machine.parse(text + '[host]\no_send = "1 us"\no_receive = "2 us"\nnew_peer = "5 us"\n')
-    assert ends_us(hocket.replay(finished(program), machine)) == [9.0, 12.0]
+    assert ends_us(hocket.replay(finished(program), machine)) == [4.0, 12.0]
 
 
 def one_way(machine: Machine) -> float:

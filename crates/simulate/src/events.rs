@@ -761,15 +761,16 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the
-    /// interfaces need longer for its bytes.
+    /// interfaces need longer for its bytes, or if it is the first message to its receiver.
     fn last_byte_s(&self, envelope: &Envelope, left_s: f64, carried_s: f64) -> f64 {
         let message = self.parcel_of(envelope);
-        let gap_s = self.fabric.map_or(0.0, |fabric| fabric.host.gap_s(message));
+        let [gap_s, meeting_s] =
+            self.fabric.map_or([0.0; 2], |fabric| [fabric.host.gap_s(message), fabric.host.meeting_s(message)]);
         if gap_s == 0.0 {
-            return carried_s;
+            return carried_s + meeting_s;
         }
         let ranks = [envelope.from, envelope.to].map(|rank| rank as usize);
-        carried_s.max(left_s + self.network.way_s(ranks, self.nodes.len(), message) + gap_s)
+        carried_s.max(left_s + self.network.way_s(ranks, self.nodes.len(), message) + gap_s) + meeting_s
     }
 
     /// Applies `act` to the circuits of the network, if it has any.
@@ -1116,6 +1117,8 @@ impl<N: Network> Clockwork for Events<'_, N> {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
             let time_s =
                 self.network.request(now, parcel) + self.network.way_s([rank, to as usize], self.nodes.len(), parcel);
+            // The request is the first message to the peer.
+            let envelope = Envelope { is_new: false, ..envelope };
             UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
         };
         let [from, to] = self.image(from, to);

@@ -155,15 +155,41 @@ impl Program for Thrice {
 }
 
 #[test]
-fn the_first_message_to_a_peer_costs_more() {
-    // Sends end at 5 + 1, 1 us later, and 5 + 1 us later: at 13 us; the last one is there 2 us later, and received for 1 us.
+fn the_first_message_to_a_peer_arrives_later() {
+    // Rank 0 is busy for 1 us with each message and goes on. Its third one starts at 2 us and takes 1 + 2 us, and 5 us more;
+    // rank 2 receives it for 1 us. Rank 1 has its second message at 4 us, but its first one at 8 us: it ends 2 us later.
     let host = "o = \"1 us\"\nnew_peer = \"5 us\"";
     let call = Call::new(Collective::Barrier, 3, 0);
     for (model, platform) in switched(host).chain([("loggp", platform(LOGGP, host))]) {
         let found = hocket_simulate::simulate(&Thrice, &call, &platform, Options::default()).unwrap();
-        assert_close(found.rank_times_s[0], 13e-6, model);
-        assert_close(found.time_s(), 16e-6, model);
+        for (found_s, by_hand_s) in found.rank_times_s.into_iter().zip([3e-6, 10e-6, 11e-6]) {
+            assert_close(found_s, by_hand_s, model);
+        }
     }
+}
+
+#[test]
+fn peers_that_are_new_at_once_delay_a_rank_once() {
+    // All 14 operations of a rank take 1 us of its processor; the first message is there when the sends are done, 9 us later.
+    let [new, known] = ["new_peer = \"9 us\"", ""].map(|key| format!("o = \"1 us\"\n{key}"));
+    let entry = find(Collective::Alltoall, "linear").unwrap();
+    let call = entry.accept(&Call::new(Collective::Alltoall, 8, 1), &[("sends".to_owned(), 1)]).unwrap();
+    let time_s = |host: &str| {
+        let on = platform(LOGGP, host);
+        simulate(entry, &call, &on, Options::default()).unwrap().time_s()
+    };
+    assert_close(time_s(&known), 14e-6, "loggp");
+    assert_close(time_s(&new), 1e-6 + 2e-6 + 9e-6 + 7e-6, "loggp");
+}
+
+#[test]
+fn the_first_message_of_a_rendezvous_is_its_request() {
+    // Request 1 + 2 us and 5 us more, answer 1 + 2 us, then the message: 1 + 2 + 1.001 + 1 us.
+    let host = "o = \"1 us\"\nS = \"1000 B\"\nnew_peer = \"5 us\"";
+    for (model, platform) in switched(host) {
+        assert_close(message_s(1001, &platform), 8e-6 + 3e-6 + 5.001e-6, model);
+    }
+    assert_close(message_s(1001, &platform(LOGGP, host)), 8e-6 + 3e-6 + 5e-6, "loggp");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Level {
     answer_s: Option<f64>,
     /// `S`: the largest eager message, in bytes; infinite when absent.
     S: f64,
-    /// `new_peer`: how long a rank's first message to a peer occupies its processor before it starts, in seconds.
+    /// `new_peer`: how much later a rank's first message to a peer arrives, or its request, in seconds.
     new_peer_s: f64,
     /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte for all ranks of a node together.
     memory_s_per_byte: f64,
@@ -175,7 +175,8 @@ impl Level {
     /// these two: a rendezvous with its request and the answer, which also take the latency of the wire.
     pub fn line(&self, bytes: f64, [latency_s, s_per_byte]: [f64; 2]) -> [f64; 2] {
         let costs = self.of(bytes);
-        let exchange_s = self.request(0.0, bytes) + self.grant(0.0, bytes) + 2.0 * latency_s;
+        let message = Parcel { bytes, within: None, is_new: false };
+        let exchange_s = self.request(0.0, message) + self.grant(0.0, bytes) + 2.0 * latency_s;
         let request_s = if self.is_eager(bytes) { 0.0 } else { exchange_s };
         [
             request_s + costs.o[SEND] + costs.L + costs.o[RECEIVE] + latency_s,
@@ -220,11 +221,16 @@ impl Level {
         self.new_peer_s > 0.0
     }
 
+    /// How much later a message arrives, or its request, than one to a known peer, in seconds.
+    #[inline]
+    pub fn meeting_s(&self, message: Parcel) -> f64 {
+        if message.is_new { self.new_peer_s } else { 0.0 }
+    }
+
     /// How long a message occupies the processor that sends it, in seconds.
     #[inline]
     pub fn sending_s(&self, message: Parcel) -> f64 {
-        let new_peer_s = if message.is_new { self.new_peer_s } else { 0.0 };
-        new_peer_s + self.of(message.bytes).end_s(SEND, message.bytes)
+        self.of(message.bytes).end_s(SEND, message.bytes)
     }
 
     /// How long a message occupies the processor that receives it, in seconds.
@@ -233,9 +239,9 @@ impl Level {
         self.of(message.bytes).end_s(RECEIVE, message.bytes)
     }
 
-    pub(super) fn request<T: Clock>(&self, now: T, bytes: f64) -> T {
-        let costs = self.of(bytes);
-        now.plus(self.request_s.unwrap_or(costs.o[SEND] + costs.L))
+    pub(super) fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
+        let costs = self.of(message.bytes);
+        now.plus(self.request_s.unwrap_or(costs.o[SEND] + costs.L) + self.meeting_s(message))
     }
 
     pub(super) fn grant<T: Clock>(&self, now: T, bytes: f64) -> T {
@@ -259,16 +265,16 @@ impl Level {
         if self.holds_receiving() {
             node.receiving = node.receiving.max(now).plus((self.both_ways - 1.0) * gap_s);
         }
-        let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]);
-        Departure { sender_done: node.processor, start, transfer_s, latency_s: costs.o[SEND] + costs.L }
+        let latency_s = costs.o[SEND] + costs.L + self.meeting_s(message);
+        let transfer_s = costs.o[SEND] + costs.L + gap_s.max(m * costs.O[SEND]) + self.meeting_s(message);
+        Departure { sender_done: node.processor, start, transfer_s, latency_s }
     }
 
     /// The processor does its part of sending a message. Returns the time at which the message starts.
     #[inline(always)]
     pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        let ready = now.max(node.processor);
-        let start = if message.is_new { ready.plus(self.new_peer_s) } else { ready };
-        node.processor = start.plus(self.of(message.bytes).end_s(SEND, message.bytes));
+        let start = now.max(node.processor);
+        node.processor = start.plus(self.sending_s(message));
         start
     }
 

@@ -19,7 +19,7 @@
 //!   + L when absent); then the message is sent as above. Both occupy no processor.
 //! - computing, reducing and copying occupy the processor; they are ready when issued.
 //!
-//! - the first message of a rank to a peer occupies the sender's processor for `new_peer` before it starts.
+//! - the first message of a rank to a peer arrives `new_peer` later; of a rendezvous, the request does.
 //!
 //! The keys of `[network]` except L, and those of nodes, can stand in a section `[host]` instead. Sender and receiver
 //! can differ in o and O. Messages within a group of ranks can have their own parameters ([`Levels`]) and share the
@@ -121,7 +121,7 @@ impl Network for Loggp {
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).request(now, message.bytes)
+        self.level(message).request(now, message)
     }
 
     fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {

@@ -70,7 +70,7 @@ impl Network for Meeting<'_> {
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).map_or(now, |level| level.request(now, message.bytes))
+        self.level(message).map_or(now, |level| level.request(now, message))
     }
 
     fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
