@@ -21,8 +21,8 @@ from hocket.base.units import format_bytes
 from hocket.definitions.machine import Machine
 from hocket.drawing.fit_chart import judged_chart
 from hocket.fitting.discrepancies import LARGE_BYTES, discrepancies, insides, with_discrepancies
-from hocket.fitting.fit import HeldOut, fit, judge_held_out
-from hocket.fitting.result import Fit, Judgement, deviation
+from hocket.fitting.fit import fit, search_and_judge
+from hocket.fitting.result import Judgement, deviation
 from hocket.measurements.formats import read_measurements
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
@@ -80,19 +80,22 @@ MACHINES: Mapping[str, _Fitting] = {
         (_Split("4 ranks", "ranks>4", only="ranks<=8"),),
     ),
     "leonardo": _Fitting(
-        "Leonardo, Open MPI 4.1.6", ("system=leonardo", "ranks_per_node=1"), _Split("4 to 64 ranks", "ranks>64")
+        "Leonardo, Open MPI 4.1.6",
+        ("system=leonardo", "ranks_per_node=1"),
+        _Split("4 to 64 ranks", "ranks>64"),
+        (_Split("4 ranks", "ranks>4", only="ranks<=32"),),
     ),
     "marenostrum5": _Fitting(
         "MareNostrum 5, Open MPI 4.1.5",
         ("system=mare_nostrum", "ranks=32"),
         _Split("all calls"),
         (
-            _Split("allreduce and broadcast", "collective=allgather"),
-            _Split("allgather and allreduce", "collective=broadcast"),
+            _Split("allreduce, broadcast and sparbit", "collective=allgather,algorithm!=sparbit"),
+            _Split("allreduce and allgather", "collective=broadcast"),
         ),
     ),
 }
-"""Each further fit sees reductions, without which it cannot know what they cost."""
+"""Each further fit sees the kinds of work, reductions and copies, of the calls that judge it."""
 
 
 @lru_cache(maxsize=len(MACHINES))
@@ -100,27 +103,27 @@ def _judged(name: str, scope: Scope, executor: Executor) -> tuple[list[dict[str,
     """Return the rows of calls and of choices: those of the fit that is shown, then the held-out ones of others."""
     how = MACHINES[name]
     source, machine = _MEASURED / "pico.csv", _MEASURED / f"{name}.toml"
-    judged: list[tuple[_Split, Fit | HeldOut]] = []
+    calls: list[dict[str, Any]] = []
+    choices: list[dict[str, Any]] = []
     for split in (how.split, *how.further):
-        only = (*how.only, split.only) if split.only else how.only
-        hold_out = [split.held_out] if split.held_out else []
-        fit_it = fit if split is how.split else judge_held_out
-        one = fit_it(
+        is_shown = split is how.split
+        fit_it = fit if is_shown else search_and_judge
+        judged = fit_it(
             source,
             machine=machine,
-            only=only,
-            hold_out=hold_out,
+            only=(*how.only, split.only) if split.only else how.only,
+            hold_out=[split.held_out] if split.held_out else [],
             cells=scope.points,
             seed=scope.seed,
             executor=executor,
         )
-        judged.append((split, one))
-    calls = [{**asdict(each), "fitted_to": split.fitted_to} for split, one in judged for each in one.cells]
-    choices = [
-        {**asdict(each), "regret": each.regret, "is_right": each.is_right, "fitted_to": split.fitted_to}
-        for split, one in judged
-        for each in one.regrets
-    ]
+        to = {"fitted_to": split.fitted_to}
+        calls += [{**asdict(one), **to} for one in judged.cells if is_shown or one.use == "held out"]
+        choices += [
+            {**asdict(one), "regret": one.regret, "is_right": one.is_right, **to}
+            for one in judged.regrets
+            if is_shown or one.is_held_out
+        ]
     return calls, choices
 
 

@@ -176,8 +176,8 @@ def _print_values(fit: Fit) -> None:
     for pair in fit.pairs:
         names = f"{pair.first} and {pair.second} cannot be told apart (correlation {pair.correlation:.2f})"
         print_words(f"{names}: add {pair.advice}")
-    if bounded := [one.name for one in fit.values if one.is_at_bound]:
-        print_words(f"at a bound of the range, so that the range decides: {', '.join(bounded)}")
+    if at_bounds := [one.name for one in fit.values if one.is_at_bound]:
+        print_words(f"at a bound of the range, so that the range decides: {', '.join(at_bounds)}")
     for sentence in fit.minima:
         print_words(sentence)
 

@@ -4,6 +4,10 @@ The interval of a kind is split-conformal (V. Vovk, A. Gammerman, G. Shafer, "Al
 2005). Of n calls, the k-th smallest and the k-th largest factor measured / simulated hold the factor of a new call of
 the same kind with a probability of at least (n + 1 - 2 k) / (n + 1). A call of a kind with too few calls for nine of
 ten gets the interval of a coarser kind.
+
+The calls of a job resemble each other more than those of two jobs, so that such intervals are too narrow for a new job.
+All intervals are therefore widened by one factor: the least with which nine of ten calls are within intervals made of
+the calls of other jobs.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from hocket.base.units import format_bytes
@@ -27,7 +32,8 @@ LARGE_BYTES = 64 << 10
 """A kind has the calls of sizes below, where latencies decide, or from here on, where bandwidths do."""
 
 _SIZES: tuple[tuple[int, int | None], ...] = ((0, LARGE_BYTES), (LARGE_BYTES, None))
-_DIGITS = 3
+_DIGITS, _ROUNDING = 3, 6  # of the ends of intervals; decimals below which a difference is an error of rounding
+_LEAST_WIDTH = 1e-3  # half of it, in logarithms
 _SECTION = re.compile(r"\n*^\s*\[\[discrepancy\]\].*?(?=^\s*\[(?!\[discrepancy\]\])|\Z)", re.MULTILINE | re.DOTALL)
 
 _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
@@ -40,11 +46,9 @@ def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
     Args:
         cells: Calls that the machine was not fitted to.
     """
-    by_kind: dict[_Kind, list[Judgement]] = {}
-    for cell in cells:
-        for kind in _kinds(cell):
-            by_kind.setdefault(kind, []).append(cell)
-    return tuple(_discrepancy(kind, by_kind[kind]) for kind in sorted(by_kind, key=_order) if _is_enough(by_kind[kind]))
+    cells = list(cells)
+    widening = _widening(cells)
+    return tuple(_widen(one, widening) for one in _of_kinds(cells))
 
 
 def coverage(cells: Sequence[Judgement]) -> float | None:
@@ -58,18 +62,58 @@ def insides(cells: Sequence[Judgement]) -> list[bool | None]:
 
     The intervals are made of the calls of other jobs, or, if there is only one job, of other algorithms.
     """
+    kinds = _made_of_others(cells, discrepancies)
+    return [
+        None if kind is None else kind.low <= _factor(cell) <= kind.high
+        for cell, kind in zip(cells, kinds, strict=True)
+    ]
+
+
+def _made_of_others(
+    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]]
+) -> list[Discrepancy | None]:
+    """Return the kind of each call, made of the calls of other jobs or algorithms; None where they have none."""
     by_job = len({cell.ranks for cell in cells}) > 1
     groups = [cell.ranks if by_job else cell.algorithm for cell in cells]
     kinds = {
-        group: discrepancies(cell for cell, its_group in zip(cells, groups, strict=True) if its_group != group)
+        group: make([cell for cell, its_group in zip(cells, groups, strict=True) if its_group != group])
         for group in dict.fromkeys(groups)
     }
-    return [_is_inside(kinds[group], cell) for cell, group in zip(cells, groups, strict=True)]
+    return [
+        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes)
+        for cell, group in zip(cells, groups, strict=True)
+    ]
 
 
-def _is_inside(kinds: Iterable[Discrepancy], cell: Judgement) -> bool | None:
-    kind = discrepancy_of(kinds, cell.collective, cell.algorithm, cell.size_bytes)
-    return None if kind is None else kind.low <= _factor(cell) <= kind.high
+def _widening(cells: Sequence[Judgement]) -> float:
+    """Return by how much intervals are widened, at least 1: then nine of ten calls are within those made of others."""
+    kinds = _made_of_others(cells, _of_kinds)
+    reaches = sorted(_reach(one, _factor(cell)) for one, cell in zip(kinds, cells, strict=True) if one is not None)
+    if len(reaches) < LEAST_CALLS:
+        return 1.0
+    return max(1.0, reaches[math.ceil(_INSIDE * len(reaches)) - 1])
+
+
+def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
+    """Return the intervals of all kinds with enough calls, not yet widened."""
+    by_kind: dict[_Kind, list[Judgement]] = {}
+    for cell in cells:
+        for kind in _kinds(cell):
+            by_kind.setdefault(kind, []).append(cell)
+    return [_discrepancy(kind, by_kind[kind]) for kind in sorted(by_kind, key=_order) if _is_enough(by_kind[kind])]
+
+
+def _reach(kind: Discrepancy, factor: float) -> float:
+    """Return how far a factor is from the middle of an interval, as a multiple of half its width; as logarithms."""
+    low, high = math.log(kind.low), math.log(kind.high)
+    return abs(math.log(factor) - (low + high) / 2) / max((high - low) / 2, _LEAST_WIDTH)
+
+
+def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
+    """Return a kind whose interval is widened, with ends of few digits."""
+    middle, half = math.sqrt(kind.low * kind.high), math.sqrt(kind.high / kind.low)
+    low, high = middle / half**widening, middle * half**widening
+    return replace(kind, low=_round(low, math.floor), high=_round(high, math.ceil))
 
 
 def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
@@ -101,14 +145,13 @@ def _is_enough(cells: Sequence[Judgement]) -> bool:
 def _discrepancy(kind: _Kind, cells: Sequence[Judgement]) -> Discrepancy:
     factors = sorted(map(_factor, cells))
     left_out = math.floor((1 - _INSIDE) / 2 * (len(factors) + 1) + 1e-9) - 1  # on each side
-    low, high = _rounded(factors[left_out], math.floor), _rounded(factors[-1 - left_out], math.ceil)
-    return Discrepancy(*kind, low, high, len(cells), max(cell.ranks for cell in cells))
+    ranks = max(cell.ranks for cell in cells)
+    return Discrepancy(*kind, factors[left_out], factors[-1 - left_out], len(cells), ranks)
 
 
-def _rounded(factor: float, way: Callable[[float], int]) -> float:
-    """Return a factor with few digits, rounded so that the interval does not shrink."""
+def _round(factor: float, way: Callable[[float], int]) -> float:
     unit = 10.0 ** (math.floor(math.log10(factor)) - _DIGITS + 1)
-    return float(f"{way(factor / unit) * unit:.{_DIGITS}g}")
+    return float(f"{way(round(factor / unit, _ROUNDING)) * unit:.{_DIGITS}g}")
 
 
 def _factor(cell: Judgement) -> float:

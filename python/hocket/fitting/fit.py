@@ -74,7 +74,7 @@ def fit(
     """
     function("on_done", on_done)
     skeleton = _skeleton(machine)
-    measurements_taken = _taken(measurements, only)
+    measurements_taken = _measurements_that_meet(measurements, only)
     split = _Split.of(measurements_taken, skeleton, hold_out, whole("cells", cells))
     starts = max(LEAST_STARTS, whole("starts", starts))
     allowed_s = (
@@ -109,17 +109,17 @@ def fit(
     )
 
 
-def judge_held_out(
+def search_and_judge(
     measurements: Measurements,
     *,
     machine: Machine | str | PathLike[str],
     only: Iterable[str] = (),
-    hold_out: Iterable[str],
+    hold_out: Iterable[str] = (),
     cells: int = DEFAULT_CELLS,
     seed: int = 0,
     executor: Executor,
-) -> HeldOut:
-    """Return the calls that are held out, simulated with values that are fitted to the others.
+) -> JudgedCalls:
+    """Return all calls, simulated with the values that a search finds for those that are not held out.
 
     The intervals of the values are not looked for; they take most of the time of `fit`.
 
@@ -127,7 +127,7 @@ def judge_held_out(
         measurements: As in `fit`, with the other arguments.
         machine: The machine file with values to be fitted.
         only: Conditions that measurements must meet.
-        hold_out: Conditions; measurements that meet one are returned.
+        hold_out: Conditions; measurements that meet one are not fitted.
         cells: To how many measured calls at most values are fitted.
         seed: The seed of the points from which the search begins.
         executor: Who simulates.
@@ -136,14 +136,11 @@ def judge_held_out(
         Error: As `fit`.
     """
     skeleton = _skeleton(machine)
-    split = _Split.of(_taken(measurements, only), skeleton, hold_out, cells)
+    split = _Split.of(_measurements_that_meet(measurements, only), skeleton, hold_out, cells)
     simulator = Simulator(skeleton, executor, inf, ignore)
     match = search(simulator, split.fitted_cells, seed=seed, starts=LEAST_STARTS)
     judgements = split.judge_all(simulator, match.values)
-    return HeldOut(
-        tuple(one for one in judgements if one.use == "held out"),
-        tuple(one for one in regrets(split.all.cells, judgements, split.all.defaults) if one.is_held_out),
-    )
+    return JudgedCalls(judgements, regrets(split.all.cells, judgements, split.all.defaults))
 
 
 def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
@@ -151,18 +148,18 @@ def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
     return Skeleton.parse(*source)
 
 
-def _taken(measurements: Measurements, only: Iterable[str]) -> list[Measurement]:
+def _measurements_that_meet(measurements: Measurements, only: Iterable[str]) -> list[Measurement]:
     """Return the measurements that meet all conditions."""
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
     return [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """Calls that values were not fitted to.
+class JudgedCalls:
+    """Calls, simulated with fitted values.
 
     Attributes:
-        cells: The calls, simulated.
+        cells: The calls.
         regrets: What choices by simulation lose, at each point at which several algorithms were measured.
     """
 

@@ -66,8 +66,8 @@ def measured_interval(result: Simulation) -> str:
         return ""
     low, high = map(format_time, result.measured_interval_s)
     most = result.measured_ranks
-    beyond = "" if most is None or result.ranks <= most else f", which had at most {format_count(most, 'rank')}"
-    return f" ({low} to {high}: nine of ten measured calls{beyond})"
+    limits = "" if most is None or result.ranks <= most else f", which had at most {format_count(most, 'rank')}"
+    return f" ({low} to {high}: nine of ten measured calls{limits})"
 
 
 def measured_in_scene(result: InScene) -> str:

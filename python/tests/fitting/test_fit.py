@@ -14,7 +14,7 @@ import pytest
 
 import hocket
 from hocket.base.parallel import workers
-from hocket.fitting.fit import judge_held_out
+from hocket.fitting.fit import search_and_judge
 from hocket.fitting.profiling import minima_of, others_of
 from hocket.fitting.result import Fit, Value, deviation
 from hocket.fitting.skeleton import Skeleton
@@ -286,13 +286,13 @@ def test_fewer_than_three_starts_count_as_three(file: Callable[[str], str]) -> N
     assert hocket.fit(some, machine=path, starts=1) == hocket.fit(some, machine=path, starts=3)
 
 
-def test_held_out_calls_are_judged_without_intervals_of_values(file: Callable[[str], str]) -> None:
+def test_calls_are_judged_without_intervals_of_values(file: Callable[[str], str]) -> None:
     some, path = measured(LOGGP_KNOWN), file(LOGGP)
     with workers() as executor:
-        unseen = judge_held_out(some, machine=path, hold_out=["ranks>4"], executor=executor)
-    assert {one.ranks for one in unseen.cells} == {8} and len(unseen.cells) == 20
-    assert all(abs(one.residual) < 0.02 for one in unseen.cells)
-    assert len(unseen.regrets) == 4 and all(one.is_held_out for one in unseen.regrets)  # allreduce, by size
+        judged = search_and_judge(some, machine=path, hold_out=["ranks>4"], executor=executor)
+    assert [one.use for one in judged.cells].count("held out") == len(judged.cells) / 2 == 20
+    assert all(abs(one.residual) < 0.02 for one in judged.cells)
+    assert sum(one.is_held_out for one in judged.regrets) == len(judged.regrets) / 2 == 4  # allreduce, by size
 
 
 def test_hold_out_judges(file: Callable[[str], str]) -> None:
