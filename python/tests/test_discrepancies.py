@@ -21,21 +21,23 @@ KINDS = """
 collective = "allreduce"
 algorithm = "ring"
 below = "4 KiB"
-ranks = 8
 low = 0.5
 high = 1.5
 calls = 19
+ranks = 8
 [[discrepancy]]
 collective = "allreduce"
 from = "4 KiB"
 low = 0.8
 high = 1.25
 calls = 40
+ranks = 64
 [[discrepancy]]
 collective = "broadcast"
 low = 0.9
 high = 1.1
 calls = 20
+ranks = 2
 """
 MACHINE = hocket.Machine.parse(PLAIN + KINDS, "judged.toml")
 
@@ -45,7 +47,6 @@ MACHINE = hocket.Machine.parse(PLAIN + KINDS, "judged.toml")
     [
         ("allreduce/ring", 8, 4095, (0.5, 1.5)),
         ("allreduce/ring", 8, 4096, (0.8, 1.25)),
-        ("allreduce/ring", 7, 4095, None),
         ("allreduce/bine", 8, 4095, None),
         ("allreduce/bine", 8, 4096, (0.8, 1.25)),
         ("broadcast/binomial", 2, 8, (0.9, 1.1)),
@@ -58,6 +59,7 @@ def test_the_first_kind_that_a_call_meets_counts(
     found = hocket.simulate(label, hocket.Call(ranks=ranks, size_bytes=size_bytes), machine=MACHINE)
     expected = None if factors is None else tuple(factor * found.time_s.mean for factor in factors)
     assert found.measured_interval_s == expected
+    assert (found.measured_ranks is None) == (factors is None)
     plain = hocket.simulate(label, hocket.Call(ranks=ranks, size_bytes=size_bytes), machine=hocket.Machine.parse(PLAIN))
     assert (plain.measured_interval_s, plain.times_s) == (None, found.times_s)
 
@@ -74,7 +76,7 @@ def test_calls_of_a_scene_and_schedules_have_no_interval() -> None:
     call = hocket.Call(ranks=8, size_bytes=4096)
     assert hocket.simulate("allreduce/ring", call, machine=MACHINE, cadence="2 calls").measured_interval_s is None
     assert hocket.simulate("allreduce/ring", call, machine=MACHINE, arrivals="rank 1, 1 us").measured_interval_s is None
-    of_all = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.5\nhigh = 2.0\ncalls = 19\n")
+    of_all = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.5\nhigh = 2.0\ncalls = 19\nranks = 8\n")
     schedule = hocket.record("allreduce/ring", call)
     assert hocket.simulate(schedule, machine=of_all).measured_interval_s is None
     assert hocket.simulate("allreduce/ring", call, machine=of_all).measured_interval_s is not None
@@ -83,11 +85,11 @@ def test_calls_of_a_scene_and_schedules_have_no_interval() -> None:
 def test_a_variant_of_the_machine_keeps_its_discrepancies() -> None:
     variant = with_network(MACHINE, latency="2 us")
     assert variant.discrepancies == MACHINE.discrepancies
-    assert variant.discrepancies[2] == Discrepancy("broadcast", None, 0, None, 1, 0.9, 1.1, 20)
+    assert variant.discrepancies[2] == Discrepancy("broadcast", None, 0, None, 0.9, 1.1, 20, 2)
 
 
 def test_algorithms_whose_intervals_overlap_share_a_place_the_fastest_first() -> None:
-    machine = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.8\nhigh = 1.25\ncalls = 19\n")
+    machine = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.8\nhigh = 1.25\ncalls = 19\nranks = 8\n")
     # By hand, 16 ranks, 8 B: a step takes 1.008 us; reductions take no time. Linear: 15 + 15 steps in turn, ring: 30
     # short ones, reduce and broadcast: 4 + 4, recursive doubling: 4.
     labels = [f"allreduce/{name}" for name in ("linear", "ring", "reduce_broadcast", "recursive_doubling")]
@@ -98,7 +100,7 @@ def test_algorithms_whose_intervals_overlap_share_a_place_the_fastest_first() ->
         ("reduce_broadcast",),
         ("ring", "linear"),
     ]
-    wide = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.7\nhigh = 1.5\ncalls = 19\n")
+    wide = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.7\nhigh = 1.5\ncalls = 19\nranks = 8\n")
     found = hocket.compare(labels, [call], machine=wide, first_places=1)
     assert found.fastest(8) == ("recursive_doubling", "reduce_broadcast")
     assert found.places(8)[0].time_s == found.times_s[8, "recursive_doubling"]
@@ -109,7 +111,9 @@ def test_the_command_line_prints_intervals(hocket_command: Callable[..., Ran], t
     path.write_text(PLAIN + KINDS)
     line = f"broadcast binomial --ranks 4 --machine {path}"
     shown = hocket_command(f"simulate {line} --size 0B").out
-    assert "2.000 us until the last rank ends (1.800 us to 2.200 us: nine of ten measured calls)\n" in shown
+    assert "(1.800 us to 2.200 us: nine of ten measured calls, which had at most 2 ranks)\n" in shown
+    few = hocket_command(f"simulate {line.replace('ranks 4', 'ranks 2')} --size 0B").out
+    assert "(900.0 ns to 1.100 us: nine of ten measured calls)\n" in few
     compared = hocket_command(f"compare {line} --sizes 0B").out
     assert "nine of ten" in compared.splitlines()[1] and "0.90x to 1.10x" in compared
     assert "nine of ten measured calls are within such intervals" in compared

@@ -99,8 +99,8 @@ def study(
     claims = chosen.claims(data)
     if claims:
         files.write(target / "claims.csv", as_csv([asdict(claim) for claim in claims]))
-    if table := chosen.table(data):
-        files.write(target / f"{name}.md", table)
+    for file, text in chosen.texts(data).items():
+        files.write(target / file, text)
     if as_json:
         print_json(
             {"study": name, "scope": asdict(reach), "folder": str(target), "claims": [asdict(c) for c in claims]}

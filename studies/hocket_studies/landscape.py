@@ -228,6 +228,6 @@ STUDY = Study(
     },
     pieces=lambda data, scope: len(list(_points(data, scope))),
     compute=_compute,
-    table=_table,
+    texts=lambda data: {"landscape.md": _table(data)},
     is_of_paper=False,
 )

@@ -82,7 +82,7 @@ class Study:
         pieces: For the name of some data, how many pieces of work they take within a scope.
         compute: The data of that name.
         claims: The claims, judged by all data there are.
-        table: The table of a page, as Markdown, made of all data there are; empty if it has none.
+        texts: Texts made of all data there are, by the name of their file: tables of a page as Markdown, machine files.
         is_of_paper: Whether it is about a paper.
     """
 
@@ -92,7 +92,7 @@ class Study:
     pieces: Callable[[str, Scope], int]
     compute: Callable[[str, Scope, Work], Rows]
     claims: Callable[[Mapping[str, Rows]], list[Claim]] = lambda data: []
-    table: Callable[[Mapping[str, Rows]], str] = lambda data: ""
+    texts: Callable[[Mapping[str, Rows]], Mapping[str, str]] = lambda data: {}
     is_of_paper: bool = True
 
 

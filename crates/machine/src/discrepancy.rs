@@ -17,14 +17,14 @@ pub struct Discrepancy {
     pub from_bytes: u64,
     /// Sizes are below it; none if there is no limit.
     pub below_bytes: Option<u64>,
-    /// The least number of ranks.
-    pub from_ranks: usize,
     /// The smaller factor.
     pub low: f64,
     /// The larger factor.
     pub high: f64,
     /// How many calls of the kind were measured.
     pub calls: usize,
+    /// On how many ranks at most.
+    pub ranks: usize,
 }
 
 impl Discrepancy {
@@ -51,10 +51,10 @@ impl Discrepancy {
             algorithm: section.optional_text("algorithm", |name| Ok(name.to_owned()))?,
             from_bytes,
             below_bytes,
-            from_ranks: section.count_or("ranks", 1)?,
             low,
             high,
             calls: section.count("calls")?,
+            ranks: section.count("ranks")?,
         };
         section.finish()?;
         Ok(read)

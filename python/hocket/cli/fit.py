@@ -16,8 +16,9 @@ from hocket.cli import completion, options
 from hocket.cli.measurements import facts_options
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
+from hocket.definitions.discrepancies import Discrepancy
 from hocket.fitting.conditions import Condition
-from hocket.fitting.fit import DEFAULT_CELLS, DEFAULT_STARTS
+from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
 from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Regret, deviation
 from hocket.fitting.searching import ENDED
@@ -66,8 +67,8 @@ def _condition(text: str) -> str:
 @click.option(
     "--starts",
     type=options.whole(),
-    default=DEFAULT_STARTS,
-    help="Number of points from which the search starts.",
+    default=LEAST_STARTS,
+    help="Number of points from which the search starts; at least 3.",
 )
 @options.seed
 @click.option(
@@ -158,6 +159,7 @@ def _show(
     if fit.is_beyond_noise:
         print_words(_beyond_noise(fit))
     _print_deviations(fit)
+    _print_discrepancies(fit)
     _print_regrets(fit)
     count = sum(is_taken(one) for reading in readings for one in reading.measurements)
     _print_left_out(unknown, f"of {count + unknown.total()} measurements have no counterpart in Hocket")
@@ -174,9 +176,10 @@ def _print_values(fit: Fit) -> None:
     for pair in fit.pairs:
         names = f"{pair.first} and {pair.second} cannot be told apart (correlation {pair.correlation:.2f})"
         print_words(f"{names}: add {pair.advice}")
-    for other in fit.others:
-        texts = ", ".join(f"{name} = {value:.3g}" for name, value in other.items())
-        print_words(f"on a few of the calls, other values fit almost as well (in s, s/B or B/s): {texts}")
+    if at_bounds := [one.name for one in fit.values if one.is_at_bound]:
+        print_words(f"at a bound of the range, so that the range decides: {', '.join(at_bounds)}")
+    for sentence in fit.minima:
+        print_words(sentence)
 
 
 def _beyond_noise(fit: Fit) -> str:
@@ -220,6 +223,30 @@ def _print_deviations(fit: Fit) -> None:
             ],
             right=[what, *columns],
         )
+
+
+def _print_discrepancies(fit: Fit) -> None:
+    """Print between which factors nine of ten held-out calls are."""
+    kinds = fit.machine.discrepancies
+    if not kinds or fit.coverage is None:
+        return
+    say()
+    print_words(
+        "nine of ten held-out calls: measured / simulated is between low and high; "
+        f"{fit.coverage:.0%} of the calls are within intervals made without them"
+    )
+    columns = ["calls", "low", "high"]
+    rows = [
+        [one.collective or "all", one.algorithm or "all", _sizes(one), str(one.calls), f"{one.low:g}", f"{one.high:g}"]
+        for one in kinds
+    ]
+    print_table(["collective", "algorithm", "sizes", *columns], rows, right=columns)
+
+
+def _sizes(kind: Discrepancy) -> str:
+    if kind.below_bytes is not None:
+        return f"below {format_bytes(kind.below_bytes)}"
+    return f"from {format_bytes(kind.from_bytes)}" if kind.from_bytes else "all"
 
 
 def _cells(one: Deviation | None) -> list[str]:

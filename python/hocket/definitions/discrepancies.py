@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -14,27 +15,33 @@ class Discrepancy:
         algorithm: Their algorithm; None for any.
         from_bytes: Their least size.
         below_bytes: Their sizes are below it; None if there is no limit.
-        from_ranks: Their least number of ranks.
         low: The smaller factor.
         high: The larger factor.
         calls: How many calls of this kind were measured. The machine was not fitted to them.
+        ranks: On how many ranks at most they were measured.
     """
 
     collective: str | None
     algorithm: str | None
     from_bytes: int
     below_bytes: int | None
-    from_ranks: int
     low: float
     high: float
     calls: int
+    ranks: int
 
-    def holds(self, collective: str, algorithm: str, ranks: int, size_bytes: int) -> bool:
+    def holds(self, collective: str, algorithm: str, size_bytes: int) -> bool:
         """Return whether a call is of this kind."""
         return (
             self.collective in (None, collective)
             and self.algorithm in (None, algorithm)
             and self.from_bytes <= size_bytes
             and (self.below_bytes is None or size_bytes < self.below_bytes)
-            and self.from_ranks <= ranks
         )
+
+
+def discrepancy_of(
+    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int
+) -> Discrepancy | None:
+    """Return the first kind that a call is of; None if it is of none."""
+    return next((one for one in kinds if one.holds(collective, algorithm, size_bytes)), None)

@@ -85,11 +85,6 @@ class Machine:
         """The topology of its network; None for a machine where messages do not affect each other."""
         return Topology.of(self.handle, machine=self.name, file=self.file)
 
-    def discrepancy(self, collective: str, algorithm: str, ranks: int, size_bytes: int) -> Discrepancy | None:
-        """Return how far measured times of such calls were from simulated ones; None if the file does not say it."""
-        call = collective, algorithm, ranks, size_bytes
-        return next((one for one in self.discrepancies if one.holds(*call)), None)
-
     @property
     def description(self) -> str:
         """The first line of its file, if that is a comment."""

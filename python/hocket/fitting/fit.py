@@ -20,9 +20,10 @@ from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
 from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
+from hocket.fitting.discrepancies import coverage, discrepancies, with_discrepancies
 from hocket.fitting.judging import judge, regrets
-from hocket.fitting.profiling import others_of, pairs_of, profile_fit, values_of
-from hocket.fitting.result import Ended, Fit, Judgement, Use, Value, deviation
+from hocket.fitting.profiling import minima_of, others_of, pairs_of, profile_fit, values_of
+from hocket.fitting.result import Ended, Fit, Judgement, Regret, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.formats import read_measurements
@@ -31,7 +32,9 @@ from hocket.measurements.measurement import Measurement
 Measurements: TypeAlias = "Iterable[Measurement] | Iterable[str | PathLike[str]] | str | PathLike[str]"
 """Measurements, or files of them."""
 
-DEFAULT_CELLS, DEFAULT_STARTS = 300, 3
+DEFAULT_CELLS = 300
+LEAST_STARTS = 3
+"""With fewer starts, a search may end in another minimum unnoticed."""
 
 
 def fit(
@@ -41,7 +44,7 @@ def fit(
     only: Iterable[str] = (),
     hold_out: Iterable[str] = (),
     cells: int = DEFAULT_CELLS,
-    starts: int = DEFAULT_STARTS,
+    starts: int = LEAST_STARTS,
     seed: int = 0,
     time_limit_s: float | None = None,
     executor: Executor | None = None,
@@ -56,7 +59,7 @@ def fit(
         only: Conditions such as "system=lumi" that measurements must meet, each of them.
         hold_out: Conditions such as "ranks>64"; measurements that meet one are not fitted, but judge the fit.
         cells: To how many measured calls at most values are fitted.
-        starts: From how many points the search begins.
+        starts: From how many points the search begins; at least 3.
         seed: The seed of these points.
         time_limit_s: Seconds after which the search ends with the best values so far. The intervals take as many
             seconds at most; those that are not found by then follow from derivatives.
@@ -70,17 +73,10 @@ def fit(
             step, or SciPy is missing.
     """
     function("on_done", on_done)
-    conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
-    conditions_held_out = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
-    source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
-    skeleton = Skeleton.parse(*source)
-    measurements_taken = [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
-    unmet = [one.text for one in conditions_held_out if not any(map(one.holds, measurements_taken))]
-    if unmet:
-        raise Error(
-            f'hold_out: no measurement meets "{unmet[0]}", expected a condition that at least one measurement meets'
-        )
-    split = _Split.of(measurements_taken, skeleton, conditions_held_out, whole("cells", cells))
+    skeleton = _skeleton(machine)
+    measurements_taken = _measurements_that_meet(measurements, only)
+    split = _Split.of(measurements_taken, skeleton, hold_out, whole("cells", cells))
+    starts = max(LEAST_STARTS, whole("starts", starts))
     allowed_s = (
         inf
         if time_limit_s is None
@@ -88,25 +84,87 @@ def fit(
     )
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
-        match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=max(1, whole("starts", starts)))
+        match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
         profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
         simulator.until_s = inf
         judgements = split.judge_all(simulator, profile.values)
     values = values_of(skeleton.places, profile)
+    others = others_of(values, match.others)
+    minima = minima_of(skeleton.places, values, others)
     files = sorted({one.source.partition(":")[0] for one in measurements_taken if one.source})
     return Fit(
-        machine=_machine(skeleton, values, judgements, match.ended, files, [*only], [*hold_out]),
+        machine=_machine(skeleton, values, minima, judgements, match.ended, files, [*only], [*hold_out]),
         values=values,
         pairs=pairs_of(skeleton.places, profile.spread),
-        others=others_of(values, match.others),
+        others=others,
+        minima=minima,
         cells=judgements,
         regrets=regrets(split.all.cells, judgements, split.all.defaults),
         left_out=split.all.left_out,
+        coverage=coverage([one for one in judgements if one.use == "held out"]),
         scatter=profile.scatter,
         noise=split.all.noise,
         ended=match.ended,
         seed=seed,
     )
+
+
+def search_and_judge(
+    measurements: Measurements,
+    *,
+    machine: Machine | str | PathLike[str],
+    only: Iterable[str] = (),
+    hold_out: Iterable[str] = (),
+    cells: int = DEFAULT_CELLS,
+    seed: int = 0,
+    executor: Executor,
+) -> JudgedCalls:
+    """Return all calls, simulated with the values that a search finds for those that are not held out.
+
+    The intervals of the values are not looked for; they take most of the time of `fit`.
+
+    Args:
+        measurements: As in `fit`, with the other arguments.
+        machine: The machine file with values to be fitted.
+        only: Conditions that measurements must meet.
+        hold_out: Conditions; measurements that meet one are not fitted.
+        cells: To how many measured calls at most values are fitted.
+        seed: The seed of the points from which the search begins.
+        executor: Who simulates.
+
+    Raises:
+        Error: As `fit`.
+    """
+    skeleton = _skeleton(machine)
+    split = _Split.of(_measurements_that_meet(measurements, only), skeleton, hold_out, cells)
+    simulator = Simulator(skeleton, executor, inf, ignore)
+    match = search(simulator, split.fitted_cells, seed=seed, starts=LEAST_STARTS)
+    judgements = split.judge_all(simulator, match.values)
+    return JudgedCalls(judgements, regrets(split.all.cells, judgements, split.all.defaults))
+
+
+def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
+    source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
+    return Skeleton.parse(*source)
+
+
+def _measurements_that_meet(measurements: Measurements, only: Iterable[str]) -> list[Measurement]:
+    """Return the measurements that meet all conditions."""
+    conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
+    return [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
+
+
+@dataclass(frozen=True)
+class JudgedCalls:
+    """Calls, simulated with fitted values.
+
+    Attributes:
+        cells: The calls.
+        regrets: What choices by simulation lose, at each point at which several algorithms were measured.
+    """
+
+    cells: tuple[Judgement, ...]
+    regrets: tuple[Regret, ...]
 
 
 @dataclass(frozen=True)
@@ -118,9 +176,13 @@ class _Split:
     held_out_ids: frozenset[int]
 
     @classmethod
-    def of(
-        cls, measurements: Sequence[Measurement], skeleton: Skeleton, conditions: Sequence[Condition], most: int
-    ) -> _Split:
+    def of(cls, measurements: Sequence[Measurement], skeleton: Skeleton, hold_out: Iterable[str], most: int) -> _Split:
+        conditions = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
+        unmet = [one.text for one in conditions if not any(map(one.holds, measurements))]
+        if unmet:
+            raise Error(
+                f'hold_out: no measurement meets "{unmet[0]}", expected a condition that at least one measurement meets'
+            )
         for name, of_one in (("system", "machine"), ("library", "library"), ("buffers", "kind of buffers")):
             values = sorted({str(getattr(one, name)) for one in measurements})
             if len(values) > 1:
@@ -170,6 +232,7 @@ def _as_list(measurements: Measurements) -> list[Measurement]:
 def _machine(
     skeleton: Skeleton,
     values: Sequence[Value],
+    minima: Iterable[str],
     judgements: Sequence[Judgement],
     ended: Ended,
     files: Sequence[str],
@@ -177,10 +240,11 @@ def _machine(
     hold_out: Sequence[str],
 ) -> Machine:
     """Return the machine with these values; comments give their intervals and their source."""
-    if not values:
-        return skeleton.with_values([])
-    text = skeleton.render([one.value for one in values], [_comment(one) for one in values])
     fitted_calls, held_out_calls = ([one for one in judgements if one.use == use] for use in ("fitted", "held out"))
+    kinds = discrepancies(held_out_calls)
+    if not values:
+        return Machine.parse(with_discrepancies(skeleton.text, kinds) if kinds else skeleton.text, skeleton.file)
+    text = skeleton.render([one.value for one in values], [_comment(one) for one in values])
     where = f"of {', '.join(files)}" if files else "given in Python"
     condition = f", only {' and '.join(only)}" if only else ""
     lines = [
@@ -189,11 +253,12 @@ def _machine(
         *([f"# Note: {ENDED[ended]}."] if ended in ENDED else []),
         f"# {_sentence('Fitted calls', fitted_calls)}",
         *([f"# {_sentence('Held out: ' + ' or '.join(hold_out), held_out_calls)}"] if held_out_calls else []),
+        *(f"# {sentence[0].upper()}{sentence[1:]}." for sentence in minima),
         "# A line above a value has its 95 % confidence interval.",
     ]
     parts = text.split("\n")
     head = next(i for i, line in enumerate(parts) if not line.startswith("#"))
-    return Machine.parse("\n".join([*parts[:head], *lines, *parts[head:]]), skeleton.file)
+    return Machine.parse(with_discrepancies("\n".join([*parts[:head], *lines, *parts[head:]]), kinds), skeleton.file)
 
 
 def _comment(one: Value) -> str:

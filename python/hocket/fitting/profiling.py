@@ -302,7 +302,7 @@ class _Profiler:
         if not free.any() or excess <= 0 or self._excess(point.cost) - expected < _STEP_EXCESS:
             return point
         has_step = self._has_step(point.times_s, predicted)
-        if has_step.mean() <= _STEP_SHARE:
+        if 0 < has_step.mean() <= _STEP_SHARE:
             other = self._search_steps(linear, values, free, has_step, excess)
         else:
             other = self._fit(replace(linear, at=point), values, free)
@@ -393,6 +393,19 @@ def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mappin
     """
     several = (dict(zip((one.name for one in values), np.exp(point).tolist(), strict=True)) for point in points)
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
+
+
+def minima_of(
+    places: Sequence[Place], values: Sequence[Value], others: Iterable[Mapping[str, float]]
+) -> tuple[str, ...]:
+    """Return a sentence for each set of other values that does almost as well: what differs, and what would decide."""
+    sentences = []
+    for other in others:
+        far = [(place, one) for place, one in zip(places, values, strict=True) if not one.is_near(other[one.name])]
+        texts = (f"{one.name} = {place.format(other[one.name])} instead of {one.text}" for place, one in far)
+        advice = _advice(*(place for place, _ in far))
+        sentences.append(f"almost as good on a part of the calls: {', '.join(texts)}; to decide, measure {advice}")
+    return tuple(sentences)
 
 
 def _value(place: Place, logarithm: float, low: float, high: float) -> Value:

@@ -203,9 +203,12 @@ class Fit(Result):
         values: The fitted values; none if the machine was judged only.
         pairs: Pairs of values that the measurements cannot tell apart.
         others: Other values that do almost as well, by name, in SI units.
+        minima: For each of them, a sentence that says what differs and which measurements would decide.
         cells: The measured calls, simulated on the machine.
         regrets: What choices by simulation lose, at each point at which several algorithms were measured.
         left_out: How many measurements were not simulated, by why.
+        coverage: Which share of held-out calls is within intervals of `machine.discrepancies` that are made without
+            them; None if there are too few.
         scatter: The standard deviation of ln(simulated / measured) of fitted calls; 0 if the machine was judged only.
         noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
         ended: Why the search ended.
@@ -216,9 +219,11 @@ class Fit(Result):
     values: tuple[Value, ...]
     pairs: tuple[Pair, ...]
     others: tuple[Mapping[str, float], ...] = field(repr=False)
+    minima: tuple[str, ...] = field(repr=False)
     cells: tuple[Judgement, ...] = field(repr=False)
     regrets: tuple[Regret, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(repr=False)
+    coverage: float | None
     scatter: float
     noise: float | None
     ended: Ended
@@ -265,8 +270,11 @@ class Fit(Result):
             "values": [asdict(one) for one in self.values],
             "pairs": [asdict(one) for one in self.pairs],
             "others": [dict(one) for one in self.others],
+            "minima": list(self.minima),
             "deviations": {use: asdict(one) for use, one in self.deviations.items()},
             "cells": self.records(),
+            "discrepancies": [asdict(one) for one in self.machine.discrepancies],
+            "coverage": self.coverage,
             "regrets": [{**asdict(one), "regret": one.regret} for one in self.regrets],
             "left_out": dict(self.left_out),
         }

@@ -16,6 +16,7 @@ from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
+from hocket.definitions.discrepancies import discrepancy_of
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
@@ -348,6 +349,7 @@ class Simulation(Result):
         passages: The load of links over time in the first trial, in order of links and starts, if kept.
         measured_interval_s: Nine of ten measured calls of this kind would take a time between these two, by the
             discrepancy of the machine, around the mean time; None if the machine file says nothing of such calls.
+        measured_ranks: On how many ranks at most such calls were measured.
     """
 
     collective: str
@@ -386,6 +388,7 @@ class Simulation(Result):
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
     measured_interval_s: tuple[float, float] | None = None
+    measured_ranks: int | None = None
 
     @property
     def lateness_s(self) -> float | None:
@@ -461,6 +464,7 @@ _NOT_IN_ROWS = frozenset(
         "arriving_s",
         "repeated",
         "measured_interval_s",
+        "measured_ranks",
         *_KEPT_FIELDS,
     )
 )
@@ -604,12 +608,11 @@ class Plan:
         result = _simulation(answer)
         if result.arrivals or result.cadence or result.collective == "schedule":
             return result
-        of_call = result.collective, result.algorithm, result.ranks, result.size_bytes
-        discrepancy = self.machine.discrepancy(*of_call)
-        if discrepancy is None:
+        kinds, mean_s = self.machine.discrepancies, result.time_s.mean
+        kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes)
+        if kind is None:
             return result
-        mean_s = result.time_s.mean
-        return replace(result, measured_interval_s=(discrepancy.low * mean_s, discrepancy.high * mean_s))
+        return replace(result, measured_interval_s=(kind.low * mean_s, kind.high * mean_s), measured_ranks=kind.ranks)
 
 
 def plan(

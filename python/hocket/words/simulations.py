@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from hocket.base.units import format_bytes, format_rate, format_time
+from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import REDUCTIONS
 from hocket.words.table import Words
 
@@ -65,7 +65,9 @@ def measured_interval(result: Simulation) -> str:
     if result.measured_interval_s is None:
         return ""
     low, high = map(format_time, result.measured_interval_s)
-    return f" ({low} to {high}: nine of ten measured calls)"
+    most = result.measured_ranks
+    limits = "" if most is None or result.ranks <= most else f", which had at most {format_count(most, 'rank')}"
+    return f" ({low} to {high}: nine of ten measured calls{limits})"
 
 
 def measured_in_scene(result: InScene) -> str:

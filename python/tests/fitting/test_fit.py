@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import hocket
-from hocket.fitting.profiling import others_of
+from hocket.base.parallel import workers
+from hocket.fitting.fit import search_and_judge
+from hocket.fitting.profiling import minima_of, others_of
 from hocket.fitting.result import Fit, Value, deviation
+from hocket.fitting.skeleton import Skeleton
 from hocket.rules.tuning_files.deciding import library_decision
 
 LOGGP = """\
@@ -254,7 +257,42 @@ def test_other_values_that_do_almost_as_well_are_told() -> None:
     known = Value("network.o", 1e-6, 0.9e-6, 1.1e-6, "", "", is_at_bound=False, is_known=True, advice="")
     wide = replace(known, name="network.L", is_known=False)
     near, far, wide_apart = (np.log([o, L]) for o, L in ((1.5e-6, 1e-6), (3e-6, 1e-6), (1e-6, 9e-6)))
-    assert others_of([known, wide], [near, far, wide_apart]) == (pytest.approx({"network.o": 3e-6, "network.L": 1e-6}),)
+    others = others_of([known, wide], [near, far, wide_apart])
+    assert others == (pytest.approx({"network.o": 3e-6, "network.L": 1e-6}),)
+    named = {one.name: one for one in Skeleton.parse(LOGGP, "m.toml").places}
+    (sentence,) = minima_of([named["network.o"], named["network.L"]], [replace(known, text="1 us"), wide], others)
+    assert sentence == (
+        "almost as good on a part of the calls: network.o = 3.000 us instead of 1 us; "
+        "to decide, measure a linear scatter of small blocks"
+    )
+
+
+def test_held_out_calls_give_the_discrepancies_of_the_file(file: Callable[[str], str]) -> None:
+    some = measured(LOGGP_KNOWN)
+    slow = [replace(one, time_s=2 * one.time_s) if one.ranks == 8 else one for one in some]
+    found = hocket.fit(slow, machine=file(LOGGP), hold_out=["ranks>4"])
+    kinds = found.machine.discrepancies
+    assert [(one.collective, one.calls, one.ranks) for one in kinds] == [(None, 20, 8)]  # 5 programs, 4 sizes
+    assert 1.8 < kinds[0].low <= kinds[0].high < 2.2
+    assert found.coverage == 1.0 or found.coverage is None
+    judged = hocket.fit(some, machine=found.machine, hold_out=["ranks>4"])
+    assert judged.machine.text.count("[[discrepancy]]") == 1  # in place of the former one
+    assert judged.machine.discrepancies[0].high < 1.2
+    assert hocket.fit(some, machine=found.machine).machine.text == found.machine.text
+
+
+def test_fewer_than_three_starts_count_as_three(file: Callable[[str], str]) -> None:
+    some, path = measured(LOGGP_KNOWN, sizes=(8, 65536)), file(LOGGP)
+    assert hocket.fit(some, machine=path, starts=1) == hocket.fit(some, machine=path, starts=3)
+
+
+def test_calls_are_judged_without_intervals_of_values(file: Callable[[str], str]) -> None:
+    some, path = measured(LOGGP_KNOWN), file(LOGGP)
+    with workers() as executor:
+        judged = search_and_judge(some, machine=path, hold_out=["ranks>4"], executor=executor)
+    assert [one.use for one in judged.cells].count("held out") == len(judged.cells) / 2 == 20
+    assert all(abs(one.residual) < 0.02 for one in judged.cells)
+    assert sum(one.is_held_out for one in judged.regrets) == len(judged.regrets) / 2 == 4  # allreduce, by size
 
 
 def test_hold_out_judges(file: Callable[[str], str]) -> None:

@@ -23,14 +23,34 @@ def test_a_machine_is_fitted_and_judged(
     assert found.status == 0, found.err
     with (tmp_path / "lumi.csv").open() as file:
         rows = list(csv.DictReader(file))
-    ranks = {use: {int(row["ranks"]) for row in rows if row["use"] == use} for use in ("fitted", "held out")}
-    assert ranks == {"fitted": {4, 8}, "held out": {16}}
+    ranks = {(row["fitted_to"], row["use"], int(row["ranks"])) for row in rows if row["use"] != "not used"}
+    assert ranks == {
+        *(("4 and 8 ranks", "fitted", count) for count in (4, 8)),
+        ("4 and 8 ranks", "held out", 16),
+        ("4 ranks", "held out", 8),
+    }
     with (tmp_path / "lumi-choices.csv").open() as file:
         assert all(float(row["regret"]) >= 1 for row in csv.DictReader(file))
     table = (tmp_path / "atlas.md").read_text().splitlines()
     assert all(line.count("|") == 13 for line in table)
     assert sum("**all**" in line for line in table) == 2
+    held_out = (tmp_path / "held-out.md").read_text().splitlines()
+    assert all(line.count("|") == 13 for line in held_out)
+    calls = [line.split("|")[3:8:4] for line in held_out if "**all**" in line]
+    assert sorted((int(ranks), int(count)) for ranks, count in calls) == [(8, 27), (16, 53)]
+    preset = hocket.Machine.load(tmp_path / "lumi.toml")
+    assert (
+        preset.quantities["network.link_latency_s"] == hocket.Machine.load("lumi").quantities["network.link_latency_s"]
+    )
+    assert preset.discrepancies[-1].calls == 80 and preset.discrepancies[-1].ranks == 16
     assert (tmp_path / "figure-04.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_noise_floor_is_of_pairs_of_the_same_call() -> None:
+    floors = atlas._floors()
+    assert floors["system=lumi", "below 64 KiB"] == pytest.approx(0.24, abs=0.01)  # several jobs
+    assert floors["system=lumi", "from 64 KiB"] == pytest.approx(0.03, abs=0.01)
+    assert floors["system=leonardo", "below 64 KiB"] < 0.02  # one job, two names
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -1,0 +1,173 @@
+"""How far measured times are from simulated ones, by kinds of calls: intervals for calls that no fit has seen.
+
+The interval of a kind is split-conformal (V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World",
+2005). Of n calls, the k-th smallest and the k-th largest factor measured / simulated hold the factor of a new call of
+the same kind with a probability of at least (n + 1 - 2 k) / (n + 1). A call of a kind with too few calls for nine of
+ten gets the interval of a coarser kind.
+
+The calls of a job resemble each other more than those of two jobs, so that such intervals are too narrow for a new job.
+All intervals are therefore widened by one factor: the least with which nine of ten calls are within intervals made of
+the calls of other jobs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from hocket.base.units import format_bytes
+from hocket.definitions.discrepancies import Discrepancy, discrepancy_of
+from hocket.fitting.result import Judgement
+
+_INSIDE = 0.9  # of new calls
+LEAST_CALLS = 19
+"""The fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls."""
+
+_LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a job are much alike
+LARGE_BYTES = 64 << 10
+"""A kind has the calls of sizes below, where latencies decide, or from here on, where bandwidths do."""
+
+_SIZES: tuple[tuple[int, int | None], ...] = ((0, LARGE_BYTES), (LARGE_BYTES, None))
+_DIGITS, _ROUNDING = 3, 6  # of the ends of intervals; decimals below which a difference is an error of rounding
+_LEAST_WIDTH = 1e-3  # half of it, in logarithms
+_SECTION = re.compile(r"\n*^\s*\[\[discrepancy\]\].*?(?=^\s*\[(?!\[discrepancy\]\])|\Z)", re.MULTILINE | re.DOTALL)
+
+_Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
+"""The collective, the algorithm and the sizes of a kind, as in `Discrepancy`."""
+
+
+def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
+    """Return the intervals of all kinds with enough calls, the most specific kinds first.
+
+    Args:
+        cells: Calls that the machine was not fitted to.
+    """
+    cells = list(cells)
+    widening = _widening(cells)
+    return tuple(_widen(one, widening) for one in _of_kinds(cells))
+
+
+def coverage(cells: Sequence[Judgement]) -> float | None:
+    """Return the share of calls that are within intervals made without them; None if there are too few calls."""
+    are_inside = [one for one in insides(cells) if one is not None]
+    return sum(are_inside) / len(are_inside) if are_inside else None
+
+
+def insides(cells: Sequence[Judgement]) -> list[bool | None]:
+    """Return whether each call is within an interval that is made without it; None if it then has none.
+
+    The intervals are made of the calls of other jobs, or, if there is only one job, of other algorithms.
+    """
+    kinds = _made_of_others(cells, discrepancies)
+    return [
+        None if kind is None else kind.low <= _factor(cell) <= kind.high
+        for cell, kind in zip(cells, kinds, strict=True)
+    ]
+
+
+def _made_of_others(
+    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]]
+) -> list[Discrepancy | None]:
+    """Return the kind of each call, made of the calls of other jobs or algorithms; None where they have none."""
+    by_job = len({cell.ranks for cell in cells}) > 1
+    groups = [cell.ranks if by_job else cell.algorithm for cell in cells]
+    kinds = {
+        group: make([cell for cell, its_group in zip(cells, groups, strict=True) if its_group != group])
+        for group in dict.fromkeys(groups)
+    }
+    return [
+        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes)
+        for cell, group in zip(cells, groups, strict=True)
+    ]
+
+
+def _widening(cells: Sequence[Judgement]) -> float:
+    """Return by how much intervals are widened, at least 1: then nine of ten calls are within those made of others."""
+    kinds = _made_of_others(cells, _of_kinds)
+    reaches = sorted(_reach(one, _factor(cell)) for one, cell in zip(kinds, cells, strict=True) if one is not None)
+    if len(reaches) < LEAST_CALLS:
+        return 1.0
+    return max(1.0, reaches[math.ceil(_INSIDE * len(reaches)) - 1])
+
+
+def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
+    """Return the intervals of all kinds with enough calls, not yet widened."""
+    by_kind: dict[_Kind, list[Judgement]] = {}
+    for cell in cells:
+        for kind in _kinds(cell):
+            by_kind.setdefault(kind, []).append(cell)
+    return [_discrepancy(kind, by_kind[kind]) for kind in sorted(by_kind, key=_order) if _is_enough(by_kind[kind])]
+
+
+def _reach(kind: Discrepancy, factor: float) -> float:
+    """Return how far a factor is from the middle of an interval, as a multiple of half its width; as logarithms."""
+    low, high = math.log(kind.low), math.log(kind.high)
+    return abs(math.log(factor) - (low + high) / 2) / max((high - low) / 2, _LEAST_WIDTH)
+
+
+def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
+    """Return a kind whose interval is widened, with ends of few digits."""
+    middle, half = math.sqrt(kind.low * kind.high), math.sqrt(kind.high / kind.low)
+    low, high = middle / half**widening, middle * half**widening
+    return replace(kind, low=_round(low, math.floor), high=_round(high, math.ceil))
+
+
+def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
+    """Return the text of a machine file with these discrepancies in place of its own."""
+    others = _SECTION.sub("\n\n", text).rstrip()
+    return "\n".join([f"{others}\n", *map(_section, kinds)])
+
+
+def _kinds(cell: Judgement) -> list[_Kind]:
+    (sizes,) = (
+        each for each in _SIZES if each[0] <= cell.size_bytes and (each[1] is None or cell.size_bytes < each[1])
+    )
+    names = ((cell.collective, cell.algorithm), (cell.collective, None), (None, None))
+    return [*((*each, *sizes) for each in names), (None, None, 0, None)]
+
+
+def _order(kind: _Kind) -> tuple[object, ...]:
+    """Return what puts specific kinds before coarser ones."""
+    collective, algorithm, from_bytes, below_bytes = kind
+    covers_all_sizes = from_bytes == 0 and below_bytes is None
+    return collective is None, algorithm is None, covers_all_sizes, collective or "", algorithm or "", from_bytes
+
+
+def _is_enough(cells: Sequence[Judgement]) -> bool:
+    programs = {(cell.collective, cell.algorithm, cell.ranks) for cell in cells}
+    return len(cells) >= LEAST_CALLS and len(programs) >= _LEAST_PROGRAMS
+
+
+def _discrepancy(kind: _Kind, cells: Sequence[Judgement]) -> Discrepancy:
+    factors = sorted(map(_factor, cells))
+    left_out = math.floor((1 - _INSIDE) / 2 * (len(factors) + 1) + 1e-9) - 1  # on each side
+    ranks = max(cell.ranks for cell in cells)
+    return Discrepancy(*kind, factors[left_out], factors[-1 - left_out], len(cells), ranks)
+
+
+def _round(factor: float, way: Callable[[float], int]) -> float:
+    unit = 10.0 ** (math.floor(math.log10(factor)) - _DIGITS + 1)
+    return float(f"{way(round(factor / unit, _ROUNDING)) * unit:.{_DIGITS}g}")
+
+
+def _factor(cell: Judgement) -> float:
+    return cell.measured_s / cell.simulated_s
+
+
+def _section(kind: Discrepancy) -> str:
+    keys: dict[str, object] = {
+        "collective": kind.collective,
+        "algorithm": kind.algorithm,
+        "from": format_bytes(kind.from_bytes) if kind.from_bytes else None,
+        "below": None if kind.below_bytes is None else format_bytes(kind.below_bytes),
+        "low": kind.low,
+        "high": kind.high,
+        "calls": kind.calls,
+        "ranks": kind.ranks,
+    }
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in keys.items() if value is not None)
+    return f"[[discrepancy]]\n{''.join(lines)}"
