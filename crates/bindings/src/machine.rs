@@ -51,10 +51,11 @@ impl PythonMachine {
         &self.text
     }
 
-    /// Number of ranks on the node of two ranks in a job of `ranks` ranks; 0 if they are on different nodes.
-    fn ranks_beside(&self, source: usize, destination: usize, ranks: usize) -> usize {
-        let apart = usize::from(source == destination);
-        self.platform.placement.as_ref().map_or(apart, |placement| placement.ranks_beside([source, destination], ranks))
+    /// The level that has the costs of a message between two of `ranks` ranks, and the number of ranks on their node; none
+    /// for a message between nodes, and on a network with a topology.
+    fn level_of(&self, source: usize, destination: usize, ranks: usize) -> Option<(u32, u32)> {
+        let within = self.platform.network.within([source, destination], ranks);
+        within.map(|within| (within.level, within.ranks_on_node))
     }
 
     /// The facts and the picture of the machine's network; none without a topology.

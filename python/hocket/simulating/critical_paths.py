@@ -274,7 +274,7 @@ class _Messages:
     def _distance(self, source: int, destination: int) -> tuple[Any, ...]:
         if self.machine.model not in ("hockney", "loggp"):
             return source, destination
-        return self.machine.handle.ranks_beside(source, destination, self.ranks), source == destination
+        return self.machine.handle.level_of(source, destination, self.ranks), source == destination
 
     def _after(self, wait_s: float, lone_message: Schedule) -> dict[str, dict[str, float]]:
         """Return the times of a message alone if the send or the receive waits for so long."""

@@ -132,6 +132,15 @@ networks! {
 }
 
 impl NetworkModel {
+    /// The level that has the costs of a message between two of these ranks, on a network without a topology.
+    pub fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
+        match self {
+            Self::Hockney(network) => network.within(message, ranks),
+            Self::Loggp(network) => network.within(message, ranks),
+            _ => None,
+        }
+    }
+
     /// The number of nodes after which levels without a topology begin again.
     pub fn nodes_per_group(&self) -> usize {
         match self {
