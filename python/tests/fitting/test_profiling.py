@@ -17,6 +17,7 @@ LEVELS = """name = "a"
 model = "loggp"
 L = "0.1 us..10 us"
 o = "1 us"
+ranks_per_node = 4
 [[level]]
 ranks = 2
 L = ["0.1 us", "?"]
