@@ -24,6 +24,7 @@ mod orders;
 mod pacing;
 mod regions;
 mod request;
+mod scratch;
 mod symmetry;
 mod ties;
 mod together;
