@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::seat::{Arena, Ground, Pair, Seat, Seats, State};
 use crate::step::{Received, SendRecv, Step};
-use crate::world::World;
+use crate::world::{At, World};
 use crate::{Moment, Moments, Path, Result, Span};
 
 /// A rank as a program sees it that runs as a part of the rank's own program: for example as a member of a group.
@@ -77,7 +77,7 @@ impl<'r> Rank<'r> {
     pub fn scratch(&self, len: usize) -> Span {
         match self.view {
             Some(view) => view.scratch(len),
-            None => self.world().scratch(self.seat.rank.get(), len),
+            None => self.world().scratch(At { rank: self.seat.rank.get(), now: self.moment() }, len),
         }
     }
 
@@ -190,6 +190,14 @@ impl<'r> Rank<'r> {
         match self.view {
             None => self.ground().host.take(self.seat, ticket),
             Some(view) => self.take_through(view, &step(), ticket),
+        }
+    }
+
+    /// Issues a step again after the outcome of `ticket`.
+    pub(crate) fn issue_after(&self, step: &Step, ticket: u32) -> State {
+        match self.ground().host.take(self.seat, ticket) {
+            State::Done => self.issue(step),
+            _ => State::After(ticket),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::{Moment, Path};
 pub(crate) enum State {
     New,
     Waits(u32),
+    After(u32),
     Never,
     Done,
 }
@@ -82,14 +83,21 @@ impl<W: World> Host for RefCell<W> {
 
 #[inline(always)]
 fn issue<W: World>(world: &mut W, seat: &Seat<'_>, moment: &mut Moment, step: &Step) -> State {
-    match world.issue(At { rank: seat.rank.get(), now: *moment }, step) {
-        Progress::Done((end, received)) => {
-            *moment = end;
-            seat.ground.received.set(received);
-            State::Done
-        }
-        Progress::Waits(ticket) => State::Waits(ticket),
-        Progress::Never => State::Never,
+    loop {
+        return match world.issue(At { rank: seat.rank.get(), now: *moment }, step) {
+            Progress::Done((end, received)) => {
+                *moment = end;
+                seat.ground.received.set(received);
+                State::Done
+            }
+            Progress::Waits(ticket) => State::Waits(ticket),
+            Progress::Again(later) => {
+                *moment = later;
+                continue;
+            }
+            Progress::After(ticket) => State::After(ticket),
+            Progress::Never => State::Never,
+        };
     }
 }
 

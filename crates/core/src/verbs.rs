@@ -137,7 +137,7 @@ impl State {
     /// Tells the world which branch waits for the step, if the world tells branches apart.
     #[inline(always)]
     fn wait(self, rank: &Rank<'_>) {
-        if let Self::Waits(ticket) = self {
+        if let Self::Waits(ticket) | Self::After(ticket) = self {
             rank.wait(ticket);
         }
     }
@@ -145,7 +145,7 @@ impl State {
     /// Withdraws the step if it waits.
     #[inline]
     fn withdraw(self, rank: &Rank<'_>) {
-        if let Self::Waits(ticket) = self {
+        if let Self::Waits(ticket) | Self::After(ticket) = self {
             rank.withdraw(ticket);
         }
     }
@@ -159,6 +159,7 @@ impl<O: Output> Future for Operation<'_, O> {
         self.state = match self.state {
             State::New => self.rank.issue(&self.step),
             State::Waits(ticket) => self.rank.take(|| self.step, ticket),
+            State::After(ticket) => self.rank.issue_after(&self.step, ticket),
             State::Never | State::Done => return Poll::Pending,
         };
         if let State::Done = self.state {
@@ -194,10 +195,14 @@ impl Pair {
     #[inline(always)]
     fn take(&mut self, rank: &Rank<'_>, exchange: &SendRecv) {
         for branch in 0..2 {
-            let State::Waits(ticket) = self.states[branch] else { continue };
+            let state = self.states[branch];
+            let (State::Waits(ticket) | State::After(ticket)) = state else { continue };
             rank.set_moment(self.moments[branch]);
             let step = || if branch == 0 { exchange.send() } else { exchange.recv() };
-            self.states[branch] = rank.take(step, ticket);
+            self.states[branch] = match state {
+                State::After(_) => rank.issue_after(&step(), ticket),
+                _ => rank.take(step, ticket),
+            };
             self.moments[branch] = rank.moment();
             if let (1, State::Done) = (branch, self.states[branch]) {
                 self.received = rank.received();

@@ -8,6 +8,8 @@
 //!                   │        │   ▲          │
 //!                   │        │   └──────────┘ not yet
 //!                   │        └─ withdraw ───────▶ the branch was dropped: the step takes no outcome
+//!                   ├─▶ Again(moment) ────────▶ issued again, at this moment
+//!                   ├─▶ After(ticket) ────────▶ issued again, when the outcome of this ticket has been taken
 //!                   ├─▶ Done ─────────────────▶ done at once
 //!                   └─▶ Never ────────────────▶ the rank waits for ever; the world says why when it is asked
 //! ```
@@ -41,6 +43,10 @@ pub enum Progress {
     Done(Outcome),
     /// The outcome of the step will be known under this ticket.
     Waits(u32),
+    /// The step begins at this later moment: the rank issues it again then.
+    Again(Moment),
+    /// The step begins after the outcome of this ticket: the rank takes that outcome and issues the step again.
+    After(u32),
     /// The step will never be done.
     Never,
 }
@@ -81,8 +87,8 @@ pub trait World {
     fn wait(&mut self, _ticket: u32, _path: Path) {}
     /// `rank` no longer waits for this ticket.
     fn withdraw(&mut self, rank: usize, ticket: u32);
-    /// `len` fresh elements of working memory of `rank`.
-    fn scratch(&mut self, rank: usize, len: usize) -> Span;
+    /// `len` fresh elements of working memory of the rank.
+    fn scratch(&mut self, at: At, len: usize) -> Span;
     /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.
     ///
     /// # Errors

@@ -77,7 +77,7 @@ impl World for Traffic {
         self.mailboxes.withdraw(rank, |posted| *posted == ticket);
     }
 
-    fn scratch(&mut self, _: usize, len: usize) -> Span {
+    fn scratch(&mut self, _: At, len: usize) -> Span {
         Span::new(Buffer::Scratch, len)
     }
 }

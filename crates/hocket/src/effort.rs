@@ -155,7 +155,7 @@ impl World for Counting {
 
     fn withdraw(&mut self, _: usize, _: u32) {}
 
-    fn scratch(&mut self, _: usize, len: usize) -> Span {
+    fn scratch(&mut self, _: At, len: usize) -> Span {
         Span { buffer: Buffer::Scratch, offset: 0, len }
     }
 }

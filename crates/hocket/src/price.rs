@@ -32,13 +32,14 @@ impl Predicted {
 
 /// Evaluates the formulas of `entry`, without noise. None unless the platform is a Hockney network with rendezvous and
 /// either one cost for all messages, or, for algorithms of two levels whose groups are the nodes, one cost within nodes
-/// and one between them. None also for a composed algorithm whose time does not follow from those of its parts.
+/// and one between them. None also where copies or new memory take time, and for a composed algorithm whose time does not
+/// follow from those of its parts.
 ///
 /// # Errors
 /// A formula that cannot be evaluated.
 pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option<Predicted>> {
     let NetworkModel::Hockney(network) = &platform.network else { return Ok(None) };
-    if network.is_eager || platform.node.copy != Work::default() {
+    if network.is_eager || platform.node.copy != Work::default() || platform.node.scratch.is_some() {
         return Ok(None);
     }
     let Some(gamma_s) = platform.node.reduce.s_per_byte() else { return Ok(None) };

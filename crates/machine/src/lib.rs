@@ -12,7 +12,7 @@ pub mod topology;
 
 pub use discrepancy::Discrepancy;
 pub use lines::lines_of_keys;
-pub use node::{Node, Work};
+pub use node::{Node, Scratch, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
 pub use topology::{AnyTopology, Hop, Layout, Placement, Spot, Topology, overlap};

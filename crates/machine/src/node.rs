@@ -13,6 +13,8 @@ pub struct Node {
     pub copy: Work,
     /// `call_overhead`: from the call of a collective until its program begins, in seconds; 0 when the key is absent.
     pub call_overhead_s: f64,
+    /// The section `scratch`: working memory that is new in each call; none when the library keeps its buffers.
+    pub scratch: Option<Scratch>,
     /// `barrier`: the algorithm of the barrier before a measured call, or "none"; a dissemination when the key is absent.
     pub barrier: Option<String>,
 }
@@ -29,8 +31,37 @@ impl Node {
             reduce: Work::read(section, &starts, "reduce")?,
             copy: Work::read(section, &starts, "copy")?,
             call_overhead_s: section.time_s_or("call_overhead", 0.0)?,
+            scratch: Scratch::read(section)?,
             barrier: section.optional_text("barrier", |name| Ok(name.to_owned()))?,
         })
+    }
+}
+
+/// Working memory that is new in each call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scratch {
+    /// `from`: the smallest buffer that is new memory, in bytes.
+    pub from_bytes: f64,
+    /// `together_from`: the smallest size of several buffers that are new memory, in bytes; infinite when absent.
+    pub together_from_bytes: f64,
+    /// `per_byte`: the time of the first touch, in seconds per byte.
+    pub s_per_byte: f64,
+}
+
+impl Scratch {
+    fn read(node: &Section) -> Result<Option<Self>> {
+        let section = node.optional_section("scratch")?;
+        if !node.contains("scratch") {
+            return Ok(None);
+        }
+        let bytes = |key: &str| Ok(section.optional_bytes(key)?.map(|bytes| bytes as f64));
+        let from_bytes = bytes("from")?.ok_or_else(|| section.reject("from", "a size such as \"1 MiB\""))?;
+        let together_from_bytes = bytes("together_from")?.unwrap_or(f64::INFINITY);
+        let s_per_byte = section.optional_times_per_byte_s("per_byte", 1)?;
+        let s_per_byte =
+            s_per_byte.ok_or_else(|| section.reject("per_byte", "a time per byte such as \"0.2 ns/B\""))?[0];
+        section.finish()?;
+        Ok(Some(Self { from_bytes, together_from_bytes, s_per_byte }))
     }
 }
 

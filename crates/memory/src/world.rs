@@ -265,7 +265,7 @@ impl World for InMemory<'_> {
         self.mailboxes.withdraw(rank, |posted| posted.slot == ticket);
     }
 
-    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+    fn scratch(&mut self, At { rank, .. }: At, len: usize) -> Span {
         let bytes = self.call.element_bytes;
         let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len() / bytes;

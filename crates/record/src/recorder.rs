@@ -201,7 +201,7 @@ impl World for Recorder {
 
     fn withdraw(&mut self, _: usize, _: u32) {}
 
-    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+    fn scratch(&mut self, At { rank, .. }: At, len: usize) -> Span {
         let offset = self.scratch[rank];
         self.scratch[rank] += len;
         Span { buffer: Buffer::Scratch, offset, len }

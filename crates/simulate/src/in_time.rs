@@ -3,8 +3,8 @@
 use std::iter::repeat;
 
 use hocket_core::{
-    At, Buffer, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Symmetry,
-    Tag, Woken, World,
+    At, Call, Features, Mode, Moment, Moments, Options, Path, Progress, Received, Source, Span, Step, Symmetry, Tag,
+    Woken, World,
 };
 use hocket_machine::Node;
 use rustc_hash::FxHashMap;
@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::network::{CircuitCounts, LinkUse, Passage};
 use crate::options::{self, bytes};
 use crate::trace::{Kind, Record};
+use crate::working_memory::WorkingMemory;
 
 /// The time at which a step was done, and the step's result.
 pub type Arrival<C> = (C, Received);
@@ -178,8 +179,7 @@ pub struct InTime<C: Clockwork> {
     has_circuits: bool,
     messages: u64,
     message_bytes: u64,
-    /// Number of elements of scratch of each rank.
-    scratch: Vec<usize>,
+    memory: WorkingMemory,
     /// When the result of each rank was complete; meaningless while a rank runs.
     ends: Vec<C::Clock>,
     /// When the timer of each rank started; empty where none was started.
@@ -261,7 +261,7 @@ impl<C: Clockwork> InTime<C> {
             clockwork,
             messages: 0,
             message_bytes: 0,
-            scratch: vec![0; ranks],
+            memory: WorkingMemory::new(ranks, node, call.element_bytes),
             stages: vec![RankStage::Running; ranks],
             marks_s: Vec::new(),
             trace: options.trace.then(Trace::default),
@@ -333,6 +333,17 @@ impl<C: Clockwork> InTime<C> {
             return StepStatus::Done((now, Received { source: rank as u32, len: 0 }));
         }
         self.clockwork.work(rank, now, duration_s)
+    }
+
+    /// Touches new memory for `touch_s` before a step.
+    #[cold]
+    fn touch(&mut self, at: At, touch_s: f64) -> Progress {
+        let status = self.work(at.rank, self.clockwork.time(at.now), touch_s);
+        match self.answer(at, &Step::Compute { time_s: touch_s }, status) {
+            Progress::Done((later, _)) => Progress::Again(later),
+            Progress::Waits(ticket) => Progress::After(ticket),
+            other => other,
+        }
     }
 
     /// Whether this rank stops here, as it has no result at the deadline. The operations of all ranks up to the deadline
@@ -413,6 +424,9 @@ impl<C: Clockwork> World for InTime<C> {
         if time.seconds() > self.until_s && self.stops_late(rank) {
             return Progress::Never;
         }
+        if let Some(touch_s) = self.memory.touch(rank, step) {
+            return self.touch(at, touch_s);
+        }
         let duration_s = match *step {
             Step::Send { to, data, options } => {
                 let status = self.send(rank, time, to, data.len, options);
@@ -463,10 +477,8 @@ impl<C: Clockwork> World for InTime<C> {
         }
     }
 
-    fn scratch(&mut self, rank: usize, len: usize) -> Span {
-        let offset = self.scratch[rank];
-        self.scratch[rank] += len;
-        Span { buffer: Buffer::Scratch, offset, len }
+    fn scratch(&mut self, at: At, len: usize) -> Span {
+        self.memory.take(at, len)
     }
 
     fn complete(&mut self, rank: usize, now: Moment) {
@@ -533,7 +545,7 @@ impl<C: Clockwork> World for InTime<C> {
 
 #[cfg(test)]
 mod tests {
-    use hocket_core::{Collective, Progress};
+    use hocket_core::{Buffer, Collective, Progress};
     use hocket_machine::{Machine, Noise};
 
     use super::*;
@@ -573,7 +585,7 @@ mod tests {
                         world.wait(ticket, Path::ROOT);
                         waiting[rank] = Some(ticket);
                     }
-                    Progress::Never => panic!("{step:?}"),
+                    other => panic!("{step:?}: {other:?}"),
                 }
             }
         }

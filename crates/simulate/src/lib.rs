@@ -27,6 +27,7 @@ mod tape;
 mod timetable;
 mod trace;
 mod trials;
+mod working_memory;
 
 pub use bound::bound;
 pub use call_demand::Bound;

@@ -309,7 +309,7 @@ impl World for Messages<'_> {
         }
     }
 
-    fn scratch(&mut self, _: usize, len: usize) -> Span {
+    fn scratch(&mut self, _: At, len: usize) -> Span {
         Span::new(Buffer::Scratch, len)
     }
 

@@ -1135,7 +1135,7 @@ impl World for Symbolic<'_> {
         self.has_news[rank] = true;
     }
 
-    fn scratch(&mut self, rank: usize, len: usize) -> Span {
+    fn scratch(&mut self, At { rank, .. }: At, len: usize) -> Span {
         let room = self.check_scratch(len);
         let scratch = &mut self.ranks[rank].scratch;
         let offset = scratch.len();

@@ -276,7 +276,7 @@ impl World for Messages {
         self.complete = Some(Instant::now());
     }
 
-    fn scratch(&mut self, _: usize, len: usize) -> Span {
+    fn scratch(&mut self, _: At, len: usize) -> Span {
         self.buffers.scratch(len)
     }
 

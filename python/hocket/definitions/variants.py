@@ -42,7 +42,10 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (),
     ),
-    "computation": (("reduce_latency", "copy_latency", "call_overhead"), ("reduce_bandwidth", "copy_bandwidth")),
+    "computation": (
+        ("reduce_latency", "copy_latency", "call_overhead", "per_byte"),
+        ("reduce_bandwidth", "copy_bandwidth"),
+    ),
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 

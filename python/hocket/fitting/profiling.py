@@ -46,6 +46,7 @@ _SENDING = "a linear scatter of small blocks"
 _RECEIVING = "a linear gather of small blocks"
 _COMBINING = "an allreduce of large vectors, beside an allgather"
 _COPYING = "an alltoall by Bruck's algorithm, beside one by pairwise exchange"
+_ALLOCATING = "a reduce_scatter of large vectors, beside an allreduce by a ring"
 _ADVICE: Mapping[str, str] = {
     **dict.fromkeys(("L", "latency", "router_latency"), _SMALL),
     **dict.fromkeys(("G", "bandwidth", "link_bandwidth", "injection_bandwidth", "both_ways"), _LARGE),
@@ -54,6 +55,7 @@ _ADVICE: Mapping[str, str] = {
     **dict.fromkeys(("reduce_bandwidth", "reduce_latency"), _COMBINING),
     **dict.fromkeys(("copy_bandwidth", "copy_latency"), _COPYING),
     **dict.fromkeys(("S", "request", "answer"), "a ping-pong of sizes on both sides of the rendezvous"),
+    **dict.fromkeys(("per_byte", "together_from"), _ALLOCATING),
     "link_latency": "a ping-pong of small messages between nodes at several distances",
     "call_overhead": "a barrier, and a broadcast to two ranks",
 }

@@ -26,7 +26,8 @@ const NOTHING: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\ndura
     [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n";
 
 fn platform(network: &str, noise: &str) -> Platform {
-    let node = "reduce_bandwidth = \"0.1 GB/s\"\ncopy_bandwidth = \"0.3 GB/s\"";
+    let node = "reduce_bandwidth = \"0.1 GB/s\"\ncopy_bandwidth = \"0.3 GB/s\"\n\
+                scratch = { from = \"100 B\", together_from = \"40 B\", per_byte = \"3 ns\" }";
     let section = if network.contains("[node]") { "" } else { "[node]" };
     let text = format!("name = \"test\"\n[network]\n{network}\n{section}\n{node}\n{noise}");
     Platform::new(&Machine::parse(&text, "test.toml").unwrap()).unwrap()

@@ -26,6 +26,7 @@ mod orders;
 mod pacing;
 mod regions;
 mod request;
+mod scratch;
 mod symmetry;
 mod ties;
 mod together;

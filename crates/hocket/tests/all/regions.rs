@@ -33,7 +33,11 @@ const HOSTS: [[&str; 2]; 5] = [
     ["protocol = \"rendezvous\"", "software_latency = \"1 us\""],
     ["protocol = \"rendezvous\"", ""],
     ["", "[host]\no_send = \"1 us\"\no_receive = \"0.3 us\"\ng = \"0.5 us\"\nG = \"0.5 ns/B\""],
-    ["", "[host]\no = \"1 us\"\nS = \"900 B\"\ng = \"3 us\"\nnew_peer = \"1 us\""],
+    [
+        "",
+        "[host]\no = \"1 us\"\nS = \"900 B\"\ng = \"3 us\"\nnew_peer = \"1 us\"\n\
+      [node.scratch]\nfrom = \"100 B\"\ntogether_from = \"40 B\"\nper_byte = \"3 ns\"",
+    ],
 ];
 
 const NOISE: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"3 us\"\nduration = \"1 us\"\n[noise.network]\nmodel = \

@@ -74,7 +74,8 @@ fn machines() -> Vec<Platform> {
         ports.iter().map(move |ports| (network, ports))
     });
     let machine = |(network, ports)| {
-        let node = format!("[node]\ncall_overhead = \"0.3 us\"\nreduce_bandwidth = \"10 GB/s\"\n{ports}");
+        let scratch = "scratch = { from = \"100 B\", together_from = \"40 B\", per_byte = \"3 ns\" }";
+        let node = format!("[node]\ncall_overhead = \"0.3 us\"\nreduce_bandwidth = \"10 GB/s\"\n{ports}\n{scratch}");
         let text = format!("name = \"test\"\n[network]\n{network}\n{node}\n");
         let platform = Machine::parse(&text, "test.toml").and_then(|machine| Platform::new(&machine));
         platform.unwrap_or_else(|e| panic!("{e} in\n{text}"))
