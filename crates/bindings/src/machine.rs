@@ -53,8 +53,8 @@ impl PythonMachine {
 
     /// Number of ranks on the node of two ranks in a job of `ranks` ranks; 0 if they are on different nodes.
     fn ranks_beside(&self, source: usize, destination: usize, ranks: usize) -> usize {
-        let apart = usize::from(source == destination);
-        self.platform.placement.as_ref().map_or(apart, |placement| placement.ranks_beside([source, destination], ranks))
+        let count = usize::from(source == destination);
+        self.platform.placement.as_ref().map_or(count, |placement| placement.ranks_beside([source, destination], ranks))
     }
 
     /// The facts and the picture of the machine's network; none without a topology.

@@ -92,9 +92,9 @@ macro_rules! networks {
 
             /// The same network, with the ranks on these nodes.
             pub fn with_placement(&self, placement: &Placement) -> Self {
-                let mut placed = self.clone();
-                placed.placement_mut().into_iter().for_each(|old| *old = placement.clone());
-                placed
+                let mut network = self.clone();
+                network.placement_mut().into_iter().for_each(|old| *old = placement.clone());
+                network
             }
 
             /// The same network, with these faults.
