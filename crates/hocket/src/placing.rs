@@ -109,12 +109,13 @@ impl Slots<'_> {
         if let Some(node) = nodes.iter().find(|node| **node >= count) {
             return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
         }
-        let there: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
-        match there.get(..ranks) {
+        let candidates: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
+        match candidates.get(..ranks) {
             Some(ranks) => Ok(ranks.to_vec()),
-            None => {
-                refused(format!("got nodes for {}, expected room for {ranks}", count_in_words(there.len(), "rank")))
-            }
+            None => refused(format!(
+                "got nodes for {}, expected room for {ranks}",
+                count_in_words(candidates.len(), "rank")
+            )),
         }
     }
 

@@ -325,8 +325,8 @@ _map = click.option(
     "--map",
     "placement",
     metavar="MAP",
-    help="On which node each rank is, in place of the machine's map: block (node after node), cyclic (round robin), or a "
-    "file of hosts: a rankfile, a hostfile, or the output of `srun -l hostname`.",
+    help="On which node each rank is, in place of the machine's map: block (node after node), cyclic (round robin), or "
+    "a file of hosts: a rankfile, a hostfile, or the output of `srun -l hostname`.",
 )
 
 
@@ -337,9 +337,7 @@ def machine(command: Callable[..., None]) -> Callable[..., None]:
     @_layout
     @_map
     @wraps(command)
-    def with_machine(
-        *args: Any, machine: Machine, layout: str | None, placement: str | None, **others: Any
-    ) -> None:
+    def with_machine(*args: Any, machine: Machine, layout: str | None, placement: str | None, **others: Any) -> None:
         machine = machine if layout is None else with_layout(machine, layout)
         command(*args, machine=machine if placement is None else with_map(machine, placement), **others)
 

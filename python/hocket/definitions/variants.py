@@ -172,8 +172,8 @@ def with_map(machine: Machine, placement: str) -> Machine:
     if placement not in ("block", "cyclic"):
         if not os.path.exists(placement):
             raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
-        kept = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
-        return _machine(machine, {**sections, "network": {**kept, "map": nodes_of_ranks(placement)}})
+        other_keys = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
+        return _machine(machine, {**sections, "network": {**other_keys, "map": nodes_of_ranks(placement)}})
     if isinstance(network.get("map"), list):
         network["ranks_on_nodes"] = [count for _, count in sorted(Counter(network["map"]).items())]
     return _machine(machine, {**sections, "network": {**network, "map": placement}})

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use hocket_core::{Error, Result};
 
-use super::placement::{MOST_LISTED, dealt, filled};
+/// The largest number of ranks in a list.
+pub(super) const MOST_LISTED: usize = 1 << 22;
 
 /// The largest number of hosts that one list names, and the longest name of one.
 const MOST_HOSTS: usize = 1 << 18;
@@ -20,7 +21,7 @@ const LONGEST_NAME: usize = 255;
 const MOST_BRACKETS: usize = 4;
 
 const OF_RANKFILE: &str = "a line such as \"rank 0=node1 slot=0\"";
-const LABELLED: &str = "a line such as \"0: node1\"";
+const OF_LABELS: &str = "a line such as \"0: node1\"";
 const OF_HOSTFILE: &str = "a line such as \"node1 slots=4\", \"node1:4\" or \"node1\"";
 const OF_SLURM: &str = "SLURM_JOB_NODELIST=node[1-3] and SLURM_TASKS_PER_NODE=2(x2),1, or such";
 
@@ -38,17 +39,17 @@ pub fn nodes_of_ranks(text: &str, file: &str) -> Result<Vec<usize>> {
     let nodes = match () {
         () if first.starts_with("SLURM_") => reader.variables()?,
         () if of_rankfile(first).is_some() => reader.of_ranks(of_rankfile, OF_RANKFILE)?,
-        () if labelled(first).is_some() => reader.of_ranks(labelled, LABELLED)?,
+        () if of_label(first).is_some() => reader.of_ranks(of_label, OF_LABELS)?,
         () => reader.hostfile()?,
     };
     if nodes.len() > MOST_LISTED {
         return Err(Error::new("got more ranks, expected at most 2^22").at(file));
     }
-    Ok(numbered(&nodes))
+    Ok(renumber(&nodes))
 }
 
 /// The same nodes, with the numbers 0, 1, and so on, in the order of their first ranks.
-fn numbered(nodes: &[usize]) -> Vec<usize> {
+fn renumber(nodes: &[usize]) -> Vec<usize> {
     let mut numbers = HashMap::new();
     nodes
         .iter()
@@ -59,6 +60,19 @@ fn numbered(nodes: &[usize]) -> Vec<usize> {
         .collect()
 }
 
+/// The node of each rank if each node is filled before the next one.
+pub(super) fn fill(counts: &[usize]) -> Vec<usize> {
+    counts.iter().enumerate().flat_map(|(node, count)| std::iter::repeat_n(node, *count)).collect()
+}
+
+/// The node of each rank if the nodes take the ranks in turn, those that are full excepted.
+pub(super) fn deal(counts: &[usize]) -> Vec<usize> {
+    let mut turns: Vec<_> =
+        counts.iter().enumerate().flat_map(|(node, n)| (0..*n).map(move |turn| (turn, node))).collect();
+    turns.sort_unstable();
+    turns.into_iter().map(|(_, node)| node).collect()
+}
+
 /// The rank and the host of a line such as `rank 0=node1 slot=0`.
 fn of_rankfile(line: &str) -> Option<(usize, &str)> {
     let (rank, rest) = line.strip_prefix("rank")?.split_once('=')?;
@@ -66,7 +80,7 @@ fn of_rankfile(line: &str) -> Option<(usize, &str)> {
 }
 
 /// The rank and the host of a line such as `0: node1` or `[0] node1`.
-fn labelled(line: &str) -> Option<(usize, &str)> {
+fn of_label(line: &str) -> Option<(usize, &str)> {
     let in_brackets = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let (rank, host) = in_brackets.or_else(|| line.split_once(':'))?;
     let host = host.trim();
@@ -92,11 +106,11 @@ fn of_hostfile(line: &str) -> Option<(Vec<String>, usize)> {
             count = number(value)?;
         }
     }
-    Some((expanded(hosts)?, count)).filter(|_| (1..=MOST_LISTED).contains(&count))
+    Some((expand_list(hosts)?, count)).filter(|_| (1..=MOST_LISTED).contains(&count))
 }
 
 /// The hosts of a list such as `login1,node[001-004]`.
-fn expanded(list: &str) -> Option<Vec<String>> {
+fn expand_list(list: &str) -> Option<Vec<String>> {
     let mut hosts = Vec::new();
     let mut depth = 0;
     let is_comma = |letter: char| {
@@ -205,13 +219,13 @@ impl Lines<'_> {
         let [of_hosts, of_counts] = if is_step { steps } else { ["SLURM_JOB_NODELIST", "SLURM_TASKS_PER_NODE"] };
         let (host_line, hosts) = find(of_hosts).or_else(|| find("SLURM_NODELIST")).ok_or_else(missing)?;
         let (count_line, tasks) = find(of_counts).ok_or_else(missing)?;
-        let hosts = expanded(hosts).ok_or_else(|| self.refuse(host_line, OF_SLURM))?;
+        let hosts = expand_list(hosts).ok_or_else(|| self.refuse(host_line, OF_SLURM))?;
         let counts = counts(tasks).filter(|counts| counts.len() == hosts.len());
         let expected = format!("the numbers of ranks of {} hosts, such as 2(x2),1", hosts.len());
         let counts = counts.ok_or_else(|| self.refuse(count_line, &expected))?;
         match find("SLURM_DISTRIBUTION").map(|(line, value)| (line, value.split([':', ',']).next())) {
-            None | Some((_, Some("block"))) => Ok(filled(&counts)),
-            Some((_, Some("cyclic"))) => Ok(dealt(&counts)),
+            None | Some((_, Some("block"))) => Ok(fill(&counts)),
+            Some((_, Some("cyclic"))) => Ok(deal(&counts)),
             Some((line, _)) => Err(self.refuse(line, "block or cyclic, or the output of `srun -l hostname`")),
         }
     }

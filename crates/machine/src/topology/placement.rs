@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use hocket_core::{Error, NodeList, Nodes, Result};
 
-use super::{Layout, hosts};
+use super::Layout;
+use super::hosts::{MOST_LISTED, deal, fill, nodes_of_ranks};
 use crate::Section;
 use crate::section::MOST_NODES;
 
@@ -12,7 +13,7 @@ use crate::section::MOST_NODES;
 ///
 /// - `ranks_per_node` (default 1): the most ranks of a node; or `ranks_on_nodes`: the number of ranks of each node.
 /// - `map` = "block" (successive ranks share a node; the default), "cyclic" (the nodes take the ranks in turn, those that
-///   are full excepted), a list of the node of each rank, or the path of a file that has it ([`hosts`]).
+///   are full excepted), a list of the node of each rank, or the path of a file that has it ([`super::hosts`]).
 /// - `permutation`: the nodes of a topology in the order in which ranks fill them (default: ascending).
 ///
 /// A job with `ranks_per_node` takes as many nodes as hold its ranks. Other keys list the ranks; smaller jobs are the
@@ -47,9 +48,6 @@ struct Order {
 
 const NOWHERE: usize = usize::MAX;
 
-/// The largest number of ranks in a list.
-pub(super) const MOST_LISTED: usize = 1 << 22;
-
 impl Order {
     /// None if a node is missing in `count` nodes, or twice in the list.
     fn new(nodes: Vec<usize>, count: usize) -> Option<Self> {
@@ -77,7 +75,7 @@ impl MapOfFile {
     }
 
     /// The map of ranks whose nodes have these places in the order of nodes.
-    fn listed(places_of_ranks: &[usize]) -> Self {
+    fn of_places(places_of_ranks: &[usize]) -> Self {
         let nodes = Nodes::of(places_of_ranks);
         let firsts: Vec<_> = match &nodes {
             Nodes::Listed(list) => list.members.iter().map(|members| members[0]).collect(),
@@ -106,7 +104,7 @@ impl MapOfFile {
                 let last = nodes - 1;
                 return Err(section.reject("map", &format!("the node of each of 1 to 2^22 ranks, from 0 to {last}")));
             }
-            return Ok(Self::listed(&places));
+            return Ok(Self::of_places(&places));
         }
         let is_cyclic = section.choice("map", &[("block", false), ("cyclic", true)])?;
         let Some(counts) = counts else {
@@ -122,7 +120,7 @@ impl MapOfFile {
             let expected = format!("1 to {nodes} numbers of ranks of at least 1 each, and of at most 2^22 in all");
             return Err(section.reject("ranks_on_nodes", &expected));
         }
-        Ok(Self::listed(&if is_cyclic { dealt(&counts) } else { filled(&counts) }))
+        Ok(Self::of_places(&if is_cyclic { deal(&counts) } else { fill(&counts) }))
     }
 }
 
@@ -141,20 +139,7 @@ pub(crate) fn places_in_file(section: &Section) -> Result<Option<Vec<usize>>> {
     }
     let expected = "\"block\", \"cyclic\", a list of nodes, or the path of a file of hosts";
     let (file, text) = section.file("map").map_err(|_| section.reject("map", expected))?;
-    hosts::nodes_of_ranks(&text, &file).map(Some)
-}
-
-/// The node of each rank if each node is filled before the next one.
-pub(super) fn filled(counts: &[usize]) -> Vec<usize> {
-    counts.iter().enumerate().flat_map(|(node, count)| std::iter::repeat_n(node, *count)).collect()
-}
-
-/// The node of each rank if the nodes take the ranks in turn, those that are full excepted.
-pub(super) fn dealt(counts: &[usize]) -> Vec<usize> {
-    let mut turns: Vec<_> =
-        counts.iter().enumerate().flat_map(|(node, n)| (0..*n).map(move |turn| (turn, node))).collect();
-    turns.sort_unstable();
-    turns.into_iter().map(|(_, node)| node).collect()
+    nodes_of_ranks(&text, &file).map(Some)
 }
 
 impl Placement {
@@ -285,8 +270,8 @@ impl Placement {
     pub fn fewest_nodes(&self, count: usize, ranks: usize) -> usize {
         let mut counts: Vec<_> = (0..self.nodes_of_job(ranks)).map(|place| self.count_at(place, ranks)).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
-        let before = |held: &mut usize, here: usize| Some(std::mem::replace(held, *held + here));
-        counts.into_iter().scan(0, before).take_while(|held| *held < count).count()
+        let before = |total: &mut usize, count: usize| Some(std::mem::replace(total, *total + count));
+        counts.into_iter().scan(0, before).take_while(|total| *total < count).count()
     }
 
     /// The nodes of a job of `ranks` ranks, as algorithms see them.

@@ -93,9 +93,9 @@ macro_rules! networks {
 
             /// The same network, with the ranks on these nodes.
             pub fn with_placement(&self, placement: &Placement) -> Self {
-                let mut placed = self.clone();
-                *placed.placement_mut() = placement.clone();
-                placed
+                let mut network = self.clone();
+                *network.placement_mut() = placement.clone();
+                network
             }
 
             /// The same network, with these faults.
