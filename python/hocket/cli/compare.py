@@ -35,11 +35,11 @@ from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine
 from hocket.words.comparisons import (
-    EXPECTED_NOTE,
     INTERVALS_NOTE,
     ONE_SAMPLE,
     best_lines,
     default_lines,
+    expected_lines,
     measured_table,
     not_compared_lines,
 )
@@ -460,8 +460,8 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if is_random and comparison.simulations:
         print_words(f"  {_intervals(comparison)}; {comparison.trials}", is_piped_whole=False)
-    if any(one.measured_interval_s for one in comparison.simulations):
-        print_words(f"  {EXPECTED_NOTE}", is_piped_whole=False)
+    for _, sentence in expected_lines(comparison):
+        print_words(f"  {sentence}", is_piped_whole=False)
     first = next(iter(comparison.simulations), None)
     if first is not None and (first.measured_as != "isolated" or played_words(first)):
         print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)

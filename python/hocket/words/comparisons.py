@@ -18,6 +18,12 @@ EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins a
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
+def expected_lines(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return what the intervals of measured calls are, if the machine file says how far off it is."""
+    has_intervals = any(one.measured_interval_s for one in comparison.simulations)
+    return [("measured", EXPECTED_NOTE)] if has_intervals else []
+
+
 def trials_words(trials: Trials) -> str:
     """Return the number of trials of a comparison, in words."""
     most = "until the fastest is known, at most " if trials.until_decided else ""
