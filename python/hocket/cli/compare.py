@@ -296,7 +296,7 @@ class _Rows:
         if not self._has_title:
             say(comparison.title, bold=True)
             self._has_title = True
-        places = comparison.places(size_bytes)
+        places = comparison.ranking(size_bytes)
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
         cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
@@ -308,6 +308,7 @@ class _Rows:
             cells,
             reach=comparison.reach(size_bytes) if self._has_trials else None,
             note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
+            alike=comparison.fastest(size_bytes) if comparison.machine.discrepancies else (),
         )
 
 

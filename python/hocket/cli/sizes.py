@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hocket.base.places import Place
 from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
@@ -44,18 +44,35 @@ class SizeTable:
         self._table = GrowingTable(["size", *numbers], widest=widest, right=numbers)
 
     def print_row(
-        self, size_bytes: int, places: Sequence[Place], further: Sequence[str], *, reach: float | None, note: str = ""
+        self,
+        size_bytes: int,
+        places: Sequence[Place],
+        further: Sequence[str],
+        *,
+        reach: float | None,
+        note: str = "",
+        alike: Collection[str] = (),
     ) -> None:
         """Print one size; the names of the first places, and a note on them, precede it if they have changed.
 
-        The reach is half the width of the interval of the fastest time, as a share of this time.
+        The reach is half the width of the interval of the fastest time, as a share of this time. Names of further places
+        that are alike the first one are joined to it.
         """
         first, *others = places[: len(self._next) + 1]
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
         factors = [factor(each.time_s, first.time_s) for each in others]
         missing = ["-"] * (len(self._next) - len(others))
         row = [format_bytes(size_bytes), StyledText(time, fg="green", bold=True), *factors, *missing, *further]
-        self._table.print_row(row, above=", then ".join(map(_names, (first, *others))) + note)
+        self._table.print_row(row, above=_above((first, *others), alike) + note)
+
+
+def _above(places: Sequence[Place], alike: Collection[str]) -> str:
+    """Return the names of the first places: "ring, then bine", or "ring = bine +4" if four more are alike."""
+    are_alike = [place.names[0] in alike for place in places[1:]]
+    count = 1 + sum(are_alike)
+    more = len(alike) - sum(len(place.names) for place in places[:count])
+    first = " = ".join(map(_names, places[:count])) + (f" +{more}" if more > 0 else "")
+    return ", then ".join([first, *map(_names, places[count:])])
 
 
 def _names(place: Place) -> str:

@@ -22,6 +22,7 @@ from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_values, estimate_s
+from hocket.definitions.discrepancies import discrepancy_of
 from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
@@ -253,6 +254,20 @@ class Comparison(Result):
         simulations = {one.algorithm: one for one in self.simulations if one.size_bytes == size_bytes}
         return places(times_s, fastest, are_alike=lambda a, b: _overlap(simulations[a], simulations[b]))
 
+    def ranking(self, size_bytes: int) -> tuple[Place, ...]:
+        """Return the places at a size in which only algorithms share one that a further simulation cannot tell apart.
+
+        On a machine without discrepancies these are `places`.
+
+        Raises:
+            Error: The size was not compared.
+        """
+        if not self.machine.discrepancies:
+            return self.places(size_bytes)
+        times_s = {a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}
+        first_s = min(times_s.values())
+        return places(times_s, [name for name, time_s in times_s.items() if time_s == first_s])
+
     def reach(self, size_bytes: int) -> float | None:
         """Return half the width of the fastest time's 95 % interval, as a share of this time; None if it is zero."""
         name = self.fastest(size_bytes)[0]
@@ -372,7 +387,7 @@ def compare(
             each algorithm and size. Otherwise its formula chooses them. Parameters that the call sets, and those of
             libraries' choices, stay.
         first_places: If only so many places matter, a simulation of an isolated call without noise and faults ends when
-            the algorithm cannot come in; not on a machine with discrepancies, where later algorithms may share a place.
+            the algorithm cannot come in; on a machine with discrepancies, also not share the first one.
         executor: The executor that does the work; by default threads, one per processor.
         on_done: Called after each simulation, with the results so far.
 
@@ -424,7 +439,7 @@ def compare(
     is_enough = has_bounds and not (is_random or failing or names)
     if first_places is not None and whole("first_places", first_places) == 0:
         raise Error("first_places: got 0, expected at least 1, or None for all")
-    places = first_places if is_enough and not machine.discrepancies else None
+    places = first_places if is_enough else None
     outcomes: dict[_Key, _Outcome] = {}
     repeats: set[_Key] = set()
 
@@ -453,7 +468,7 @@ def compare(
         repeated = [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
         for group in work.groups(tasks, places) if number == 1 else [repeated]:
             own = [one for key, one in outcomes.items() if key not in default_choices]
-            group_work = replace(round_work, until_s=_deadlines(own, places))
+            group_work = replace(round_work, deadlines=_deadlines(own, places))
             do_all(group_work, group, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = assemble()
     if not (comparison.simulations or without):
@@ -691,13 +706,39 @@ def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Outcome]) -> _Task:
     return name, algorithm, replace(call, parameters=parameters)
 
 
-def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, float]:
-    """Return the time of the last place that matters, for sizes that have so many places."""
-    times_s: dict[int, set[float]] = defaultdict(set)
+@dataclass(frozen=True)
+class _Deadline:
+    """When simulations of calls of a size end.
+
+    Attributes:
+        place_s: The time of the last place that matters.
+        expected_s: The latest time at which a measured call of the fastest algorithm is expected; 0 if none is known.
+    """
+
+    place_s: float
+    expected_s: float
+
+    def until_s(self, low: float) -> float:
+        """Return when a simulation ends whose measured calls are expected from `low` times its time on."""
+        return max(self.place_s, self.expected_s / low)
+
+
+def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, _Deadline]:
+    """Return the deadlines of sizes that have so many places.
+
+    An algorithm that ends later is in none of these places, and does not share the first one.
+    """
+    known: dict[int, list[Simulation]] = defaultdict(list)
     for one in outcomes:
         if places is not None and isinstance(one, Simulation):
-            times_s[one.size_bytes].add(one.time_s.mean)
-    return {size: sorted(each)[places - 1] for size, each in times_s.items() if places and len(each) >= places}
+            known[one.size_bytes].append(one)
+    deadlines = {}
+    for size, each in known.items():
+        times_s = sorted({one.time_s.mean for one in each})
+        if places and len(times_s) >= places:
+            interval_s = min(each, key=lambda one: one.time_s.mean).measured_interval_s
+            deadlines[size] = _Deadline(times_s[places - 1], interval_s[1] if interval_s else 0.0)
+    return deadlines
 
 
 @dataclass(frozen=True)
@@ -712,7 +753,7 @@ class _Work:
         is_enough: Whether simulations of isolated calls without noise are what is asked for.
         run: Simulates a call of an algorithm as asked for.
         trials: The trials of these simulations.
-        until_s: When simulations end, by size.
+        deadlines: When simulations end, by size.
     """
 
     machine: Machine
@@ -722,7 +763,7 @@ class _Work:
     is_enough: bool
     run: Callable[..., Simulation] = simulate
     trials: Trials = ONE_TRIAL
-    until_s: Mapping[int, float] = field(default_factory=dict)
+    deadlines: Mapping[int, _Deadline] = field(default_factory=dict)
 
     def __call__(self, task: _Task) -> _Outcome:
         """Return the simulation of a task, or why there is none."""
@@ -760,7 +801,7 @@ class _Work:
         return [*groups, libraries]
 
     def _simulate(self, algorithm: Algorithm, call: Call) -> Simulation | TooLate:
-        until_s = self.until_s.get(call.size_bytes, math.inf)
+        until_s = self._until_s(algorithm, call)
         if not (self.at_best or self.is_enough):
             return self.run(algorithm, call)
         run = partial(self._simulate_until, algorithm)
@@ -771,6 +812,14 @@ class _Work:
         if isinstance(result, Later):
             return TooLate(algorithm.name, call.size_bytes, until_s)
         return result if self.is_enough else self.run(algorithm, replace(call, parameters=result.parameters))
+
+    def _until_s(self, algorithm: Algorithm, call: Call) -> float:
+        """Return when the simulation of a call ends if it has no result."""
+        deadline = self.deadlines.get(call.size_bytes)
+        if deadline is None:
+            return math.inf
+        own = discrepancy_of(self.machine.discrepancies, algorithm.collective, algorithm.name, call.size_bytes)
+        return deadline.until_s(1.0 if own is None else own.low)
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
         trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)

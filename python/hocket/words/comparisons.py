@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
 EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins algorithms whose intervals overlap"
+_MOST_NAMED, _FIRST_NAMED = 5, 3
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
@@ -35,10 +36,17 @@ def best_lines(comparison: Comparison) -> list[tuple[str, str]]:
     return [
         (
             from_to(best.first_bytes, best.last_bytes),
-            f"{' = '.join(best.algorithms)}{_times_the_bound(comparison, best)}",
+            f"{_alike(best.algorithms)}{_times_the_bound(comparison, best)}",
         )
         for best in comparison.best()
     ]
+
+
+def _alike(names: Sequence[str]) -> str:
+    """Return the names that share a place; of many, the first ones and how many others there are."""
+    if len(names) <= _MOST_NAMED:
+        return " = ".join(names)
+    return f"{' = '.join(names[:_FIRST_NAMED])} and {len(names) - _FIRST_NAMED} more"
 
 
 def default_lines(comparison: Comparison, library: str) -> list[str]:
