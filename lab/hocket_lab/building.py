@@ -6,8 +6,8 @@ queue or, if the link is shared fairly, a queue for each pair of nodes; these qu
 `QUEUE_PACKETS`. A packet has at most 1514 bytes, and at most 1448 of them belong to a message, so the shaper's rate is
 1514/1448 of the link's rate.
 
-Where nodes have several network cards, each card is a namespace, and so is the node, which has an interface and an address
-for each card. Packets leave by the card of the address that they come from.
+Where nodes have several network cards, each card is a namespace, and so is the node, which has an interface and an
+address for each card. Packets leave by the card of the address that they come from.
 """
 
 from __future__ import annotations
@@ -261,9 +261,7 @@ def _lay_cards(lab: str, wiring: Wiring, node: int) -> None:
             ns.rule("add", src=data_address(vertex), src_len=32, table=table, priority=table)
             with NetNS(vertex_namespace(lab, vertex)) as own:
                 own_index = _up(own, "node")
-                own.neigh(
-                    "add", dst=data_address(vertex), lladdr=of_node, ifindex=own_index, state="permanent"
-                )
+                own.neigh("add", dst=data_address(vertex), lladdr=of_node, ifindex=own_index, state="permanent")
                 own.route("add", dst=f"{data_address(vertex)}/32", oif=own_index, scope="link")
 
 

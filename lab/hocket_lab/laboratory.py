@@ -193,7 +193,7 @@ class Lab:
         return f"{self.machine.name}, {parts}, {rate}, {sharing}" + ("" if self.scale == 1 else f", scale {self.scale}")
 
     def sent(self) -> dict[int, Sent]:
-        """Return the data that left over each link of the machine since the lab was built, by the number of the link."""
+        """Return the data that left over each link since the lab was built, by its number in the machine."""
         sent = building.sent(self.name, self.wiring)
         if self.wiring.cards == 1:
             return sent
@@ -289,7 +289,8 @@ def _cabled(machine: Machine) -> tuple[Machine, int]:
         )
     if ranks % cards:
         raise Error(
-            f"{machine.file}: got {cards} cards and ranks_per_node {ranks}, expected as many ranks for each card in a lab"
+            f"{machine.file}: got {cards} cards and ranks_per_node {ranks}, "
+            "expected as many ranks for each card in a lab"
         )
     nodes = quantities["network.nodes"] * cards
     return with_network(machine, nodes=nodes, link_bandwidth=f"{rate} B/s", ranks_per_node=ranks // cards), cards

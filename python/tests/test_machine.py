@@ -99,7 +99,9 @@ def test_layouts_that_are_refused(machine: str, layout: str, expected: str) -> N
 
 def test_the_parameters_of_a_machine_name_all_its_sections() -> None:
     level = '[[level]]\nname = "socket"\nranks = 2\nlatency = "1 us"\nbandwidth = "2 GB/s"\n'
-    text = f'name = "m"\n[network]\nmodel = "hockney"\nlatency = "2 us"\nbandwidth = "1 GB/s"\nranks_per_node = 4\n{level}'
+    text = (
+        f'name = "m"\n[network]\nmodel = "hockney"\nlatency = "2 us"\nbandwidth = "1 GB/s"\nranks_per_node = 4\n{level}'
+    )
     machine = hocket.Machine.parse(f'{text}[node.cards]\ncount = 2\nbandwidth = "3 GB/s"\n')
     levels = "level[0] bandwidth 2 GB/s, latency 1 us, name socket, ranks 2"
     assert machine.parameters == (

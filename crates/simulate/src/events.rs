@@ -21,7 +21,7 @@ use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Crosser, Crossing, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupied, OnDemand,
+    Ask, CircuitCounts, Crosser, Crossing, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand,
     Parcel, Passages, Passing, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
@@ -162,7 +162,7 @@ pub struct Events<'a, N: Network> {
     deliveries: Vec<u64>,
     peers: Peers,
     /// What ranks share, if anything.
-    occupied: Option<Box<Occupied<'a>>>,
+    occupancy: Option<Box<Occupancy<'a>>>,
     /// Messages that wait for ports, if ports are limited.
     queues: Option<PortQueues>,
     /// The nodes whose ranks share ports; none if each rank has its own.
@@ -221,9 +221,9 @@ impl<'a, N: Network> Events<'a, N> {
             has_interfaces,
             deliveries: vec![0; if has_interfaces { call.ranks } else { 0 }],
             peers: Peers::new(network.knows_peers()),
-            occupied: network
+            occupancy: network
                 .resources()
-                .map(|(resources, placement)| Box::new(Occupied::new(resources, placement, call.ranks))),
+                .map(|(resources, placement)| Box::new(Occupancy::new(resources, placement, call.ranks))),
             queues: network.ports().map(|ports| PortQueues::new(nodes, ports)),
             shared_ports,
             messages_issued: 0,
@@ -477,7 +477,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         let arrival_s = self.trial.pass(occupation, departure.start).time_s;
-        if self.occupied.is_some() {
+        if self.occupancy.is_some() {
             self.flights.get_mut(flight).left_s = sent_s;
             return self.pass_later(flight, &departure, arrival_s);
         }
@@ -494,8 +494,8 @@ impl<'a, N: Network> Events<'a, N> {
     fn pass(&mut self, flight: u32, arrival_s: f64, latency_s: f64) {
         let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
         let message = self.parcel(envelope.from, envelope.to, envelope.len);
-        let Some(occupied) = &mut self.occupied else { return };
-        let passed_s = occupied.leave(Passing::new(&envelope, message), now_s);
+        let Some(occupancy) = &mut self.occupancy else { return };
+        let passed_s = occupancy.leave(Passing::new(&envelope, message), now_s);
         let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
         self.flights.get_mut(flight).first_s = now_s + latency_s;
         if !N::NODE_HAS_STATE {
@@ -531,7 +531,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn inject(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
         let Envelope { from, to, len, position, .. } = envelope;
         let message = self.parcel_of(&envelope);
-        let is_followed = self.occupied.is_some() && !N::NODE_HAS_STATE;
+        let is_followed = self.occupancy.is_some() && !N::NODE_HAS_STATE;
         if self.queues.is_some() && !message.is_on_node() || is_followed {
             return self.ask(now_s, sender_slot, envelope, message);
         }
@@ -620,7 +620,7 @@ impl<'a, N: Network> Events<'a, N> {
         }
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         let arrival = self.trial.pass(occupation, departure.start);
-        if self.occupied.is_some() {
+        if self.occupancy.is_some() {
             return self.pass_later(flight, &departure, arrival.time_s);
         }
         let head = self.network.head(departure.start, arrival, message);
@@ -633,8 +633,8 @@ impl<'a, N: Network> Events<'a, N> {
         let Flying { envelope, first_s, .. } = *self.flights.get(flight);
         let Envelope { from, to, len, .. } = envelope;
         let message = self.parcel(from, to, len);
-        let arrival_s = match &mut self.occupied {
-            Some(occupied) => arrival_s.max(occupied.reach(Passing::new(&envelope, message), first_s)),
+        let arrival_s = match &mut self.occupancy {
+            Some(occupancy) => arrival_s.max(occupancy.reach(Passing::new(&envelope, message), first_s)),
             None => arrival_s,
         };
         if arrival_s > self.agenda.now_s && !N::NODE_HAS_STATE {
@@ -680,9 +680,9 @@ impl<'a, N: Network> Events<'a, N> {
         let ranks = [from, to];
         let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
         let gap_packets = f64::from(gap_packets);
-        if let Some(occupied) = &mut self.occupied {
+        if let Some(occupancy) = &mut self.occupancy {
             let message = Passing { ranks, bytes, within: None };
-            self.flights.get_mut(flight).passed_s = occupied.leave(message, now_s);
+            self.flights.get_mut(flight).passed_s = occupancy.leave(message, now_s);
         }
         traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
         self.decide_later(now_s);
@@ -729,7 +729,7 @@ impl<'a, N: Network> Events<'a, N> {
                     let there_s = self.passed_at_receiver_s(flight, own_s);
                     let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
                     let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
-                    let is_taken_in = self.has_interfaces || self.occupied.is_some();
+                    let is_taken_in = self.has_interfaces || self.occupancy.is_some();
                     let taking_in = Action::TakeIn { flight, arrival_s };
                     let arriving = if is_taken_in { taking_in } else { Action::Arrive { flight } };
                     self.agenda.at_of(arrival_s, &envelope, arriving);
@@ -749,7 +749,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// When the last byte of a message is at its receiver, if it arrives there at `arrival_s` by itself: later if what its
     /// sender shares holds it up.
     fn passed_at_receiver_s(&mut self, flight: u32, arrival_s: f64) -> f64 {
-        let Some(shared_network) = self.network.shared_network().filter(|_| self.occupied.is_some()) else {
+        let Some(shared_network) = self.network.shared_network().filter(|_| self.occupancy.is_some()) else {
             return arrival_s;
         };
         let flying = self.flights.get_mut(flight);

@@ -55,8 +55,8 @@ class SizeTable:
     ) -> None:
         """Print one size; the names of the first places, and a note on them, precede it if they have changed.
 
-        The reach is half the width of the interval of the fastest time, as a share of this time. Names of further places
-        that are alike the first one are joined to it.
+        The reach is half the width of the interval of the fastest time, as a share of this time. Names of further
+        places that are alike the first one are joined to it.
         """
         first, *others = places[: len(self._next) + 1]
         time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")

@@ -225,10 +225,12 @@ def _without(values: Any, name: str) -> Any:
 
 
 def _times(value: Any, factors: Mapping[str, float], factor: float | None = None) -> Any:
-    """Return a value times a factor, if there is one; a section with each quantity of the named keys times its factor."""
+    """Return a value times a factor, if there is one; of a section, each named key times its own."""
     if isinstance(value, dict):
         return {key: _times(each, factors, factors.get(key)) for key, each in value.items()}
     if isinstance(value, list):
         return [_times(each, factors, factor) for each in value]
-    match = _QUANTITY.fullmatch(value) if isinstance(value, str) and factor is not None else None
+    if factor is None or not isinstance(value, str):
+        return value
+    match = _QUANTITY.fullmatch(value)
     return value if match is None else f"{float(match[1]) * factor!r} {match[2]}"

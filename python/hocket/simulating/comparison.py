@@ -728,12 +728,12 @@ def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, _D
 
     An algorithm that ends later is in none of these places, and does not share the first one.
     """
-    known: dict[int, list[Simulation]] = defaultdict(list)
+    simulations: dict[int, list[Simulation]] = defaultdict(list)
     for one in outcomes:
         if places is not None and isinstance(one, Simulation):
-            known[one.size_bytes].append(one)
+            simulations[one.size_bytes].append(one)
     deadlines = {}
-    for size, each in known.items():
+    for size, each in simulations.items():
         times_s = sorted({one.time_s.mean for one in each})
         if places and len(times_s) >= places:
             interval_s = min(each, key=lambda one: one.time_s.mean).measured_interval_s

@@ -4,7 +4,7 @@ use hocket::simulate;
 use hocket_algorithms::find;
 use hocket_core::{Call, Collective, Error, Program, Rank};
 use hocket_machine::Machine;
-use hocket_simulate::{Engine, Options, Outcome, Platform};
+use hocket_simulate::{Engine, Fault, Options, Outcome, Platform};
 
 fn read(network: &str, more: &str) -> Result<Platform, Error> {
     Platform::new(&Machine::parse(&format!("name = \"test\"\n[network]\n{network}\n{more}\n"), "test.toml")?)
@@ -322,6 +322,13 @@ fn kinds_of_links_have_a_bandwidth_of_their_own() {
         let heads_s = if model.contains("packets") { 0.1e-6 } else { 0.0 };
         assert_close(messages_s(&[(0, 2, 40_000)], &tapered), 4e-6 + 8e-6 + heads_s, model);
         assert_close(messages_s(&[(0, 2, 40_000)], &even), 4e-6 + 4e-6, model);
+        // A fault leaves a half of its own bandwidth to a link of 5 GB/s.
+        if !model.contains("packets") {
+            let fault = Fault::parse("link 8 -> 12, 0 us.., 50 %").unwrap();
+            let faulty = tapered.with_faults(std::slice::from_ref(&fault)).unwrap();
+            assert_close(messages_s(&[(0, 2, 40_000)], &faulty), 4e-6 + 16e-6, model);
+            assert_eq!(tapered.changes_of_links(&[fault]).unwrap(), [(0.0, 16, 0.5)], "of its own bandwidth");
+        }
     }
     let dragonfly =
         "topology = \"dragonfly\"\nrouters_per_group = 2\nnodes_per_router = 2\nglobal_links_per_router = 1";

@@ -109,7 +109,7 @@ impl Fabric {
     /// # Errors
     /// A link or a node that the topology does not have.
     pub(super) fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
-        self.faults = self.faults.with(Faults::new(faults, &self.topology)?);
+        self.faults.add(Faults::new(faults, &self.topology)?);
         Ok(())
     }
 

@@ -8,7 +8,27 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};
 
 use super::parcel::Within;
-use super::resources::Capacity;
+
+/// How fast messages pass a resource.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    s_per_byte: f64,
+    gap_s: f64,
+}
+
+impl Capacity {
+    /// None if the section has neither key.
+    pub(super) fn read(section: &Section, bandwidth: &str) -> Result<Option<Self>> {
+        let s_per_byte = section.optional_bytes_per_s(bandwidth)?.map(|rate| 1.0 / rate);
+        let gap_s = section.optional_time_s("message_gap")?;
+        let is_limited = s_per_byte.is_some() || gap_s.is_some();
+        Ok(is_limited.then(|| Self { s_per_byte: s_per_byte.unwrap_or(0.0), gap_s: gap_s.unwrap_or(0.0) }))
+    }
+
+    pub(super) fn occupied_s(self, bytes: f64) -> f64 {
+        self.gap_s.max(bytes * self.s_per_byte)
+    }
+}
 
 /// Levels from the core outwards, and the costs of messages within a group of each.
 #[derive(Clone, Debug, PartialEq)]

@@ -100,7 +100,8 @@ impl Network for Loggp {
     /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
     /// [`passing_s`]. A processor does one thing at a time.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let gap_s = least(self.all_levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
+        let gap_s =
+            least(self.all_levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
         let delay_s = self.all_levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
         let bytes = call_demand.bytes_of_a_rank();
         let is_one_range = self.levels.is_none() && self.between.ranges.len() == 1;

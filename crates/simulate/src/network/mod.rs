@@ -21,7 +21,7 @@ pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel, Within};
 pub use passages::{Passage, Passages};
 pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
-pub use resources::{Occupied, Passing, Resources};
+pub use resources::{Occupancy, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use meeting::Meeting;

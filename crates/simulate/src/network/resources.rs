@@ -19,30 +19,9 @@ use hocket_core::Result;
 use hocket_machine::{Placement, Section};
 use rustc_hash::FxHashMap;
 
-use super::levels::{Extent, Levels};
+use super::levels::{Capacity, Extent, Levels};
 use super::parcel::{Parcel, Within};
 use crate::flights::Envelope;
-
-/// How fast messages pass a resource.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Capacity {
-    s_per_byte: f64,
-    gap_s: f64,
-}
-
-impl Capacity {
-    /// None if the section has neither key.
-    pub(super) fn read(section: &Section, bandwidth: &str) -> Result<Option<Self>> {
-        let s_per_byte = section.optional_bytes_per_s(bandwidth)?.map(|rate| 1.0 / rate);
-        let gap_s = section.optional_time_s("message_gap")?;
-        let is_limited = s_per_byte.is_some() || gap_s.is_some();
-        Ok(is_limited.then(|| Self { s_per_byte: s_per_byte.unwrap_or(0.0), gap_s: gap_s.unwrap_or(0.0) }))
-    }
-
-    fn occupied_s(self, bytes: f64) -> f64 {
-        self.gap_s.max(bytes * self.s_per_byte)
-    }
-}
 
 /// The network cards of each node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,14 +148,14 @@ enum Resource {
 }
 
 /// The resources during a run of `ranks` ranks: when each is free again.
-pub struct Occupied<'a> {
+pub struct Occupancy<'a> {
     resources: &'a Resources,
     placement: &'a Placement,
     ranks: usize,
     free_s: FxHashMap<Resource, f64>,
 }
 
-impl<'a> Occupied<'a> {
+impl<'a> Occupancy<'a> {
     /// All resources are free.
     pub fn new(resources: &'a Resources, placement: &'a Placement, ranks: usize) -> Self {
         Self { resources, placement, ranks, free_s: FxHashMap::default() }

@@ -48,7 +48,6 @@ mod switch;
 mod tests;
 mod wavelengths;
 
-
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
