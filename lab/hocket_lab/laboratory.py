@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -33,6 +33,7 @@ _LEAST_BYTES_PER_S = 1000.0
 _STATE = Path("/run/hocket-lab")
 _TEMPORARY = re.compile(r"of-([0-9]+)")
 _RATE = "network.link_bandwidth_bytes_per_s"
+_STRIPES_FROM_BYTES = 1 << 16
 _CARD_RATE = "node.cards.bandwidth_bytes_per_s"
 
 _ENTER = """#!/bin/sh
@@ -261,14 +262,15 @@ class Lab:
             return []
         if not installation.library.startswith("Open MPI"):
             raise Error(f"{installation.library}: got a lab of nodes with {cards} cards, expected Open MPI for these")
-        quantities, ranks = self.machine.quantities, self.machine.quantities["network.ranks_per_node"]
-        is_in_turn, is_striped = (
-            quantities.get("node.cards.of_rank") == "round_robin",
-            "node.cards.stripe_from_bytes" in quantities,
-        )
-        of_node = [place % cards if is_in_turn else place * cards // ranks for place in range(ranks)]
-        all_cards = ",".join(map(building.data_interface, range(cards)))
-        of_rank = [all_cards if is_striped else building.data_interface(of_node[place % ranks]) for place in places]
+        nodes = [self.wiring.node_of(place) for place in places]
+        counts, is_in_turn = Counter(nodes), self.machine.quantities.get("node.cards.of_rank") == "round_robin"
+        of_rank = []
+        for number, node in enumerate(nodes):
+            on_node = nodes[:number].count(node)
+            card = on_node % cards if is_in_turn else on_node * cards // counts[node]
+            of_rank.append(building.data_interface(card))
+        if "node.cards.stripe_from_bytes" in self.machine.quantities:
+            of_rank = [",".join(map(building.data_interface, range(cards)))] * len(nodes)
         return [str(_STATE / self.name / "by_card"), ":".join(of_rank)]
 
 
@@ -286,6 +288,11 @@ def _cabled(machine: Machine) -> tuple[Machine, int]:
         raise Error(
             f"{machine.file}: got nodes with {cards} cards, expected for a lab a crossbar whose link_bandwidth is at "
             "least the bandwidth of all cards of a node together"
+        )
+    if quantities.get("node.cards.stripe_from_bytes", _STRIPES_FROM_BYTES) != _STRIPES_FROM_BYTES:
+        raise Error(
+            f'{machine.file}: node.cards.stripe_from: got another size, expected "64 KiB" in a lab, '
+            "from which Open MPI cuts messages"
         )
     if ranks % cards:
         raise Error(

@@ -169,6 +169,9 @@ def test_another_map_takes_the_place_of_the_machines(tmp_path: Path) -> None:
     for machine, hops in [(even, 1), (with_map(even, "cyclic"), 3), (listed, 1), (with_map(listed, "cyclic"), 1)]:
         assert chain_s(machine) == pytest.approx(hops * 2e-6 + (3 - hops) * 0.5e-6)
     assert chain_s(with_map(with_map(even, "cyclic"), "block")) == chain_s(even)
+    apart = with_map(even, "block").text.replace("ranks_per_node = 2", "").replace('"block"', "[7, 0, 0, 7]")
+    assert with_map(hocket.Machine.parse(apart), "block").quantities["network.map"] == (0, 0, 7, 7)
+    assert with_map(hocket.Machine.parse(apart), "cyclic").quantities["network.map"] == (0, 7, 0, 7)
     with pytest.raises(hocket.Error, match="ranks: got 5, expected at most 4, the ranks that the map lists"):
         chain_s(listed, 5)
     with pytest.raises(hocket.Error, match='map: got "nowhere", expected "block", "cyclic" or the path of a file'):

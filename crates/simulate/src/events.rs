@@ -495,9 +495,9 @@ impl<'a, N: Network> Events<'a, N> {
         let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
         let message = self.parcel(envelope.from, envelope.to, envelope.len);
         let Some(occupancy) = &mut self.occupancy else { return };
-        let passed_s = occupancy.leave(Passing::new(&envelope, message), now_s);
+        let [first_s, passed_s] = occupancy.leave(Passing::new(&envelope, message), now_s);
         let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
-        self.flights.get_mut(flight).first_s = now_s + latency_s;
+        self.flights.get_mut(flight).first_s = first_s + latency_s;
         if !N::NODE_HAS_STATE {
             self.at(left_s + delay_s, Action::Sent { flight });
         }
@@ -682,7 +682,8 @@ impl<'a, N: Network> Events<'a, N> {
         let gap_packets = f64::from(gap_packets);
         if let Some(occupancy) = &mut self.occupancy {
             let message = Passing { ranks, bytes, within: None };
-            self.flights.get_mut(flight).passed_s = occupancy.leave(message, now_s);
+            let flying = self.flights.get_mut(flight);
+            [flying.first_s, flying.passed_s] = occupancy.leave(message, now_s);
         }
         traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
         self.decide_later(now_s);
@@ -756,8 +757,11 @@ impl<'a, N: Network> Events<'a, N> {
         let ranks = [flying.envelope.from, flying.envelope.to];
         let nodes = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
         let route_s = shared_network.latency_s(nodes);
-        flying.first_s = flying.left_s + route_s;
-        arrival_s.max(flying.passed_s + route_s)
+        let burst_s = shared_network.burst_s(bytes(flying.envelope.len, self.element_bytes));
+        let there_s = arrival_s.max(flying.passed_s + route_s);
+        let first_s = burst_s.map_or(f64::NEG_INFINITY, |s| there_s - s.max(flying.passed_s - flying.first_s));
+        flying.first_s = first_s.max(flying.first_s + route_s);
+        there_s
     }
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the

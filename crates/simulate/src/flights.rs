@@ -23,7 +23,7 @@ pub struct Flying {
     pub left_s: f64,
     /// When its last byte has passed the resources that ranks share; minus infinity if there are none.
     pub passed_s: f64,
-    /// When its first byte is at its receiver, once that is known on a machine with such resources.
+    /// When its first byte can pass these resources, and later when it is at its receiver.
     pub first_s: f64,
     pub sender_slot: Option<u32>,
     pub receiver_slot: Option<u32>,

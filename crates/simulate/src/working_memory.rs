@@ -3,7 +3,8 @@
 //! Whether a buffer is new memory depends on the buffers that its rank takes at one moment, with no step in between. A
 //! buffer of at least `from` bytes is new. If there are several, and together they have at least `together_from` bytes
 //! and twice the bytes of the largest one, all of them are new: an allocator that gives back what exceeds twice its largest
-//! block, as glibc's does, then keeps none. Each byte of new memory costs time when it is written for the first time.
+//! block, as glibc's does, then keeps none. Each byte of new memory costs time when it is written for the first time; a
+//! receive writes its whole buffer, before it is posted.
 //! Where programs are free of races, neither depends on the order in which an engine runs ranks and branches.
 
 use std::ops::Range;

@@ -162,7 +162,7 @@ def with_layout(machine: Machine, layout: str) -> Machine:
 def with_map(machine: Machine, placement: str) -> Machine:
     """Return the machine with its ranks on other nodes: "block", "cyclic", or the path of a file of hosts.
 
-    With a word, the nodes keep their numbers of ranks.
+    With a word, nodes keep their numbers of ranks.
 
     Raises:
         Error: The file cannot be read or names no hosts, or the network has fewer nodes.
@@ -174,9 +174,13 @@ def with_map(machine: Machine, placement: str) -> Machine:
             raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
         other_keys = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
         return _machine(machine, {**sections, "network": {**other_keys, "map": nodes_of_ranks(placement)}})
-    if isinstance(network.get("map"), list):
-        network["ranks_on_nodes"] = [count for _, count in sorted(Counter(network["map"]).items())]
-    return _machine(machine, {**sections, "network": {**network, "map": placement}})
+    nodes = network.get("map")
+    if isinstance(nodes, list):
+        turns = sorted((turn, node) for node, count in Counter(nodes).items() for turn in range(count))
+        network["map"] = sorted(nodes) if placement == "block" else [node for _, node in turns]
+    else:
+        network["map"] = placement
+    return _machine(machine, {**sections, "network": network})
 
 
 def quiet(machine: Machine) -> Machine | None:

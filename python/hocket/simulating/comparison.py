@@ -468,7 +468,7 @@ def compare(
         repeated = [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
         for group in work.groups(tasks, places) if number == 1 else [repeated]:
             own = [one for key, one in outcomes.items() if key not in default_choices]
-            group_work = replace(round_work, deadlines=_deadlines(own, places))
+            group_work = replace(round_work, deadlines=_deadlines(own, places, machine))
             do_all(group_work, group, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
     comparison = assemble()
     if not (comparison.simulations or without):
@@ -526,7 +526,8 @@ def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
 
 def _overlap(faster: Simulation, slower: Simulation) -> bool:
     """Return whether the intervals of two simulations overlap."""
-    return _interval_s(slower)[0] <= _interval_s(faster)[1]
+    (first_s, second_s), (low_s, high_s) = _interval_s(faster), _interval_s(slower)
+    return low_s <= second_s and first_s <= high_s
 
 
 def _interval_s(one: Simulation) -> tuple[float, float]:
@@ -712,7 +713,7 @@ class _Deadline:
 
     Attributes:
         place_s: The time of the last place that matters.
-        expected_s: The latest time at which a measured call of the fastest algorithm is expected; 0 if none is known.
+        expected_s: A measured call of the fastest algorithm is expected until then at the latest; 0 if nothing is known.
     """
 
     place_s: float
@@ -723,7 +724,7 @@ class _Deadline:
         return max(self.place_s, self.expected_s / low)
 
 
-def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, _Deadline]:
+def _deadlines(outcomes: Iterable[_Outcome], places: int | None, machine: Machine) -> dict[int, _Deadline]:
     """Return the deadlines of sizes that have so many places.
 
     An algorithm that ends later is in none of these places, and does not share the first one.
@@ -736,8 +737,8 @@ def _deadlines(outcomes: Iterable[_Outcome], places: int | None) -> dict[int, _D
     for size, each in simulations.items():
         times_s = sorted({one.time_s.mean for one in each})
         if places and len(times_s) >= places:
-            interval_s = min(each, key=lambda one: one.time_s.mean).measured_interval_s
-            deadlines[size] = _Deadline(times_s[places - 1], interval_s[1] if interval_s else 0.0)
+            most = max((one.high for one in machine.discrepancies), default=0.0)
+            deadlines[size] = _Deadline(times_s[places - 1], times_s[0] * most)
     return deadlines
 
 

@@ -253,6 +253,11 @@ def test_ranks_use_the_cards_that_the_machine_says(
     [
         ('"5 MB/s"', '"4 MB/s"', "expected for a lab a crossbar whose link_bandwidth is at least the bandwidth of all"),
         ('"crossbar"\nnodes = 2', '"torus"\ndims = [2]', "expected for a lab a crossbar"),
+        (
+            "count = 2",
+            'count = 2\nstripe_from = "1 MiB"',
+            'expected "64 KiB" in a lab, from which Open MPI cuts messages',
+        ),
         ("ranks_per_node = 4", "ranks_per_node = 3", "got 2 cards and ranks_per_node 3, expected as many ranks for"),
     ],
 )

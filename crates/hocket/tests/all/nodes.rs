@@ -249,6 +249,20 @@ fn cards_take_bytes_in_as_they_come() {
     assert_close(messages_s(messages, &platform), 1e-6 + 8e-6, "four");
 }
 
+/// Two senders each send to a node of their own, and then to node 3: these two messages wait for the cards of their senders,
+/// and pass the card of node 3 one after the other.
+#[test]
+fn a_card_takes_in_no_byte_before_it_comes() {
+    let messages = &[(0, 1, 40_000), (2, 4, 40_000), (0, 3, 40_000), (2, 3, 40_000)];
+    for network in FAST {
+        let network = network.replace("ranks_per_node = 4\n", "").replace("\nranks_per_node = 4", "");
+        let platform =
+            platform(&network.replace("nodes = 2", "nodes = 8"), "[node.cards]\ncount = 1\nbandwidth = \"10 GB/s\"");
+        let found_s = messages_s(messages, &platform);
+        assert!((found_s - (1e-6 + 4e-6 + 8e-6)).abs() < 2e-9 + 0.4e-6, "{network}: {found_s}");
+    }
+}
+
 #[test]
 fn messages_within_a_node_use_no_card() {
     for network in FAST {

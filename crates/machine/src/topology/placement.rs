@@ -127,18 +127,21 @@ impl MapOfFile {
 /// The list under `map`, or in the file that it names, if there is one.
 fn listed_places(section: &Section) -> Result<Option<Vec<usize>>> {
     match places_in_file(section)? {
-        None if !section.is_text("map") => section.optional_numbers("map"),
+        None if !section.is_text("map") => {
+            section.optional_numbers("map").map_err(|_| section.reject("map", EXPECTED_MAP))
+        }
         places => Ok(places),
     }
 }
+
+const EXPECTED_MAP: &str = "\"block\", \"cyclic\", a list of nodes, or the path of a file of hosts";
 
 /// The node of each rank, if `map` names the file that has it.
 pub(crate) fn places_in_file(section: &Section) -> Result<Option<Vec<usize>>> {
     if !section.is_text("map") || ["block", "cyclic"].contains(&section.text("map")?.as_str()) {
         return Ok(None);
     }
-    let expected = "\"block\", \"cyclic\", a list of nodes, or the path of a file of hosts";
-    let (file, text) = section.file("map").map_err(|_| section.reject("map", expected))?;
+    let (file, text) = section.file("map").map_err(|_| section.reject("map", EXPECTED_MAP))?;
     nodes_of_ranks(&text, &file).map(Some)
 }
 

@@ -40,7 +40,9 @@ pub struct Fabric {
     pub levels: Option<Levels<Level>>,
     /// What ranks share besides links and ports, if anything.
     pub resources: Option<Resources>,
-    /// The faults of links; in a machine file, links that are slower than others.
+    /// Links that are always slower than others.
+    slower: Faults,
+    /// The faults of links, and slower links.
     pub faults: Faults,
 }
 
@@ -85,6 +87,7 @@ impl Fabric {
             host,
             has_interfaces: machine.host.is_some(),
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
+            slower: Faults::default(),
             faults: Faults::default(),
         })
     }
@@ -99,7 +102,9 @@ impl Fabric {
         let rates = section.rates_bytes_per_s("link_bandwidth", topology.kinds())?;
         let highest = rates.iter().copied().fold(0.0, f64::max);
         if rates.iter().any(|rate| *rate < highest) {
-            self.faults = Faults::always((0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest));
+            let parts = (0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest);
+            self.slower = Faults::always(parts);
+            self.faults = self.slower.clone();
         }
         Ok(highest)
     }
@@ -109,7 +114,7 @@ impl Fabric {
     /// # Errors
     /// A link or a node that the topology does not have.
     pub(super) fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
-        self.faults.add(Faults::new(faults, &self.topology)?);
+        self.faults = Faults::new(faults, &self.topology)?.on(&self.slower);
         Ok(())
     }
 
@@ -223,6 +228,10 @@ pub trait SharedNetwork: Sync {
     fn add_faults(&mut self, faults: &[Fault]) -> Result<()>;
     /// The latency of the route between two nodes, in seconds.
     fn latency_s(&self, nodes: [usize; 2]) -> f64;
+    /// For how long the bytes of a message arrive, in seconds; none if other messages slow them down on their way.
+    fn burst_s(&self, _bytes: f64) -> Option<f64> {
+        None
+    }
     /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
     /// Up to `most` regions that can be simulated side by side; none if the network cannot be divided.

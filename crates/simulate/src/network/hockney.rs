@@ -43,9 +43,7 @@ impl Line {
     fn read_local(section: &Section) -> Result<Self> {
         Ok(Self { memory_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
     }
-}
 
-impl Line {
     /// The lesser costs of two.
     fn least(self, other: Self) -> Self {
         Self {

@@ -161,8 +161,7 @@ impl<C> Levels<C> {
 
     /// The costs of messages between ranks of a node that are farthest from each other.
     pub fn across_node(&self) -> Option<&C> {
-        let on_node = self.0.iter().rfind(|level| !matches!(level.extent, Extent::Nodes(_)));
-        on_node.map(|level| &level.costs)
+        self.0.iter().find(|level| level.extent >= Extent::Node).map(|level| &level.costs)
     }
 
     /// The costs of messages between nodes that have a level.

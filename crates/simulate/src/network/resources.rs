@@ -161,8 +161,9 @@ impl<'a> Occupancy<'a> {
         Self { resources, placement, ranks, free_s: FxHashMap::default() }
     }
 
-    /// A message starts. Returns the time at which its last byte has passed all that it passes from then on.
-    pub fn leave(&mut self, message: Passing, start_s: f64) -> f64 {
+    /// A message starts. Returns the times at which its first byte can pass all that it passes from then on, and at which its
+    /// last byte has.
+    pub fn leave(&mut self, message: Passing, start_s: f64) -> [f64; 2] {
         let (resources, [from, to]) = (self.resources, self.seats(message));
         let mut groups: Vec<_> = resources.groups_of(from, message).collect();
         if message.within.is_some() || from.0 == to.0 {
@@ -177,10 +178,11 @@ impl<'a> Occupancy<'a> {
     /// its receiver.
     pub fn reach(&mut self, message: Passing, first_s: f64) -> f64 {
         let (resources, [from, to]) = (self.resources, self.seats(message));
-        let is_new_here = message.within.is_none() && from.0 != to.0;
-        let groups = resources.groups_of(to, message).take_while(|_| is_new_here);
+        let is_between_nodes = message.within.is_none() && from.0 != to.0;
+        let groups = resources.groups_of(to, message).take_while(|_| is_between_nodes);
         let cards = self.cards_between(to, from, message.bytes, Direction::In);
-        self.pass(groups.chain(cards), first_s)
+        let [_, last_s] = self.pass(groups.chain(cards), first_s);
+        last_s
     }
 
     fn seats(&self, message: Passing) -> [Seat; 2] {
@@ -199,12 +201,14 @@ impl<'a> Occupancy<'a> {
         (seat.0 != other.0).then(|| resources.cards_of(seat, ranks, bytes, direction)).into_iter().flatten()
     }
 
-    /// A message passes resources, each for some seconds, from `first_s` on. Returns when its last byte has passed.
-    fn pass(&mut self, resources: impl Iterator<Item = (Resource, f64)>, first_s: f64) -> f64 {
-        resources.fold(first_s, |end_s, (resource, occupied_s)| {
+    /// A message passes resources, each for some seconds, from `now_s` on. Returns when its first byte can pass, and when
+    /// its last byte has passed.
+    fn pass(&mut self, resources: impl Iterator<Item = (Resource, f64)>, now_s: f64) -> [f64; 2] {
+        resources.fold([now_s; 2], |[first_s, last_s], (resource, occupied_s)| {
             let free_s = self.free_s.entry(resource).or_insert(f64::NEG_INFINITY);
-            *free_s = free_s.max(first_s) + occupied_s;
-            end_s.max(*free_s)
+            let start_s = free_s.max(now_s);
+            *free_s = start_s + occupied_s;
+            [first_s.max(start_s), last_s.max(*free_s)]
         })
     }
 }

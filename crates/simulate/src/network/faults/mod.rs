@@ -48,13 +48,13 @@ impl Faults {
         Self(slower.map(|(link, part)| (link as u32, Rates::always(part))).collect())
     }
 
-    /// Adds faults to links that always have a part of their bandwidth: of this part, they keep what a fault leaves.
-    pub(super) fn add(&mut self, faults: Self) {
-        let slower = std::mem::replace(&mut self.0, faults.0);
-        for (link, own) in slower {
-            let rates = self.0.entry(link).or_insert_with(|| Rates::always(1.0));
+    /// The same faults, on links that always have a part of their bandwidth: of this part, they keep what a fault leaves.
+    pub(super) fn on(mut self, slower: &Self) -> Self {
+        for (link, own) in &slower.0 {
+            let rates = self.0.entry(*link).or_insert_with(|| Rates::always(1.0));
             *rates = rates.times(own.part_at(0.0));
         }
+        self
     }
 
     /// Whether all links always have their full bandwidth.

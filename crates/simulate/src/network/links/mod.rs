@@ -131,6 +131,10 @@ impl SharedNetwork for Links {
         self.fabric.distance(nodes) * self.link_latency_s
     }
 
+    fn burst_s(&self, bytes: f64) -> Option<f64> {
+        (self.sharing != Sharing::Fair).then(|| self.duration_s(bytes))
+    }
+
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         match self.sharing {
             Sharing::Queue(switching) => Box::new(Queues::new(self, switching, None)),
