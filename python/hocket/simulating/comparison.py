@@ -713,7 +713,7 @@ class _Deadline:
 
     Attributes:
         place_s: The time of the last place that matters.
-        expected_s: A measured call of the fastest algorithm is expected until then at the latest; 0 if nothing is known.
+        expected_s: Until then, at the latest, a measured call of the fastest algorithm is expected; 0 if unknown.
     """
 
     place_s: float
