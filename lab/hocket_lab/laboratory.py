@@ -263,11 +263,9 @@ class Lab:
         if not installation.library.startswith("Open MPI"):
             raise Error(f"{installation.library}: got a lab of nodes with {cards} cards, expected Open MPI for these")
         nodes = [self.wiring.node_of(place) for place in places]
-        counts, is_in_turn = Counter(nodes), self.machine.quantities.get("node.cards.of_rank") == "round_robin"
-        of_rank = []
+        counts, of_rank = Counter(nodes), []
         for number, node in enumerate(nodes):
-            on_node = nodes[:number].count(node)
-            card = on_node % cards if is_in_turn else on_node * cards // counts[node]
+            card = self.machine.handle.card_of(nodes[:number].count(node), counts[node])
             of_rank.append(building.data_interface(card))
         if "node.cards.stripe_from_bytes" in self.machine.quantities:
             of_rank = [",".join(map(building.data_interface, range(cards)))] * len(nodes)
@@ -309,9 +307,11 @@ def _planned(name: str, machine: Machine, scale: Fraction) -> Lab:
     rate = machine.quantities.get(_RATE)
     if machine.topology is None or rate is None:
         raise Error(f"{machine.file}: has no links, expected the network model links, packets or circuits")
+    if not isinstance(rate, float):
+        raise Error(f"{machine.file}: link_bandwidth: got a list, expected one rate for all links of a lab")
     cabled, cards = _cabled(machine)
     topology, rate = cabled.topology, cabled.quantities[_RATE]
-    assert topology is not None
+    assert topology is not None  # only its number of nodes and their links changed
     if rate * float(scale) > MOST_BYTES_PER_S:
         fitting = Fraction(1, 10 ** len(str(int(rate / MOST_BYTES_PER_S))))
         raise Error(

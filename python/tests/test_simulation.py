@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import hocket
 from tests.conftest import refusals_rejected
 
-# Messages of several trees, or to several ranks, wait for one port at almost the same time: rounding decides their order,
-# and the order decides the time.
+# Messages of several trees, or to several ranks, wait for one port at almost the same time: rounding decides their
+# order, and the order decides the time.
 AT_ONCE = ("trinaryx3", "edge_disjoint_trees", "trivance", "sra_knomial", "recursive_multiplying")
 MONOTONE = [algorithm for algorithm in hocket.catalogue() if not any(name in algorithm.name for name in AT_ONCE)]
 QUIET = [name for name in hocket.presets() if hocket.Machine.load(name).model == "hockney"]

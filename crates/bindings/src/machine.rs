@@ -58,6 +58,11 @@ impl PythonMachine {
         within.map(|within| (within.level, within.ranks_on_node))
     }
 
+    /// The card of a rank, given its place on its node and the number of ranks there; 0 without cards.
+    fn card_of(&self, place: usize, ranks: usize) -> usize {
+        self.platform.network.resources().and_then(|resources| resources.card_of(place, ranks)).unwrap_or(0)
+    }
+
     /// The facts and the picture of the machine's network; none without a topology.
     fn topology(&self) -> Option<Plain<Value>> {
         self.platform.network.fabric().map(|fabric| Plain(topology::facts(fabric)))

@@ -265,6 +265,13 @@ impl<'a, N: Network> Events<'a, N> {
         Parcel { bytes: self.bytes(len), within, is_new: false }
     }
 
+    /// The nodes of two ranks of a network with contention.
+    #[inline(always)]
+    fn nodes_of(&self, ranks: [u32; 2]) -> [usize; 2] {
+        let node_of = |rank, fabric: &Fabric| fabric.placement.node_of(rank, self.nodes.len());
+        ranks.map(|rank| self.fabric.map_or(0, |fabric| node_of(rank as usize, fabric)))
+    }
+
     /// The properties on which the time of a message depends.
     #[inline(always)]
     fn parcel_of(&self, envelope: &Envelope) -> Parcel {
@@ -675,10 +682,9 @@ impl<'a, N: Network> Events<'a, N> {
     fn leave(&mut self, flight: u32, envelope: Envelope) {
         let now_s = self.agenda.now_s;
         let Envelope { from, to, len, gap_packets, .. } = envelope;
-        let bytes = self.bytes(len);
-        let (Some(traffic), Some(shared_network)) = (&mut self.traffic, self.network.shared_network()) else { return };
-        let ranks = [from, to];
-        let [from, to] = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
+        let (bytes, ranks) = (self.bytes(len), [from, to]);
+        let [from, to] = self.nodes_of(ranks);
+        let Some(traffic) = &mut self.traffic else { return };
         let gap_packets = f64::from(gap_packets);
         if let Some(occupancy) = &mut self.occupancy {
             let message = Passing { ranks, bytes, within: None };
@@ -753,11 +759,10 @@ impl<'a, N: Network> Events<'a, N> {
         let Some(shared_network) = self.network.shared_network().filter(|_| self.occupancy.is_some()) else {
             return arrival_s;
         };
+        let Envelope { from, to, len, .. } = self.flights.get(flight).envelope;
+        let route_s = shared_network.latency_s(self.nodes_of([from, to]));
+        let burst_s = shared_network.burst_s(self.bytes(len));
         let flying = self.flights.get_mut(flight);
-        let ranks = [flying.envelope.from, flying.envelope.to];
-        let nodes = ranks.map(|rank| shared_network.fabric().placement.node_of(rank as usize, self.nodes.len()));
-        let route_s = shared_network.latency_s(nodes);
-        let burst_s = shared_network.burst_s(bytes(flying.envelope.len, self.element_bytes));
         let there_s = arrival_s.max(flying.passed_s + route_s);
         let first_s = burst_s.map_or(f64::NEG_INFINITY, |s| there_s - s.max(flying.passed_s - flying.first_s));
         flying.first_s = first_s.max(flying.first_s + route_s);
@@ -1195,10 +1200,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let (from, to, is_posted, is_new) = (rank, peer, false, false);
         let envelope = Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_new };
         let id = self.flights.add(Flying::new(envelope, now.time_s, Some(slot), None));
-        let placement = self.network.shared_network().map(|shared_network| &shared_network.fabric().placement);
-        let node_of = |rank: u32| placement.map_or(0, |placement| placement.node_of(rank as usize, self.nodes.len()));
-        let nodes = [rank, peer].map(node_of);
-        let ask = Ask { id, ranks: [rank, peer], nodes };
+        let ask = Ask { id, ranks: [rank, peer], nodes: self.nodes_of([rank, peer]) };
         self.with_circuits(|circuits| match connects {
             true => circuits.connect(now.time_s, ask),
             false => circuits.disconnect(now.time_s, ask),

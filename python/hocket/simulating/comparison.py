@@ -255,9 +255,7 @@ class Comparison(Result):
         return places(times_s, fastest, are_alike=lambda a, b: _overlap(simulations[a], simulations[b]))
 
     def ranking(self, size_bytes: int) -> tuple[Place, ...]:
-        """Return the places at a size in which only algorithms share one that a further simulation cannot tell apart.
-
-        On a machine without discrepancies these are `places`.
+        """Return the places at a size by simulated time alone, whatever discrepancies the machine has.
 
         Raises:
             Error: The size was not compared.

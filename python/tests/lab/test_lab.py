@@ -441,6 +441,9 @@ def test_bad_input_builds_nothing(
     assert "has its own scale, expected a machine file" in bad_input(f"{compare} --lab {name} --scale 1/2")
     bench = f"mpi bench allreduce --size 8B -n 2 --mpicc {installation.mpicc}"
     assert "--hosts: cannot be combined with --lab" in bad_input(f"{bench} --lab {name} --hosts a,b")
+    tapered = torus.with_name("tapered.toml")
+    tapered.write_text(text(TORUS).replace('"5 MB/s"', '["5 MB/s", "2 MB/s"]'))
+    assert "link_bandwidth: got a list, expected one rate" in bad_input(f"lab up {tapered} --name {name}")
     assert "expected at least 1000 B/s" in bad_input(f"lab up {torus} --name {name} --scale 1/1000000")
     assert "expected at least 1000 B/s" in bad_input(f"{compare} --lab {torus} --scale 1e-400")
     assert "got rank 9, expected a rank below 9" in bad_input(f"{run} -n 10 --lab {torus} -- true")

@@ -264,6 +264,16 @@ fn a_card_takes_in_no_byte_before_it_comes() {
 }
 
 #[test]
+fn a_ring_leaves_a_node_by_one_card() {
+    for network in FAST {
+        let [one, two] =
+            [1, 2].map(|count| platform(network, &format!("[node.cards]\ncount = {count}\nbandwidth = \"10 GB/s\"")));
+        let times_s = [one, two].map(|platform| time_s(Collective::Allreduce, "ring", (8, 80_000), &platform));
+        assert_eq!(times_s[0], times_s[1], "{network}");
+    }
+}
+
+#[test]
 fn messages_within_a_node_use_no_card() {
     for network in FAST {
         let platform = platform(network, "[node.cards]\ncount = 1\nmessage_gap = \"50 us\"");

@@ -147,7 +147,7 @@ impl Fabric {
         let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
         let gap_s = levels.clone().map(gap).fold(f64::INFINITY, f64::min);
         let ends_s = self.host.least_time_s();
-        let is_on_link = is_alone || self.levels.as_ref().is_some_and(Levels::cover_nodes);
+        let is_on_link = is_alone || self.levels.as_ref().and_then(Levels::across_node).is_some();
         let between_s = if is_on_link { ends_s + link_latency_s } else { ends_s };
         let delay_s = within.map(Level::least_time_s).fold(between_s, f64::min);
         let told_s = telling_s(spread.ranks, delay_s, gap_s);

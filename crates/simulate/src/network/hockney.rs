@@ -11,7 +11,8 @@
 //! the model of E. Chan, M. Heimlich, A. Purkayastha, R. van de Geijn, "Collective communication: theory, practice, and
 //! experience", Concurrency and Computation 19 (2007). With unlimited ports, messages do not slow each other.
 //!
-//! Messages within a group of ranks can have their own costs ([`Levels`]); on one node, they hold no port. Its ranks share a node's ports.
+//! Messages within a group of ranks can have their own costs ([`Levels`]); on one node, they hold no port. The ranks of a
+//! node share its ports.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};

@@ -80,7 +80,8 @@ impl Extent {
 }
 
 impl<C> Levels<C> {
-    /// The levels of a machine, if it has any. `read` reads the costs of a level, `read_local` those of `[network.local]`.
+    /// The levels of a machine, if it has any. `read` reads the costs of a level, `read_local` those of
+    /// `[network.local]`.
     pub(super) fn read(
         machine: &Machine,
         read: impl Fn(&Section) -> Result<C>,
@@ -154,12 +155,7 @@ impl<C> Levels<C> {
         }
     }
 
-    /// Whether every message between ranks of a node has a level.
-    pub fn cover_nodes(&self) -> bool {
-        self.0.iter().any(|level| level.extent >= Extent::Node)
-    }
-
-    /// The costs of messages between ranks of a node that are farthest from each other.
+    /// The costs of messages between ranks of a node that are farthest from each other; none if no level has these.
     pub fn across_node(&self) -> Option<&C> {
         self.0.iter().find(|level| level.extent >= Extent::Node).map(|level| &level.costs)
     }

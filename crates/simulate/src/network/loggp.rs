@@ -23,8 +23,8 @@
 //!
 //! The keys of `[network]` except L, and those of nodes, can stand in a section `[host]` instead. Sender and receiver
 //! can differ in o and O. Messages within a group of ranks can have their own parameters ([`Levels`]) and share the
-//! processors with all others. In `[network.local]`, their G is at least k times the time per byte of the node's memory (1 / `memory_bandwidth`), since
-//! each of the node's k ranks has its share.
+//! processors with all others. In `[network.local]`, their G is at least k times the time per byte of the node's memory
+//! (1 / `memory_bandwidth`), since each of the node's k ranks has its share.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement};

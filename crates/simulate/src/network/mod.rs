@@ -141,6 +141,15 @@ impl NetworkModel {
         }
     }
 
+    /// What ranks share besides links and ports, if anything.
+    pub fn resources(&self) -> Option<&Resources> {
+        match self {
+            Self::Hockney(network) => network.resources.as_ref(),
+            Self::Loggp(network) => network.resources.as_ref(),
+            other => other.fabric()?.resources.as_ref(),
+        }
+    }
+
     /// The number of nodes after which levels without a topology begin again.
     pub fn nodes_per_group(&self) -> usize {
         match self {

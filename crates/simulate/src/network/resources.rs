@@ -8,9 +8,9 @@
 //!   its start on, the groups of both its ranks up to this level. A message that no level has passes all groups of its
 //!   sender from its start on, and all groups of its receiver from when its first byte arrives.
 //! - `[node.cards]`: `count` cards on each node, with `bandwidth` and `message_gap` of each direction. A message between
-//!   nodes passes the card of its sender from its start on, and the card of its receiver from when its first byte arrives. `of_rank`
-//!   says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin". Messages of at least
-//!   `stripe_from` bytes pass all cards, with an equal part on each.
+//!   nodes passes the card of its sender from its start on, and the card of its receiver from when its first byte
+//!   arrives. `of_rank` says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin".
+//!   Messages of at least `stripe_from` bytes pass all cards, with an equal part on each.
 //!
 //! A message arrives when its own time has passed, and no earlier than its latency after its last byte has passed what
 //! it passes from its start on.
@@ -59,12 +59,17 @@ impl Cards {
         Ok(Some(cards))
     }
 
-    /// The cards that a message passes on a node, given the place of its rank there and the number of ranks.
+    /// The card of a rank, given its place on its node and the number of ranks there.
+    fn of_rank(&self, place: usize, ranks: usize) -> usize {
+        if self.is_round_robin { place % self.count } else { place * self.count / ranks }
+    }
+
+    /// The cards that a message passes.
     fn of(&self, place: usize, ranks: usize, bytes: f64) -> std::ops::Range<usize> {
         if bytes >= self.stripe_from_bytes {
             return 0..self.count;
         }
-        let card = if self.is_round_robin { place % self.count } else { place * self.count / ranks };
+        let card = self.of_rank(place, ranks);
         card..card + 1
     }
 }
@@ -85,6 +90,11 @@ impl Resources {
         let cards = Cards::read(node)?;
         let is_any = cards.is_some() || levels.iter().any(|(_, capacity)| capacity.is_some());
         Ok(is_any.then_some(Self { levels, cards }))
+    }
+
+    /// The card of a rank, given its place on its node and the number of ranks there; none without cards.
+    pub fn card_of(&self, place: usize, ranks: usize) -> Option<usize> {
+        self.cards.map(|cards| cards.of_rank(place, ranks))
     }
 
     /// The groups of a rank that a message passes, up to the level that has it, and for how long.
