@@ -418,7 +418,7 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         (recorded("bytes.txt", b"\xff\x00\xfe"), "m.toml:6: noise.os.file: got \"bytes.txt\", expected a text file"),
         (
             recorded("empty.txt", b""),
-            "m.toml: noise.os.length is missing, expected at least the end of the last event, and above 0",
+            "m.toml: noise.os.length is missing, expected at least the end of the last event, and at least 1 ps",
         ),
         (
             recorded("garbage.txt", b"# events\n1 2\nthree 4\n"),
@@ -437,7 +437,11 @@ fn bad_input_is_refused_in_a_line_that_says_what_was_expected() {
         ),
         (
             recorded("short.txt", b"1 2\n") + "length = \"2 s\"",
-            "m.toml:7: noise.os.length: got \"2 s\", expected at least the end of the last event, and above 0",
+            "m.toml:7: noise.os.length: got \"2 s\", expected at least the end of the last event, and at least 1 ps",
+        ),
+        (
+            recorded("at_once.txt", b"0 1e-304\n"),
+            "m.toml: noise.os.length is missing, expected at least the end of the last event, and at least 1 ps",
         ),
         (
             recorded("full.txt", b"0 1\n1 2\n") + "overlap = \"stall\"",

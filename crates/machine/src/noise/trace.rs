@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hocket_core::{Error, Result};
 
-use super::{Draws, Model, Operation, Overlap, Phase, stall_s};
+use super::{Draws, Model, Operation, Overlap, Phase, SHORTEST_S, stall_s};
 use crate::Section;
 
 /// A recording.
@@ -30,8 +30,8 @@ impl Trace {
         let events = read_events(&text, &file)?;
         let end_s = events.iter().map(|(start, duration)| start + duration).fold(0.0, f64::max);
         let length_s = section.optional_time_s("length")?.unwrap_or(end_s);
-        if length_s < end_s || length_s == 0.0 {
-            return Err(section.reject("length", "at least the end of the last event, and above 0"));
+        if length_s < end_s.max(SHORTEST_S) {
+            return Err(section.reject("length", "at least the end of the last event, and at least 1 ps"));
         }
         let overlap = Overlap::read(section)?;
         if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
