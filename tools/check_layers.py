@@ -43,7 +43,7 @@ ROOMS = (
     ("definitions", "traces"),
     ("measurements", "rules", "schedules"),
     ("mpi", "simulating"),
-    ("fitting", "tuning", "words"),
+    ("fitting", "judging", "tuning", "words"),
     ("drawing",),
     ("explorer",),
     ("api",),

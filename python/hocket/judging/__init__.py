@@ -1,0 +1,1 @@
+"""Measured times, judged: whether they are good, what limits them, which algorithm ran, and what changed."""
