@@ -60,6 +60,7 @@ _SUMMARIES = {
     "convert": "Convert the schedule in the file SOURCE to another format and write it to TARGET; - is stdout.",
     "explain": "Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.",
     "fit": "Fit a machine file to measured times of collectives, or judge how well it predicts them.",
+    "judge": "Judge measured times of collectives: whether they are good, what limits them, and which algorithm ran.",
     "lab": "Build the network of a machine file on this host, for real MPI programs. Needs Linux and root.",
     "list": "List the algorithms, of one COLLECTIVE or of all.",
     "machines": "List the machines that come with Hocket, or print a machine file to copy and change.",
@@ -80,7 +81,8 @@ _SUMMARIES = {
 
 
 _SECTIONS = {
-    "Ask what a machine would do": ("compare", "simulate", "together", "explain", "sweep", "replay", "machines", "fit"),
+    "Ask what a machine would do": ("compare", "simulate", "together", "explain", "sweep", "replay", "machines"),
+    "Judge what was measured": ("judge", "fit"),
     "Write and check algorithms": ("list", "show", "verify", "record", "convert"),
     "Run them": ("mpi", "lab"),
     "Decide": ("tune", "rules"),

@@ -31,10 +31,16 @@ def read_measurements(path: str | PathLike[str], facts: Facts | None = None) -> 
         Error: The file cannot be read, is of no known format, or has a line that makes no sense: file and line.
     """
     with expecting(path, "measurements", "measured times"):
-        return _read(readable(read_text(path)), fspath(path), facts)
+        return measurements_in(read_text(path), fspath(path), facts)
 
 
-def _read(text: str, file: str, facts: Facts | None) -> Reading:
+def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading:
+    """Return the measurements of a text; `file` is its name in errors.
+
+    Raises:
+        Error: As `read_measurements`.
+    """
+    text = readable(text)
     facts = (
         Facts() if facts is None else instance("facts", facts, Facts, "hocket.measurements.measurement.Facts, or None")
     )

@@ -1,0 +1,163 @@
+"""Measured times beside those that a machine takes, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+from statistics import fmean
+from typing import Any, Literal, TypeAlias
+
+from hocket.base.results import Result, draw
+from hocket.judging.curves import Curve
+from hocket.judging.finding import Finding
+from hocket.judging.identifying import Guess
+
+Grade: TypeAlias = Literal["fine", "slow", "fast"]
+"""Whether a time is within what the machine's error allows, above, or below."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A size: its measured time, and what the machine takes.
+
+    Attributes:
+        size_bytes: The size.
+        measured_s: The measured time.
+        expected_s: The simulated time of the fastest program.
+        low_s: Nine of ten measured calls of that program would take at least this.
+        high_s: And at most this.
+        fastest: The fastest program.
+        limited_by: What its time is spent on most; empty if that is not known.
+        bound_s: No program can beat this, in isolated calls; None if there is no bound.
+        guess: The programs that probably ran.
+        guess_s: The simulated time of the likeliest of them; None if it is none of the catalogue.
+    """
+
+    size_bytes: int
+    measured_s: float
+    expected_s: float
+    low_s: float
+    high_s: float
+    fastest: str
+    limited_by: str
+    bound_s: float | None
+    guess: Guess
+    guess_s: float | None
+
+    @property
+    def factor(self) -> float:
+        """The measured time over the expected time."""
+        return self.measured_s / self.expected_s
+
+    @property
+    def grade(self) -> Grade:
+        """Whether the time is within what the machine's error allows."""
+        if self.measured_s > self.high_s:
+            return "slow"
+        return "fast" if self.measured_s < self.low_s else "fine"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return {
+            "size_bytes": self.size_bytes,
+            "measured_s": self.measured_s,
+            "expected_s": self.expected_s,
+            "low_s": self.low_s,
+            "high_s": self.high_s,
+            "factor": self.factor,
+            "grade": self.grade,
+            "fastest": self.fastest,
+            "limited_by": self.limited_by,
+            "bound_s": self.bound_s,
+            "guess": list(self.guess.programs),
+            "probability": self.guess.probability,
+            "guess_s": self.guess_s,
+        }
+
+
+@dataclass(frozen=True)
+class CurveAssessment:
+    """A curve, judged.
+
+    Attributes:
+        curve: The measured times.
+        machine: The name of the machine; None if the curve was judged without one.
+        rows: A row for each size that the machine could be asked for; none without a machine.
+        findings: What follows, the verdict first.
+    """
+
+    curve: Curve
+    machine: str | None
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> Finding:
+        """The first finding."""
+        return self.findings[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the curve as plain data."""
+        one = self.curve.first
+        return {
+            "collective": one.collective,
+            "algorithm": one.label,
+            "ranks": one.ranks,
+            "in_place": one.in_place,
+            "measured_as": one.measured_as,
+            "machine": self.machine,
+            "findings": [finding.as_dict() for finding in self.findings],
+            "sizes": [row.as_dict() for row in self.rows]
+            or [_measured(each.size_bytes, each.time_s) for each in self.curve.measurements],
+        }
+
+
+def _measured(size_bytes: int, measured_s: float) -> dict[str, Any]:
+    return {"size_bytes": size_bytes, "measured_s": measured_s}
+
+
+@dataclass(frozen=True)
+class Assessment(Result):
+    """Measured times, judged: what `hocket.judge` returns.
+
+    Attributes:
+        curves: The curves.
+        findings: What the text says besides.
+    """
+
+    curves: tuple[CurveAssessment, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The verdicts of all curves."""
+        return " ".join(f"{one.verdict.sentence}." for one in self.curves)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each curve and size."""
+        return [
+            {**{name: value for name, value in whole.items() if name not in ("findings", "sizes")}, **size}
+            for whole in map(CurveAssessment.as_dict, self.curves)
+            for size in whole["sizes"]
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {
+            "verdict": self.title,
+            "curves": [one.as_dict() for one in self.curves],
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+    def plot(self) -> Any:
+        """Return a chart of the measured and the expected times over sizes, for notebooks and files.
+
+        Raises:
+            Error: The drawing packages are missing.
+        """
+        return draw(self)
+
+
+def mean_factor(factors: list[float]) -> float:
+    """Return the geometric mean."""
+    return exp(fmean(map(log, factors)))

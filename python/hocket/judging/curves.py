@@ -1,0 +1,78 @@
+"""Measured times in curves: a time for each size, of calls that are alike otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TypeAlias
+
+from hocket.base.call import Call
+from hocket.base.units import format_count
+from hocket.measurements.measurement import DEFAULT, Measurement
+
+_SAME = 0.1
+"""Times in place that differ by less than this share, in the median over sizes, are those out of place."""
+
+Key: TypeAlias = "tuple[object, ...]"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Times of a collective over sizes.
+
+    Attributes:
+        measurements: One of each size, by rising sizes. A size that was measured several times has its median.
+    """
+
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def first(self) -> Measurement:
+        """The smallest call, which has in common with the others all but its size."""
+        return self.measurements[0]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls."""
+        return [one.call for one in self.measurements]
+
+    @property
+    def title(self) -> str:
+        """What was measured: "allreduce on 128 ranks"."""
+        one = self.first
+        parts = [one.system, one.collective, "" if one.algorithm == DEFAULT else one.label]
+        parts += [f"on {format_count(one.ranks, 'rank')}", "in place" if one.in_place else ""]
+        return " ".join(part for part in parts if part)
+
+
+def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
+    """Return the curves of some measurements, in their order. Times in place are left out if they are the same."""
+    groups: dict[Key, dict[int, list[Measurement]]] = {}
+    for one in measurements:
+        groups.setdefault((*_key(one), one.in_place), {}).setdefault(one.size_bytes, []).append(one)
+    curves = {key: Curve(tuple(_middle(sizes[size]) for size in sorted(sizes))) for key, sizes in groups.items()}
+    return tuple(
+        curve for key, curve in curves.items() if not (key[-1] and _alike(curve, curves.get((*key[:-1], False))))
+    )
+
+
+def _key(one: Measurement) -> Key:
+    return (
+        *(one.system, one.library, one.buffers, one.collective, one.label, one.ranks),
+        *(one.dims, one.layout, one.ranks_per_node, one.element_bytes, one.measured_as),
+    )
+
+
+def _middle(several: list[Measurement]) -> Measurement:
+    """Return the call with its median time."""
+    return replace(several[0], time_s=median(one.time_s for one in several))
+
+
+def _alike(in_place: Curve, other: Curve | None) -> bool:
+    """Return whether times in place are those out of place."""
+    others_s = {} if other is None else {one.size_bytes: one.time_s for one in other.measurements}
+    if any(one.size_bytes not in others_s for one in in_place.measurements):
+        return False
+    return median(abs(math.log(one.time_s / others_s[one.size_bytes])) for one in in_place.measurements) < _SAME

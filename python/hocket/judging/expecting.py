@@ -1,0 +1,258 @@
+"""What a machine takes for the calls of a curve: simulated times of all programs, their limits and lower bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from hocket._native import Error
+from hocket.base.units import format_choice, format_count
+from hocket.definitions.library import find
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import quiet, with_layout
+from hocket.judging.curves import Curve
+from hocket.judging.identifying import Floats, Guess, guess, probabilities
+from hocket.measurements.measurement import Measurement
+from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
+from hocket.simulating.bounds import bound
+from hocket.simulating.comparison import compare
+from hocket.simulating.critical_paths import Step, critical_path, total
+from hocket.simulating.effort import simulation_s
+from hocket.simulating.simulation import Simulation, Trials, simulate
+
+UNKNOWN_ERROR = 1.5
+"""Nine of ten calls take at most this many times as long or as short as simulated, where the machine does not say it:
+what `hocket mpi calibrate` reaches on a host."""
+NONE = "none of the catalogue"
+_NINE_OF_TEN = 1.645
+"""So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
+_OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
+"""How much less likely programs are that no library has, or that the library which ran does not have."""
+_LONGEST_PATH_S = 0.5
+_ONE_TRIAL = Trials(count=1, threads=1)
+
+_PARTS = {
+    "latency": "latency",
+    "bandwidth": "bandwidth",
+    "overhead": "overhead of messages",
+    "computation": "combining and copies",
+    "waiting": "messages that share links or ports",
+    "fault": "faults",
+    "noise": "noise",
+}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Simulated times of the calls of a curve.
+
+    Attributes:
+        curve: The curve.
+        machine: The machine, with the layout of the job.
+        simulations: The simulation of each program at each size that it takes, by label and size.
+        library: The library that ran, if that is known.
+    """
+
+    curve: Curve
+    machine: Machine
+    simulations: Mapping[tuple[str, int], Simulation]
+    library: str | None
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The programs."""
+        return sorted({label for label, _ in self.simulations})
+
+    @cached_property
+    def sizes_bytes(self) -> list[int]:
+        """The sizes that some program takes."""
+        simulated = {size for _, size in self.simulations}
+        return [one.size_bytes for one in self.curve.measurements if one.size_bytes in simulated]
+
+    @cached_property
+    def measured_s(self) -> dict[int, float]:
+        """The measured times by size."""
+        return {one.size_bytes: one.time_s for one in self.curve.measurements}
+
+    def fastest(self, size_bytes: int) -> str:
+        """Return the program that is fastest at a size."""
+        return min(
+            (label for label in self.labels if (label, size_bytes) in self.simulations),
+            key=lambda label: (self.simulations[label, size_bytes].time_s.mean, label),
+        )
+
+    def between_s(self, label: str, size_bytes: int) -> tuple[float, float]:
+        """Return between which times nine of ten measured calls of a program would be."""
+        one = self.simulations[label, size_bytes]
+        return one.measured_interval_s or (one.time_s.mean / UNKNOWN_ERROR, one.time_s.mean * UNKNOWN_ERROR)
+
+    @cached_property
+    def simulated_s(self) -> Floats:
+        """Times of programs, at the middle of their intervals: a row for each label, a column for each size."""
+        times_s = np.full((len(self.labels), len(self.sizes_bytes)), np.nan)
+        for row, label in enumerate(self.labels):
+            for column, size in enumerate(self.sizes_bytes):
+                if (label, size) in self.simulations:
+                    low_s, high_s = self.between_s(label, size)
+                    times_s[row, column] = np.sqrt(low_s * high_s) or np.nan
+        return times_s
+
+    @cached_property
+    def _shares(self) -> Floats:
+        widths = [np.log(high / low) for low, high in map(self.between_s, *zip(*self.simulations, strict=True)) if low]
+        return probabilities(
+            self.sizes_bytes,
+            [self.measured_s[size] for size in self.sizes_bytes],
+            self.simulated_s,
+            float(np.mean(widths)) / (2 * _NINE_OF_TEN),
+            [self._prior(label) for label in self.labels],
+        )
+
+    def guess(self, sizes_bytes: Iterable[int]) -> Guess:
+        """Return the programs that probably ran at some sizes."""
+        columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
+        return guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+
+    def likeliest(self, sizes_bytes: Iterable[int]) -> list[tuple[str, float]]:
+        """Return the programs and their probabilities at some sizes, the likeliest first."""
+        columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
+        shares = self._shares[columns].mean(axis=0).tolist()
+        return sorted(zip([*self.labels, NONE], shares, strict=True), key=lambda pair: -pair[1])
+
+    @cached_property
+    def of_libraries(self) -> list[str]:
+        """The programs that the library has, or any library if it is not known."""
+        libraries = LIBRARIES if self.library is None else (self.library,)
+        known = frozenset().union(*(_programs_of(each, self.curve.first.collective) for each in libraries))
+        return [label for label in self.labels if label.split()[0] in known]
+
+    def _prior(self, label: str) -> float:
+        """Return how likely a program is before its times are known."""
+        if label in self.of_libraries:
+            return 1.0
+        return _OF_NO_LIBRARY if self.library is None else _OF_OTHER_LIBRARY
+
+    def limit(self, size_bytes: int) -> str:
+        """Return what the time of the fastest program is spent on most; empty if that is not known."""
+        simulation = self.simulations[self.fastest(size_bytes), size_bytes]
+        algorithm = find(f"{simulation.collective}/{simulation.algorithm}")
+        call = next(call for call in self.curve.calls if call.size_bytes == size_bytes)
+        call = replace(call, parameters=simulation.parameters)
+        machine = quiet(self.machine) or self.machine
+        if simulation_s(algorithm, call, machine=machine) > _LONGEST_PATH_S:
+            return ""
+        with suppress(Error):
+            run = simulate(algorithm, call, machine=machine, trials=_ONE_TRIAL, keep=["events"])
+            return _limit(critical_path(run, machine=machine))
+        return ""
+
+    def bound_s(self, size_bytes: int) -> float | None:
+        """Return the time that no program can beat, in isolated calls."""
+        call = next(call for call in self.curve.calls if call.size_bytes == size_bytes)
+        with suppress(Error):
+            return bound(self.curve.first.collective, replace(call, parameters={}), machine=self.machine).time_s
+        return None
+
+
+def expect(
+    curve: Curve, machine: Machine, *, library: str | None = None, executor: Executor | None = None
+) -> Expectation:
+    """Simulate the programs of a curve's collective.
+
+    Args:
+        curve: The curve.
+        machine: The machine.
+        library: The library that ran, such as "openmpi-5.0".
+        executor: Who does the work.
+
+    Raises:
+        Error: The machine has no room for so many ranks, or other numbers of ranks on a node; no program takes a call.
+    """
+    one = curve.first
+    machine = _with_job(machine, curve)
+    compared = compare(
+        one.collective,
+        [replace(call, parameters={}) for call in curve.calls],
+        machine=machine,
+        measured_as=one.measured_as,
+        executor=executor,
+    )
+    simulations = {(each.algorithm, each.size_bytes): each for each in compared.simulations}
+    for name, parameters in {*_with_parameters(one.collective), *_told(one)}:
+        label = format_choice(name, parameters)
+        for call in curve.calls:
+            with suppress(Error):
+                simulations[label, call.size_bytes] = simulate(
+                    find(f"{one.collective}/{name}"),
+                    replace(call, parameters=dict(parameters)),
+                    machine=machine,
+                    measured_as=one.measured_as,
+                    trials=_ONE_TRIAL,
+                )
+    return Expectation(curve, machine, simulations, library)
+
+
+Choice: TypeAlias = "tuple[str, tuple[tuple[str, int | float | str], ...]]"
+"""An algorithm and the values of its parameters."""
+
+
+def _told(one: Measurement) -> set[Choice]:
+    """Return the algorithm that a measurement is of, if it is told with parameters."""
+    return {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set()
+
+
+@cache
+def _with_parameters(collective: str) -> frozenset[Choice]:
+    """Return the algorithms that libraries run with parameters of their own, where no size of segments is open."""
+    return frozenset(
+        (each.hocket, tuple(sorted(each.fixed.items())))
+        for each in _counterparts(LIBRARIES, collective)
+        if each.hocket is not None and each.fixed and "segment" not in each.parameter_names.values()
+    )
+
+
+@cache
+def _programs_of(library: str, collective: str) -> frozenset[str]:
+    """Return the algorithms of the catalogue that a library has."""
+    names = ((each.hocket, each.similar and each.similar[0]) for each in _counterparts([library], collective))
+    return frozenset(name for pair in names for name in pair if name)
+
+
+def _counterparts(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:
+    for library in libraries:
+        for function in FUNCTIONS_OF.get(collective, (collective,)):
+            yield from LIBRARIES[library].algorithms.get(function, ())
+
+
+def _with_job(machine: Machine, curve: Curve) -> Machine:
+    """Return the machine with the job of a curve on its torus.
+
+    Raises:
+        Error: The job has other numbers of ranks on a node.
+    """
+    one = curve.first
+    on_node = int(machine.quantities.get("network.ranks_per_node", 1))
+    if one.ranks_per_node not in (None, on_node, one.ranks):
+        raise Error(
+            f"machine {machine.name} has {format_count(on_node, 'rank')} on a node, the times are of "
+            f"{one.ranks_per_node}, expected a machine of such nodes"
+        )
+    layout = one.layout or ", ".join(map(str, one.dims or ()))
+    return with_layout(machine, layout) if layout and machine.topology and machine.topology.name == "torus" else machine
+
+
+def _limit(steps: Sequence[Step]) -> str:
+    """Return the part of a critical path that takes longest, in words."""
+    parts_s = total(steps)
+    part = max(parts_s, key=lambda name: parts_s[name])
+    if not parts_s[part]:
+        return ""
+    messages = sum(step.event.kind == "recv" for step in steps)
+    rounds = f" of {format_count(messages, 'message')}" if part == "latency" else ""
+    return f"{_PARTS[part]}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"

@@ -1,0 +1,127 @@
+"""Which program took some measured times: probabilities of programs whose times on a machine are known.
+
+The logarithm of measured over simulated time is the error of the machine. It has a part that all sizes share, a part
+that neighbouring sizes share, and a part of each size: a Gaussian process over the logarithm of the size. A library may
+change its program from one size to the next, so that a curve is a row of segments, of a program each. The sum over all
+such rows gives the probability of each program at each size (a hidden semi-Markov model: Yu, Artificial Intelligence
+174, 2010). Errors of programs on one machine are alike, and no model of them is right: the likelihood counts by half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_COMMON, _SMOOTH, _OWN = 0.3, 0.6, 0.1
+"""Shares of the variance of errors: of all sizes, of sizes near each other, and of each size."""
+_DOUBLINGS = 2.0
+"""Sizes this many doublings apart share much of their error."""
+_WEIGHT = 0.5
+"""The share of the likelihood that counts."""
+_SWITCH = 0.02
+"""The probability that the program changes from one size to the next."""
+_OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
+"""A program that is none of these: its probability before, its times over the fastest, and their spread."""
+_ALIKE = 0.05
+"""Programs whose times differ by less than this share at all sizes cannot be told apart."""
+TOLD = 0.7
+"""The probability from which on a program counts as identified."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Programs that may have run.
+
+    Attributes:
+        programs: Their labels, the likeliest first; several whose simulated times are alike at these sizes.
+        probability: The probability that one of them ran.
+    """
+
+    programs: tuple[str, ...]
+    probability: float
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is likely enough to be named as the program that ran."""
+        return self.probability >= TOLD and bool(self.programs)
+
+
+def probabilities(
+    sizes_bytes: Sequence[int], times_s: Sequence[float], simulated_s: Floats, spread: float, priors: Sequence[float]
+) -> Floats:
+    """Return the probability of each program at each size; the last column is of none of them.
+
+    Args:
+        sizes_bytes: The sizes, rising.
+        times_s: Measured times.
+        simulated_s: Simulated times: a row for each program; not a number where it does not take the call.
+        spread: The standard deviation of the logarithm of measured over simulated times.
+        priors: How likely each program is beforehand, up to a factor.
+    """
+    doublings = np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
+    fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
+    errors = np.log(times_s) - np.vstack([np.log(simulated_s), fastest])
+    spreads = np.full(len(errors), spread)
+    spreads[-1] = np.hypot(_OTHER_SPREAD, spread)
+    weights = np.append((1 - _OTHER_PRIOR) * np.asarray(priors) / np.sum(priors), _OTHER_PRIOR)
+    return _posterior(np.stack([_segments(doublings, *one) for one in zip(errors, spreads, strict=True)]), weights)
+
+
+def _segments(doublings: Floats, errors: Floats, spread: float) -> Floats:
+    """Return the logarithm of the likelihood of the sizes from i to j, of one program."""
+    count = len(errors)
+    likelihoods = np.full((count, count), -np.inf)
+    near = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
+    covariance = spread**2 * (_COMMON + _SMOOTH * near + _OWN * np.eye(count))
+    for first in range(count):
+        refused = np.flatnonzero(~np.isfinite(errors[first:]))
+        end = first + int(refused[0]) if len(refused) else count
+        if end > first:
+            factor = np.linalg.cholesky(covariance[first:end, first:end])
+            whitened = np.linalg.solve(factor, errors[first:end])
+            terms = -0.5 * whitened**2 - np.log(np.diag(factor)) - 0.5 * np.log(2 * np.pi)
+            likelihoods[first, first:end] = _WEIGHT * np.cumsum(terms)
+    return likelihoods
+
+
+def _posterior(likelihoods: Floats, priors: Floats) -> Floats:
+    """Return the probability of each program at each size, given the likelihoods of segments."""
+    count = likelihoods.shape[1]
+    first, last = np.arange(count)[:, None], np.arange(count)[None]
+    begins = np.where(np.arange(count) > 0, np.log(_SWITCH), 0.0)
+    stays = np.where(last >= first, (last - first) * np.log1p(-_SWITCH), -np.inf)
+    with np.errstate(divide="ignore"):
+        segments = likelihoods + np.log(priors)[:, None, None] + stays + begins[:, None]
+    of_any = np.logaddexp.reduce(segments, axis=0)
+    before, after = np.full(count + 1, -np.inf), np.full(count + 1, -np.inf)
+    before[0] = after[count] = 0.0
+    for size in range(count):
+        before[size + 1] = np.logaddexp.reduce(before[: size + 1] + of_any[: size + 1, size])
+    for size in reversed(range(count)):
+        after[size] = np.logaddexp.reduce(of_any[size, size:] + after[size + 1 :])
+    shares = np.exp(segments + before[:count, None] + after[1:] - before[count])
+    return np.stack([shares[:, : size + 1, size:].sum(axis=(1, 2)) for size in range(count)])
+
+
+def guess(labels: Sequence[str], shares: Floats, simulated_s: Floats) -> Guess:
+    """Return the likeliest programs at some sizes.
+
+    Args:
+        labels: The programs.
+        shares: The probability of each program, and of none, at each of the sizes.
+        simulated_s: Simulated times: a row for each program, at the sizes.
+    """
+    likely = shares.mean(axis=0)
+    best = int(np.argmax(likely))
+    if best == len(labels):
+        return Guess((), float(likely[best]))
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(np.log(simulated_s) - np.log(simulated_s[best])).max(axis=1)
+    alike = [program for program in range(len(labels)) if program == best or differences[program] < _ALIKE]
+    alike.sort(key=lambda program: -likely[program])
+    return Guess(tuple(labels[program] for program in alike), min(1.0, float(likely[alike].sum())))

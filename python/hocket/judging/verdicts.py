@@ -1,0 +1,171 @@
+"""What follows from the rows of a curve: the verdict in words, the programs that ran, the cause, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from hocket.base.units import format_bytes, format_count, from_to
+from hocket.definitions.machine import presets
+from hocket.judging.assessment import Grade, Row, mean_factor
+from hocket.judging.expecting import Expectation
+from hocket.judging.finding import Finding
+from hocket.judging.identifying import Guess
+
+_GAIN = 0.9
+"""A program is named as a better one if it takes at most this share of the time."""
+_SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
+_FLAT = 1.5
+"""Factors of small and of large sizes within this ratio are alike."""
+_MOST_NAMED = 3
+
+
+def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
+    """Return what follows, the verdict first."""
+    whole = max(_ranges(rows, "slow"), key=_excess, default=None)
+    return (
+        _verdict(expectation, rows, whole),
+        *_programs(expectation, rows),
+        *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
+    )
+
+
+def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
+    """Return the runs of neighbouring sizes of a grade."""
+    return [list(run) for is_of_grade, run in groupby(rows, key=lambda row: row.grade == grade) if is_of_grade]
+
+
+def _excess(rows: Sequence[Row]) -> float:
+    return len(rows) * (_factor(rows) - 1)
+
+
+def _factor(rows: Sequence[Row]) -> float:
+    return mean_factor([row.factor for row in rows])
+
+
+def _from_to(rows: Sequence[Row]) -> str:
+    first, last = rows[0].size_bytes, rows[-1].size_bytes
+    return f"at {format_bytes(first)}" if first == last else f"from {format_bytes(first)} to {format_bytes(last)}"
+
+
+def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
+    """Return the first sentence."""
+    title = expectation.curve.title
+    what, machine = title[0].upper() + title[1:], expectation.machine.name
+    if whole is not None:
+        where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
+        also = [_from_to(run) for run in _ranges(rows, "slow") if run is not whole and list(run) != list(whole)]
+        rest = f". Also slow {', '.join(also)}" if also else "" if len(whole) == len(rows) else ". Fine elsewhere"
+        slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
+        return Finding("slow", f"{slow}{_instead(expectation, whole)}{rest}", "time")
+    if fast := max(_ranges(rows, "fast"), key=len, default=None):
+        where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
+        sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
+        return Finding(
+            "fast", f"{sentence}: this is another machine, or the library does what no algorithm here does", "time"
+        )
+    sentence = f"{what} is as fast as machine {machine} can do it: {_factor(rows):.2f} times the simulated time"
+    return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
+
+
+def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
+    """Return which program ran at some sizes, and which would be faster."""
+    sizes = [row.size_bytes for row in rows]
+    ran = expectation.guess(sizes)
+    if not ran.programs and ran.probability >= 0.5:
+        return "; no algorithm of the catalogue takes so long"
+    if not ran.is_told:
+        return ""
+    better = _better(expectation, sizes)
+    like = f"; it runs like {_names(ran.programs)}"
+    own_s = _total_s(expectation, ran.programs[0], sizes)
+    if better is None or own_s is None or better[1] > _GAIN * own_s:
+        return like
+    return f"{like}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+
+
+def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
+    """Return the fastest algorithm that a library has, or else of the catalogue, and its mean time."""
+    for labels in (expectation.of_libraries, expectation.labels):
+        times_s = {label: _total_s(expectation, label, sizes_bytes) for label in labels}
+        known_s = {label: time_s for label, time_s in times_s.items() if time_s is not None}
+        if known_s:
+            return min(known_s.items(), key=lambda pair: (pair[1], pair[0]))
+    return None
+
+
+def _total_s(expectation: Expectation, label: str, sizes_bytes: Sequence[int]) -> float | None:
+    """Return the mean time of a program over some sizes, each of which counts alike."""
+    simulations = [expectation.simulations.get((label, size)) for size in sizes_bytes]
+    times_s = [one.time_s.mean for one in simulations if one is not None and one.time_s.mean > 0]
+    return mean_factor(times_s) if len(times_s) == len(sizes_bytes) else None
+
+
+def _names(programs: Sequence[str]) -> str:
+    named = " or ".join(programs[:_MOST_NAMED])
+    return named if len(programs) <= _MOST_NAMED else f"{named} or {format_count(len(programs) - _MOST_NAMED, 'other')}"
+
+
+def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give the programs that ran, by ranges of sizes."""
+    for _, run in groupby(rows, key=lambda row: (row.guess.programs[:1], row.guess.is_told)):
+        same = list(run)
+        sizes = [row.size_bytes for row in same]
+        yield _program(expectation.guess(sizes), from_to(sizes[0], sizes[-1]), expectation.likeliest(sizes))
+
+
+def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> Finding:
+    if ran.is_told:
+        share = f"probability {ran.probability:.0%}"
+        return Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
+    named = ", ".join(f"{label} {share:.0%}" for label, share in likeliest[:_MOST_NAMED])
+    return Finding("unknown", f"{where}: cannot tell which algorithm ran: {named}", "algorithm")
+
+
+def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
+    """Give what the factors over sizes point to, where no program explains them."""
+    if expectation.guess([row.size_bytes for row in slow]).programs:
+        return
+    small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
+    large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
+    if not (small and large):
+        return
+    few, many = _factor(small), _factor(large)
+    if many > _FLAT * few:
+        yield Finding(
+            "hint",
+            f"Large messages lose {many:.2g} times, small ones {few:.2g}: {_bandwidth(expectation, many)}",
+            "bandwidth",
+        )
+    elif few > _FLAT * many:
+        yield Finding(
+            "hint",
+            f"Small messages lose {few:.2g} times, large ones {many:.2g}: each message costs too much",
+            "latency",
+        )
+    else:
+        yield Finding(
+            "hint",
+            f"All sizes lose alike, {_factor(rows):.2g} times: ranks share processors, or another network",
+            "all sizes",
+        )
+
+
+def _bandwidth(expectation: Expectation, factor: float) -> str:
+    cards = int(expectation.machine.quantities.get("node.cards.count", 1))
+    for used in range(1, cards):
+        if abs(factor * used / cards - 1) < 0.2:
+            return f"as with {used} of the {cards} cards of a node"
+    return f"as with 1/{factor:.2g} of the bandwidth"
+
+
+def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
+    """Return what to do."""
+    one = expectation.curve.first
+    if not expectation.guess([row.size_bytes for row in slow]).programs:
+        return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
+    first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
+    machine = expectation.machine.name if expectation.machine.name in presets() else expectation.machine.file
+    sizes = first if first == last else f"{first}..{last}"
+    command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {machine}"
+    return Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
