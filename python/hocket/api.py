@@ -12,6 +12,9 @@ from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import Verdict, verify
 from hocket.fitting.fit import fit
 from hocket.fitting.result import Fit
+from hocket.judging.assessment import Assessment
+from hocket.judging.finding import Finding
+from hocket.judging.judge import judge
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Measurement
 from hocket.rules.choosing import choose
@@ -47,6 +50,7 @@ __all__ = [
     "LIBRARY_RULES",
     "Algorithm",
     "AlgorithmUse",
+    "Assessment",
     "Bound",
     "Call",
     "Circuits",
@@ -55,6 +59,7 @@ __all__ = [
     "Error",
     "Estimate",
     "Explanation",
+    "Finding",
     "Fit",
     "FunctionUse",
     "Grid",
@@ -95,6 +100,7 @@ __all__ = [
     "explain",
     "find",
     "fit",
+    "judge",
     "load",
     "presets",
     "read_measurements",
