@@ -134,9 +134,10 @@ class Expectation:
 
     def _prior(self, label: str) -> float:
         """Return how likely a program is before its times are known."""
+        forms = sum(other.split()[0] == label.split()[0] for other in self.labels)
         if label in self.of_libraries:
-            return 1.0
-        return _OF_NO_LIBRARY if self.library is None else _OF_OTHER_LIBRARY
+            return 1.0 / forms
+        return (_OF_NO_LIBRARY if self.library is None else _OF_OTHER_LIBRARY) / forms
 
     def limit(self, size_bytes: int) -> str:
         """Return what the time of the fastest program is spent on most; empty if that is not known."""

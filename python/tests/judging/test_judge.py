@@ -1,0 +1,117 @@
+"""Measured times beside a machine: texts whose times are those of the machine, slower, or of a known algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import hocket
+from hocket.judging.assessment import Assessment
+
+SIZES = [8 << step for step in range(0, 20, 2)]
+RANKS = 16
+
+
+def osu(times_us: Sequence[float], title: str = "Allreduce", sizes: Sequence[int] = SIZES) -> str:
+    """Return the output of an OSU micro-benchmark."""
+    rows = [f"{size:<10}{time_us:>20.2f}" for size, time_us in zip(sizes, times_us, strict=True)]
+    return "\n".join([f"# OSU MPI {title} Latency Test v7.5", "# Size       Avg Latency(us)", *rows, ""])
+
+
+def simulated_us(algorithm: str, *, machine: str = "cluster") -> list[float]:
+    calls = [hocket.Call(ranks=RANKS, size_bytes=size) for size in SIZES]
+    return [
+        hocket.simulate(f"allreduce/{algorithm}", call, machine=machine, measured_as="osu").time_s.mean * 1e6
+        for call in calls
+    ]
+
+
+def judged(times_us: Sequence[float], **options: Any) -> Assessment:
+    return hocket.judge(osu(times_us), machine="cluster", ranks=RANKS, **options)
+
+
+def test_times_of_the_fastest_algorithms_are_fine() -> None:
+    best = hocket.compare("allreduce", ranks=RANKS, sizes=SIZES, machine="cluster", measured_as="osu")
+    times_us = [min(time_s for (of, _), time_s in best.times_s.items() if of == size) * 1e6 for size in SIZES]
+    found = judged(times_us)
+    assert {row.grade for row in found.curves[0].rows} == {"fine"}
+    assert found.curves[0].verdict.kind == "fine"
+    assert found.title.startswith("Allreduce on 16 ranks is as fast as machine cluster can do it: 1.00 times")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2])
+def test_the_algorithm_that_ran_is_named_with_the_one_that_is_better(factor: float) -> None:
+    found = judged([factor * time_us for time_us in simulated_us("linear")], library="openmpi-5.0")
+    verdict = found.curves[0].verdict
+    assert verdict.kind == "slow"
+    assert "it runs like linear" in verdict.sentence
+    assert "% of the time" in verdict.sentence
+    assert "linear" in found.curves[0].rows[-1].guess.programs
+    tuning = [one.sentence for one in found.curves[0].findings if one.subject == "what to do"]
+    assert tuning == [
+        sentence
+        for sentence in tuning
+        if sentence.startswith("hocket tune allreduce --ranks 16") and sentence.endswith("--library openmpi-5.0")
+    ]
+
+
+def test_times_that_no_algorithm_explains_have_a_cause_below_the_library() -> None:
+    times_us = [
+        max(map(float, column)) * 50 for column in zip(simulated_us("linear"), simulated_us("ring"), strict=True)
+    ]
+    found = judged(times_us)
+    sentences = [one.sentence for one in found.curves[0].findings]
+    assert "no algorithm of the catalogue takes so long" in sentences[0]
+    assert any("look for the cause below the library" in sentence for sentence in sentences)
+
+
+def test_slow_large_sizes_alone_are_named_as_a_range() -> None:
+    times_us = simulated_us("recursive_doubling")[:3] + [5 * each for each in simulated_us("ring")[3:]]
+    verdict = judged(times_us).curves[0].verdict
+    assert "from 512 B to" in verdict.sentence
+    assert "Fine elsewhere" in verdict.sentence
+
+
+def test_much_shorter_times_are_of_another_machine() -> None:
+    verdict = judged([time_us / 20 for time_us in simulated_us("ring")]).curves[0].verdict
+    assert verdict.kind == "fast"
+    assert "another machine" in verdict.sentence
+
+
+def test_text_path_and_measurements_are_judged_alike(tmp_path: Any) -> None:
+    text = osu(simulated_us("ring"))
+    (tmp_path / "out.txt").write_text(text)
+    of_text = hocket.judge(text, machine="cluster", ranks=RANKS)
+    assert hocket.judge(tmp_path / "out.txt", machine="cluster", ranks=RANKS).records() == of_text.records()
+    measurements = [one for curve in of_text.curves for one in curve.curve.measurements]
+    assert hocket.judge(measurements, machine="cluster").records() == of_text.records()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        ("no rows\nat all\n", {}, "text: unknown format"),
+        (osu([], sizes=[]), {"ranks": 4}, "text: has no measurements"),
+        (osu([1.0], sizes=[8]), {}, "text: does not contain the number of ranks"),
+        (osu([1.0], sizes=[8]), {"ranks": 4, "library": "mpi"}, "unknown library"),
+        (osu([1.0], sizes=[8]), {"ranks": 4, "machine": "nowhere"}, 'no machine "nowhere"'),
+        (osu([1.0], sizes=[8]), {"ranks": 4, "ranks_per_node": 2}, "machine cluster has 1 rank on a node"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_one_line(text: str, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(hocket.Error, match="^[^\n]*$") as refusal:
+        hocket.judge(text, **{"machine": "cluster", **options})
+    assert sentence in str(refusal.value)
+
+
+def test_the_command_reads_pasted_text_and_prints_the_verdict_first(
+    hocket_command: Callable[..., Any], tmp_path: Any
+) -> None:
+    (tmp_path / "out.txt").write_text("> my run:\n```\n" + osu(simulated_us("linear")) + "```\n")
+    shown = hocket_command("judge", str(tmp_path / "out.txt"), *"--ranks 16 --machine cluster".split())
+    assert shown.out.startswith("Allreduce on 16 ranks is ")
+    told = hocket_command("judge", str(tmp_path / "out.txt"), *"--ranks 16 --machine cluster --json".split()).json
+    assert told["verdict"].startswith("Allreduce on 16 ranks is ")
+    assert [row["size_bytes"] for row in told["curves"][0]["sizes"]] == SIZES
