@@ -11,6 +11,7 @@ from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Load, Topology
+from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
@@ -18,6 +19,7 @@ from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
+from hocket.judging.changes import Changes
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
@@ -127,6 +129,7 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
     return link_chart(uses, topology, title=topology.title, load=load)
 
 
+draw.register(Changes, changes_chart)
 draw.register(Comparison, _comparison)
 draw.register(Explanation, _explanation)
 draw.register(Fit, _fit)
