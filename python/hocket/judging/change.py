@@ -119,5 +119,5 @@ def _range(changes: tuple[Change, ...]) -> Range:
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
     """Return the geometric mean; None if a ratio is missing."""
-    known = [math.log(ratio) for ratio in ratios if ratio is not None]
-    return exponential(fmean(known)) if len(known) == len(ratios) else None
+    logarithms = [math.log(ratio) for ratio in ratios if ratio is not None]
+    return exponential(fmean(logarithms)) if len(logarithms) == len(ratios) else None

@@ -38,7 +38,7 @@ def findings_of(
     """
     several = several_fields(one.series for one in ranges)
     return (
-        *_beyond(ranges, several),
+        *_range_findings(ranges, several),
         *_others([change for one in ranges for change in one.changes], tolerance),
         *(_of_steps(series, each, several) for series, each in steps.items()),
         *_of_one_run([change for one in ranges for change in one.changes]),
@@ -50,7 +50,7 @@ def findings_of(
     )
 
 
-def _beyond(ranges: Sequence[Range], several: Sequence[str]) -> Iterator[Finding]:
+def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator[Finding]:
     by_ratio = sorted(ranges, key=lambda one: abs(math.log(one.ratio)), reverse=True)
     for one in (one for one in by_ratio if one.direction == "slower"):
         yield Finding("slow", _range_in_words(one, several), one.series.collective, one.changes[0].source)

@@ -116,7 +116,7 @@ def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tole
     checks.number("tolerance", tolerance, "a share of at least 0", is_right=lambda share: 0 <= share < math.inf)
     pairs = pairs_of(*sets)
     noise_by_point = noises(pairs.pairs)
-    p_values = _corrected([None if noise is None else noise.p_value for noise in noise_by_point])
+    p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     rows = tuple(
         _change(pair, noise, p_value, math.log1p(tolerance))
         for pair, noise, p_value in zip(pairs.pairs, noise_by_point, p_values, strict=True)
@@ -127,14 +127,14 @@ def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tole
     return Changes(rows, ranges, only["before"], only["after"], float(tolerance), findings)
 
 
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+def _over_all_points(p_values: Sequence[float | None]) -> list[float | None]:
     """Return probabilities corrected for how many there are: the smallest level at which each is a discovery."""
-    known = sorted((p_value, place) for place, p_value in enumerate(p_values) if p_value is not None)
+    ranking = sorted((p_value, place) for place, p_value in enumerate(p_values) if p_value is not None)
     result: list[float | None] = [None] * len(p_values)
     least = 1.0
-    for rank in range(len(known), 0, -1):
-        p_value, place = known[rank - 1]
-        least = min(least, p_value * len(known) / rank)
+    for rank in range(len(ranking), 0, -1):
+        p_value, place = ranking[rank - 1]
+        least = min(least, p_value * len(ranking) / rank)
         result[place] = least
     return result
 

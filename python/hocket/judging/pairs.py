@@ -74,8 +74,8 @@ class Series:
             "element_bytes": f"elements of {self.element_bytes} B",
             **{name: str(getattr(self, name)) for name in _ONLY_IF_SEVERAL},
         }
-        known = [part for name, part in parts.items() if name in names and part]
-        return ", ".join([f"{self.collective} {self.algorithm} on {format_count(self.ranks, 'rank')}", *known])
+        more = [part for name, part in parts.items() if name in names and part]
+        return ", ".join([f"{self.collective} {self.algorithm} on {format_count(self.ranks, 'rank')}", *more])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hocket.judging.change import Change
 from hocket.judging.pairs import Series
 
 _SHARE = 0.5
-_NEAR = 4  # how many times as large the next size may be
+_MOST_FACTOR = 4  # how many times as large the next size may be
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def _steps(changes: Sequence[Change], tolerance: float) -> Iterator[Step]:
     least = max(_SHARE * (max(ratios) - min(ratios)), math.log1p(tolerance))
     for below, at in pairwise(changes):
         is_beyond = abs(math.log(at.ratio) - math.log(below.ratio)) > least
-        if is_beyond and 0 < below.size_bytes >= at.size_bytes / _NEAR and _are_apart(below, at):
+        if is_beyond and 0 < below.size_bytes >= at.size_bytes / _MOST_FACTOR and _are_apart(below, at):
             yield Step(below, at)
 
 
