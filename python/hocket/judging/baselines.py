@@ -153,9 +153,7 @@ def _folder(folder: str | PathLike[str] | None) -> Path:
 
 def _path(name: str, folder: str | PathLike[str] | None) -> Path:
     if not _NAME.fullmatch(checks.text("name", name)):
-        raise Error(
-            f'name: got {checks.quote(name)}, expected up to 100 of a-z, A-Z, 0-9, "-", "_" and ".", the first a letter or digit'
-        )
+        raise Error(f"name: got {checks.quote(name)}, expected up to 100 letters (a-z, A-Z), digits, -, _ and .")
     return _folder(folder) / f"{name}{_ENDING}"
 
 

@@ -15,6 +15,7 @@ from hocket.judging.pairs import Series, several_fields
 from hocket.judging.steps import Step
 from hocket.measurements.measurement import DEFAULT
 
+_MANY = 1000
 _ONE_RUN: Mapping[Basis, str] = {
     "sizes": "the scatter between neighbouring sizes",
     "intervals": "the benchmark's intervals",
@@ -42,12 +43,13 @@ def findings_of(
         *_others([change for one in ranges for change in one.changes], tolerance),
         *(_of_steps(series, each, several) for series, each in steps.items()),
         *_of_one_run([change for one in ranges for change in one.changes]),
-        *(
-            Finding("unknown", f"only {side}: {'; '.join(lines[:3])}{'; ..' if len(lines) > 3 else ''}", "points")
-            for side, lines in only.items()
-            if lines
-        ),
+        *(Finding("unknown", f"only {side}: {_list(lines)}", "points") for side, lines in only.items() if lines),
     )
+
+
+def _list(lines: Sequence[str], most: int = 3) -> str:
+    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return "; ".join([*lines[:most], *more])
 
 
 def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator[Finding]:
@@ -67,23 +69,24 @@ def _range_in_words(one: Range, several: Sequence[str]) -> str:
         and one.ratio_high is not None
         and not one.ratio_low <= one.extreme.ratio <= one.ratio_high
     ):
-        details.append(f"most at {format_bytes(one.extreme.size_bytes)}: {extreme:.2f}")
-    sizes = _sizes(one.changes)
-    return (
-        f"{one.series.text(several)} is {_factor(one.ratio):.2f} times {one.direction}{f' {sizes}' if sizes else ''} "
-        f"({'; '.join(details)})"
-    )
+        details.append(f"most at {format_bytes(one.extreme.size_bytes)}: {_number(extreme)}")
+    change = f"{_number(_factor(one.ratio))} times {one.direction} {_sizes(one.changes)}".rstrip()
+    return f"{one.series.text(several)} is {change} ({'; '.join(details)})"
 
 
 def _factor(ratio: float) -> float:
     return max(ratio, 1 / ratio)
 
 
+def _number(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < _MANY else f"{ratio:.1e}"
+
+
 def _interval(low: float | None, high: float | None, *, is_faster: bool = False) -> str:
     if low is None or high is None:
         return "unknown"
     ends = (1 / high, 1 / low) if is_faster else (low, high)
-    return f"{ends[0]:.2f} to {ends[1]:.2f}"
+    return f"{_number(ends[0])} to {_number(ends[1])}"
 
 
 def _sizes(changes: Sequence[Change]) -> str:
@@ -106,7 +109,7 @@ def _others(changes: Sequence[Change], tolerance: float) -> Iterator[Finding]:
     reaches = sorted(_factor_of_reach(one) for one in unclear if one.ratio_high is not None)
     sentence = f"cannot tell at {len(unclear)} of {whole} whether times changed by more than {_percent(tolerance)}"
     if reaches:
-        sentence += f": their intervals reach a factor of {reaches[len(reaches) // 2]:.2f} (median)"
+        sentence += f": their intervals reach a factor of {_number(reaches[len(reaches) // 2])} (median)"
     without = sum(one.ratio_high is None for one in unclear)
     if without:
         sentence += f"; {format_count(without, 'point')} without spread, repeated runs, or enough neighbouring sizes"
@@ -123,7 +126,7 @@ def _percent(share: float) -> str:
 
 def _of_steps(series: Series, steps: Sequence[Step], several: Sequence[str]) -> Finding:
     jumps = " and ".join(
-        f"from {one.below.ratio:.2f} at {format_bytes(one.below.size_bytes)} to {one.at.ratio:.2f} at "
+        f"from {_number(one.below.ratio)} at {format_bytes(one.below.size_bytes)} to {_number(one.at.ratio)} at "
         f"{format_bytes(one.at.size_bytes)}"
         for one in steps[:2]
     )
@@ -151,6 +154,9 @@ def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
             "only, not from differences between days and nodes; repeated runs tell them"
         )
         yield Finding("unknown", sentence, "runs")
+    alone = sum(one.after_runs == 1 and one.direction == "slower" for one in changes)
+    if alone == 1 and len(changes) > 1:
+        yield Finding("hint", "a single run is slower at one point only: measure it again before you act", "runs")
     if sides := sum(one.basis == "runs of one side" for one in changes):
         sentence = (
             f"{format_count(sides, 'point')} with repeated runs on one side only: the single run is taken to be as "

@@ -1,11 +1,15 @@
 """How far the ratio of two times is known: its interval, and how likely noise alone makes such a ratio.
 
-Repeated runs tell the most: Welch's test on the logarithms of the times. Where only one side has repeated runs, the
-other side is a further run of the same noise. What a benchmark prints of a single run (a confidence interval, or the
+Repeated runs tell the most: Welch's test on the logarithms of the times. A few runs tell their variance badly, and 20
+sizes have one that is far too small by chance. So the variance at a size is averaged with the mean variance of all
+sizes of the series, which counts as much as four runs. Where only one side has repeated runs, the other side is a
+further run of the same noise. What a benchmark prints of a single run (a confidence interval, or the
 spread of its iterations) says nothing of differences between runs. Then the ratio at a size is known no better than
 the ratios of neighbouring sizes agree, whichever is wider.
 
-Source: B. L. Welch, Biometrika 34 (1947); the scatter of neighbouring sizes is the median absolute difference.
+Source: B. L. Welch, Biometrika 34 (1947). Averaged variances: G. K. Smyth, Statistical Applications in Genetics and
+Molecular Biology 3 (2004), here with the mean variance and a fixed weight. The scatter of neighbouring sizes is their
+median absolute difference.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median, variance
+from statistics import fmean, median
 from typing import Literal, TypeAlias
 
 from hocket.judging.pairs import Pair, Series, median_s
@@ -32,6 +36,10 @@ _MAD = 1.482602  # the standard deviation of a normal distribution to its median
 _LEAST_DIFFERENCES = 4
 _FREEDOM_SHARE = 0.5
 """Degrees of freedom for each difference between neighbours: of less, false alarms become fewer than 5 %."""
+_LEAST_POINTS = 4
+_COMMON_FREEDOM = 3
+"""The weight of the mean variance of a series, in degrees of freedom. With more, false alarms exceed 5 % where small
+sizes are several times as noisy as large ones; with less, two runs on each side find no change of 1.3 times."""
 _SAME = 1e-12  # ln of ratios that only rounding tells from 1
 _MOST = 700.0  # the largest number whose exponential is finite
 
@@ -65,23 +73,73 @@ def log_ratio(pair: Pair) -> float:
 
 def noises(pairs: Sequence[Pair]) -> tuple[Noise | None, ...]:
     """Return how far the ratio of each pair is known; None where nothing tells it. Pairs are in order."""
-    scatters = _scatters(pairs)
-    return tuple(_of_runs(pair) or _of_one_run(pair, scatters.get(pair.series)) for pair in pairs)
+    scatters, commons = _scatters(pairs), _common_variances(pairs)
+    return tuple(_of_runs(pair, commons[pair.series]) or _of_one_run(pair, scatters.get(pair.series)) for pair in pairs)
 
 
-def _of_runs(pair: Pair) -> Noise | None:
-    sides = [[math.log(one.time_s) for one in side] for side in (pair.before, pair.after)]
-    several = [side for side in sides if len(side) > 1]
-    if not several:
+@dataclass(frozen=True)
+class _Variance:
+    """The variance of ln(time), and the degrees of freedom from which it is known."""
+
+    value: float
+    freedom: float
+
+
+def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | None, _Variance | None]]:
+    """Return the mean variance before and after, by series. Series of few sizes share one."""
+    sides: dict[Series, tuple[list[_Variance], list[_Variance]]] = {}
+    for pair in pairs:
+        before, after = sides.setdefault(pair.series, ([], []))
+        before += _own_variance(pair.before)
+        after += _own_variance(pair.after)
+    shared = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
+    return {
+        series: (_mean(before) or shared[0], _mean(after) or shared[1]) for series, (before, after) in sides.items()
+    }
+
+
+def _own_variance(runs: Sequence[Measurement]) -> list[_Variance]:
+    """Return the variance of repeated runs; nothing of a single run."""
+    if len(runs) < 2:
+        return []
+    logarithms = [math.log(one.time_s) for one in runs]
+    middle, freedom = fmean(logarithms), len(runs) - 1
+    return [_Variance(math.fsum((each - middle) ** 2 for each in logarithms) / freedom, freedom)]
+
+
+def _mean(variances: Sequence[_Variance]) -> _Variance | None:
+    if len(variances) < _LEAST_POINTS:
         return None
-    middle = fmean(sides[1]) - fmean(sides[0])
-    if len(several) == 1:
-        (side,) = several
-        return _noise(pair, middle, math.sqrt(variance(side) * (1 + 1 / len(side))), len(side) - 1, "runs of one side")
-    shares = [variance(side) / len(side) for side in sides]
-    whole = sum(shares)
-    parts = sum((share / whole) ** 2 / (len(side) - 1) for share, side in zip(shares, sides, strict=True) if whole > 0)
-    return _noise(pair, middle, math.sqrt(whole), 1 / parts if parts else math.inf, "runs")
+    return _Variance(fmean(one.value for one in variances), sum(one.freedom for one in variances))
+
+
+def _average(own: _Variance, common: _Variance | None) -> _Variance:
+    if common is None:
+        return own
+    freedom = own.freedom + _COMMON_FREEDOM
+    value = (own.freedom * own.value + _COMMON_FREEDOM * common.value) / freedom
+    return _Variance(value, min(freedom, common.freedom))
+
+
+def _of_runs(pair: Pair, commons: tuple[_Variance | None, _Variance | None]) -> Noise | None:
+    sides = (pair.before, pair.after)
+    variances = [
+        (_average(own, common), len(side))
+        for side, common in zip(sides, commons, strict=True)
+        for own in _own_variance(side)
+    ]
+    if not variances:
+        return None
+    before, after = (fmean(math.log(one.time_s) for one in side) for side in sides)
+    if len(variances) == 1:
+        ((one, runs),) = variances
+        error = math.sqrt(one.value * (1 + 1 / runs))
+        return _noise(pair, after - before, error, one.freedom, "runs of one side")
+    error = math.sqrt(sum(one.value / runs for one, runs in variances))
+    freedom = min(one.freedom for one, _ in variances)  # certain, if few runs are all that is known
+    if error > 0 and None not in commons:
+        freedom = 1 / sum((one.value / runs / error**2) ** 2 / one.freedom for one, runs in variances)
+    return _noise(pair, after - before, error, freedom, "runs")
 
 
 def _of_one_run(pair: Pair, scatter: tuple[float, float] | None) -> Noise | None:

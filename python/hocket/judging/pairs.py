@@ -6,9 +6,9 @@ version of a library can be compared with a set of another version.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from statistics import median
 
 from hocket._native import Error
 from hocket.base.units import format_count, from_to
@@ -111,8 +111,10 @@ class Pairs:
 
 
 def median_s(measurements: Iterable[Measurement]) -> float:
-    """Return the median time of repeated runs, in seconds."""
-    return median(one.time_s for one in measurements)
+    """Return the median time of repeated runs, in seconds; of an even number, the geometric mean of the middle two."""
+    times_s = sorted(one.time_s for one in measurements)
+    low_s, high_s = times_s[(len(times_s) - 1) // 2], times_s[len(times_s) // 2]
+    return low_s if low_s == high_s else math.sqrt(low_s) * math.sqrt(high_s)
 
 
 def pairs_of(before: Sequence[Measurement], after: Sequence[Measurement]) -> Pairs:
