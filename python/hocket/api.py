@@ -12,8 +12,9 @@ from hocket.definitions.topology import LinkUse, Topology
 from hocket.definitions.verification import Verdict, verify
 from hocket.fitting.fit import fit
 from hocket.fitting.result import Fit
+from hocket.judging.changes import Changes, changes
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement
+from hocket.measurements.measurement import Measurement, Spread
 from hocket.rules.choosing import choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph
@@ -49,6 +50,7 @@ __all__ = [
     "AlgorithmUse",
     "Bound",
     "Call",
+    "Changes",
     "Circuits",
     "Comparison",
     "Delivery",
@@ -75,6 +77,7 @@ __all__ = [
     "Scene",
     "Schedule",
     "Simulation",
+    "Spread",
     "Statistics",
     "Step",
     "Table",
@@ -87,6 +90,7 @@ __all__ = [
     "algorithms",
     "bound",
     "catalogue",
+    "changes",
     "choose",
     "compare",
     "critical_path",

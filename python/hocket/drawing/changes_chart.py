@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import frame, labels_of, legend, size_axis, style
+from hocket.drawing.plot import MOST_LINES, frame, labels_of, legend, size_axis, style
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
-from hocket.judging.pairs import several_fields
+from hocket.judging.pairs import Series, several_fields
 
 if TYPE_CHECKING:
     import altair as alt
@@ -24,14 +26,16 @@ _MOST_WIDENING = 3.0
 
 
 def changes_chart(result: Changes) -> alt.LayerChart:
-    """Return the ratio of times over the size, a line for each series.
+    """Return the ratio of times over the size, a line for each of the series that changed most.
 
     Raises:
         Error: No point has a size above zero.
     """
     several = several_fields(one.series for one in result.changes)
-    ends = _ends(result)
-    rows = [_row(one, one.series.text(several), ends) for one in result.changes if one.size_bytes > 0]
+    series = _most_changed(result)
+    changes = [one for one in result.changes if one.size_bytes > 0 and one.series in series]
+    ends = _ends(changes, result.tolerance)
+    rows = [_row(one, one.series.text(several), ends) for one in changes]
     if not rows:
         raise Error("plot: no point has a size above zero, expected a collective with sizes")
     lines = style(dict.fromkeys(str(row["series"]) for row in rows))
@@ -53,20 +57,27 @@ def changes_chart(result: Changes) -> alt.LayerChart:
         tooltip=["series:N", "size:N", "direction:N", "before:N", "after:N", "ratio:Q", "interval:N", "basis:N"],
     )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")
-    subtitle = [result.findings[0].sentence, f"band: a change of {100 * result.tolerance:.3g} %, which does not matter"]
+    subtitle = [result.sentence, f"band: a change of {100 * result.tolerance:.3g} %, which does not matter"]
+    if left_out := len({one.series for one in result.changes if one.size_bytes > 0}) - len(series):
+        subtitle.append(f"not drawn: {left_out} series that changed less")
     return frame([_band(result.tolerance), intervals, base.mark_line(strokeWidth=1), points], result.title, subtitle)
 
 
-def _ends(result: Changes) -> list[float]:
+def _most_changed(result: Changes) -> frozenset[Series]:
+    """Return the series with the largest changes, slower or faster ones first: as many as can be told apart."""
+    weights: dict[Series, tuple[bool, float]] = {}
+    for one in result.changes:
+        if one.size_bytes > 0:
+            weight = one.direction in ("slower", "faster"), abs(math.log(one.ratio))
+            weights[one.series] = max(weight, weights.get(one.series, weight))
+    return frozenset(sorted(weights, key=lambda series: weights[series], reverse=True)[:MOST_LINES])
+
+
+def _ends(changes: Sequence[Change], tolerance: float) -> list[float]:
     """Return the ends of the axis: all ratios and the tolerance, and intervals as far as they are drawn."""
-    farthest = max(1 + 2 * result.tolerance, *(max(one.ratio, 1 / one.ratio) for one in result.changes))
-    most = max(
-        farthest,
-        *(
-            min(max(one.ratio_high or 1.0, 1 / (one.ratio_low or 1.0)), farthest * _MOST_WIDENING)
-            for one in result.changes
-        ),
-    )
+    farthest = max([1 + 2 * tolerance, *(max(one.ratio, 1 / one.ratio) for one in changes)])
+    reaches = [max(one.ratio_high or 1.0, 1 / (one.ratio_low or 1.0)) for one in changes]
+    most = max([farthest, *(min(reach, farthest * _MOST_WIDENING) for reach in reaches)])
     return [1 / (1.05 * most), 1.05 * most]
 
 

@@ -61,7 +61,7 @@ def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator
 
 
 def _range_in_words(one: Range, several: Sequence[str]) -> str:
-    """Return "allreduce ring on 8 ranks is 1.31 times slower from 16 KiB to 256 KiB (95 %: 1.24 to 1.38)"."""
+    """Return "allreduce ring on 8 ranks: 1.31 times slower from 16 KiB to 256 KiB (95 %: 1.24 to 1.38)"."""
     details = [f"95 %: {_interval(one.ratio_low, one.ratio_high, is_faster=one.direction == 'faster')}"]
     extreme = _factor(one.extreme.ratio)
     if (
@@ -71,7 +71,7 @@ def _range_in_words(one: Range, several: Sequence[str]) -> str:
     ):
         details.append(f"most at {format_bytes(one.extreme.size_bytes)}: {_number(extreme)}")
     change = f"{_number(_factor(one.ratio))} times {one.direction} {_sizes(one.changes)}".rstrip()
-    return f"{one.series.text(several)} is {change} ({'; '.join(details)})"
+    return f"{one.series.text(several)}: {change} ({'; '.join(details)})"
 
 
 def _factor(ratio: float) -> float:
@@ -154,8 +154,8 @@ def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
             "only, not from differences between days and nodes; repeated runs tell them"
         )
         yield Finding("unknown", sentence, "runs")
-    alone = sum(one.after_runs == 1 and one.direction == "slower" for one in changes)
-    if alone == 1 and len(changes) > 1:
+    slower_points = sum(one.after_runs == 1 and one.direction == "slower" for one in changes)
+    if slower_points == 1 and len(changes) > 1:
         yield Finding("hint", "a single run is slower at one point only: measure it again before you act", "runs")
     if sides := sum(one.basis == "runs of one side" for one in changes):
         sentence = (

@@ -92,9 +92,10 @@ def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | N
         before, after = sides.setdefault(pair.series, ([], []))
         before += _own_variance(pair.before)
         after += _own_variance(pair.after)
-    shared = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
+    all_series = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
     return {
-        series: (_mean(before) or shared[0], _mean(after) or shared[1]) for series, (before, after) in sides.items()
+        series: (_mean(before) or all_series[0], _mean(after) or all_series[1])
+        for series, (before, after) in sides.items()
     }
 
 

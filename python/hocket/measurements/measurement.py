@@ -39,7 +39,7 @@ class Spread:
     """How far apart times are that a benchmark gives as one.
 
     Attributes:
-        low_s: Of iterations, the time that 10 % of them do not reach, or their median where that is not printed; of
+        low_s: Of iterations, the time that 10 % of them do not exceed, or their median where that is not printed; of
             ranks, the shortest time; of an interval, its lower end.
         high_s: Of iterations, the time that 90 % of them do not exceed; of ranks, the longest time; of an interval, its
             upper end.

@@ -18,11 +18,23 @@ from hocket.judging.changes import changes
 from hocket.measurements.measurement import Measurement, Spread
 
 ONE = Measurement(collective="allreduce", algorithm="ring", ranks=8, size_bytes=4096, time_s=1.1e-5)
-FULL = replace(
-    ONE,
-    **{"algorithm": "trinaryx3", "parameters": {"segment": 4096}, "ranks": 64, "ranks_per_node": 4, "element_bytes": 4},
-    **{"dims": (4, 4), "in_place": True, "measured_as": "pico", "library": 'Open MPI 5.0, "mine"', "buffers": "cuda"},
-    **{"system": "lumi", "spread": Spread(1.05e-5, 1.3000000000000001e-5, "iterations", 1000)},
+FULL = Measurement(
+    collective="allreduce",
+    algorithm="trinaryx3",
+    parameters={"segment": 4096},
+    ranks=64,
+    ranks_per_node=4,
+    size_bytes=1 << 20,
+    element_bytes=4,
+    time_s=1.1e-5,
+    dims=(4, 4),
+    layout="16x4, 16x4",
+    in_place=True,
+    measured_as="pico",
+    system="lumi",
+    library='Open MPI 5.0, "mine"',
+    buffers="cuda",
+    spread=Spread(1.05e-5, 1.3000000000000001e-5, "iterations", 1000),
 )
 TIMES_S = st.floats(1e-9, 1e3)
 SPREADS = st.none() | st.builds(
