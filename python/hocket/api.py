@@ -13,10 +13,11 @@ from hocket.definitions.verification import Verdict, verify
 from hocket.fitting.fit import fit
 from hocket.fitting.result import Fit
 from hocket.judging.assessment import Assessment
+from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import judge
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement
+from hocket.measurements.measurement import Measurement, Spread
 from hocket.rules.choosing import choose
 from hocket.schedules.checking import verify_schedule
 from hocket.schedules.dependencies import dependency_graph
@@ -53,6 +54,7 @@ __all__ = [
     "Assessment",
     "Bound",
     "Call",
+    "Changes",
     "Circuits",
     "Comparison",
     "Delivery",
@@ -80,6 +82,7 @@ __all__ = [
     "Scene",
     "Schedule",
     "Simulation",
+    "Spread",
     "Statistics",
     "Step",
     "Table",
@@ -92,6 +95,7 @@ __all__ = [
     "algorithms",
     "bound",
     "catalogue",
+    "changes",
     "choose",
     "compare",
     "critical_path",

@@ -47,6 +47,7 @@ def parsed() -> hocket.Topology:
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
+    "Changes": lambda: hocket.changes([MEASURED], [MEASURED]),
     "Comparison": lambda: hocket.compare(["allreduce/ring", "allreduce/redundant_butterfly"], [CALL]),
     "Estimate": lambda: hocket.estimate("broadcast/chain", CALL),
     "Explanation": lambda: hocket.explain("allreduce/ring", CALL),

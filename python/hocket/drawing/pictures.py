@@ -12,6 +12,7 @@ from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.assessment_chart import assessment_chart
+from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
@@ -20,6 +21,7 @@ from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
 from hocket.judging.assessment import Assessment
+from hocket.judging.changes import Changes
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
 from hocket.simulating.critical_paths import critical_path
@@ -130,6 +132,7 @@ def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load
 
 
 draw.register(Assessment, assessment_chart)
+draw.register(Changes, changes_chart)
 draw.register(Comparison, _comparison)
 draw.register(Explanation, _explanation)
 draw.register(Fit, _fit)

@@ -20,6 +20,7 @@ from hocket.measurements.measurement import (
     Measurement,
     Reading,
     matching,
+    spread_of,
 )
 
 _BEGIN = r'\{\s*$|\{\s*"collective":'
@@ -52,6 +53,7 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Fac
         size_bytes=size_bytes,
         time_s=time_s,
         source=f"{file}: {name} of {size_bytes} B",
+        spread=spread_of(one.get("low_s"), one.get("high_s"), "interval"),
     )
     return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), facts)
 

@@ -26,6 +26,7 @@ from hocket.measurements.measurement import (
     floats,
     matching,
     positive,
+    spread_of,
 )
 
 _BENCHMARK = r"(?:# |\b)Benchmarking (\S+)\s*$"
@@ -34,6 +35,7 @@ _HEAD = re.compile(r"#?repetitions\s+t")
 _ROW = r"(?<!\S)[0-9]+[ \t]+[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+\s*$"
 _SIZE = "bytes"
 _TIMES = ("t_max[usec]", "t_pure[usec]")
+_SHORTEST = "t_min[usec]"
 _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
@@ -83,6 +85,8 @@ def _measurement(
     if len(cells) != len(heads) or not ranks:
         raise at(*where, f'got "{" ".join(cells):.60}", expected a row of numbers of some processes')
     column = _column(heads) or heads[-1]
+    times = dict(zip(heads, cells, strict=True))
+    shortest = times.get(_SHORTEST) if column == _TIMES[0] else None
     return Measurement(
         collective=name,
         algorithm="IMB",
@@ -92,6 +96,7 @@ def _measurement(
         measured_as="imb",
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
+        spread=spread_of(shortest, times[column], "ranks", unit_s=1e-6),
     )
 
 

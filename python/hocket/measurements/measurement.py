@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hocket._native import Error
 from hocket.base import checks
@@ -27,6 +27,43 @@ MOST_NAME_LETTERS = 100
 
 _FLOAT_BYTES = 4
 _MOST_DIGITS = 15
+
+
+SpreadOf: TypeAlias = Literal["iterations", "ranks", "interval"]
+"""What differs between the ends of a spread: the iterations of a run, the ranks of a call, or nothing: the ends are
+those of a confidence interval."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far apart times are that a benchmark gives as one.
+
+    Attributes:
+        low_s: Of iterations, the time that 10 % of them do not exceed, or their median where that is not printed; of
+            ranks, the shortest time; of an interval, its lower end.
+        high_s: Of iterations, the time that 90 % of them do not exceed; of ranks, the longest time; of an interval, its
+            upper end.
+        what: What differs. An interval is the 95 % confidence interval of the time.
+        iterations: How many iterations there were, where that is known.
+    """
+
+    low_s: float
+    high_s: float
+    what: SpreadOf
+    iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            Error: A value is invalid.
+        """
+        among("what", self.what, get_args(SpreadOf))
+        expected = "seconds of at least 0, the shorter time first"
+        checks.number("low_s", self.low_s, expected, is_right=lambda low_s: 0 <= low_s < inf)
+        checks.number("high_s", self.high_s, expected, is_right=lambda high_s: self.low_s <= high_s < inf)
+        if self.iterations is not None and checks.whole("iterations", self.iterations) == 0:
+            raise Error("iterations: got 0, expected at least 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +88,7 @@ class Measurement:
         library: The library that ran, with its version, where the file names it.
         buffers: The memory of the buffers, such as "host" or "cuda", where the file names it.
         source: The file and the line.
+        spread: How far apart the times are of which it is one, where the file names it.
     """
 
     collective: str
@@ -69,6 +107,7 @@ class Measurement:
     library: str = ""
     buffers: str = ""
     source: str = ""
+    spread: Spread | None = None
 
     def __post_init__(self) -> None:
         """Check the values, and copy the sizes of the torus.
@@ -93,6 +132,8 @@ class Measurement:
             shape_of_job(self.layout)
         checks.whole("size_bytes", self.size_bytes)
         checks.truth("in_place", self.in_place)
+        if self.spread is not None:
+            checks.instance("spread", self.spread, Spread, "hocket.Spread, or None")
 
     @property
     def label(self) -> str:
@@ -267,6 +308,26 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
     if not 0 < value < float("inf"):
         raise at(*where, f'{what}: got "{text:.60}", expected a number above zero')
     return value
+
+
+def spread_of(
+    low: object, high: object, what: SpreadOf, iterations: object = None, *, unit_s: float = 1.0
+) -> Spread | None:
+    """Return the spread between two times that a file has in a unit; None if they are not such times.
+
+    Args:
+        low: The shorter time, a number or its text.
+        high: The longer time.
+        what: What differs between them.
+        iterations: How many iterations there were, if that is a whole number.
+        unit_s: The unit of the times.
+    """
+    try:
+        low_s, high_s = (float(str(value)) * unit_s for value in (low, high))
+        text = str(iterations)
+        return Spread(low_s, high_s, what, int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None)
+    except (Error, ValueError):
+        return None
 
 
 def call_of(collective: str, facts: Facts, file: str) -> tuple[str, dict[str, float | str]]:

@@ -3,7 +3,7 @@
 It tells neither the algorithm nor the number of ranks. Ranks start their timers after a barrier. A call takes as long
 as on the slowest rank where the output has it (`-f`). Otherwise it takes the mean of all ranks: its median over the
 iterations where the output has percentiles (`-z`), or else its average. A nonblocking call takes its time without
-computation.
+computation. The shortest and the longest time are those of ranks, not of iterations.
 
 Source: `c/util/osu_util.c` and `c/util/osu_util_mpi.c` of the benchmarks, version 7.5.
 """
@@ -23,12 +23,15 @@ from hocket.measurements.measurement import (
     Measurement,
     Reading,
     Sizes,
+    Spread,
+    SpreadOf,
     at,
     call_of,
     count,
     floats,
     matching,
     positive,
+    spread_of,
     type_bytes,
 )
 
@@ -54,6 +57,13 @@ _TIMES: Mapping[str, MeasuredAs] = {
     "Latency": "osu",
 }
 """Columns of times, the first of which is read, and how they are measured."""
+
+_SPREADS: Mapping[str, tuple[str, str, SpreadOf]] = {
+    "Max Comm.": ("Min Comm.", "Max Comm.", "ranks"),
+    "Max Latency": ("Min Latency", "Max Latency", "ranks"),
+    "P50 Tail Lat": ("P50 Tail Lat", "P90 Tail Lat", "iterations"),
+}
+"""By the column of times that is read: the columns of the ends of its spread, and what differs between them."""
 
 
 @dataclass
@@ -144,7 +154,15 @@ def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple
         parameters=parameters,
         element_bytes=table.element_bytes,
         source=f"{where[0]}:{where[1]}",
+        spread=_spread(table.column, dict(zip(table.heads, cells, strict=True))),
     )
+
+
+def _spread(column: str, cells: Mapping[str, str]) -> Spread | None:
+    if column not in _SPREADS:
+        return None
+    low, high, what = _SPREADS[column]
+    return spread_of(cells.get(low), cells.get(high), what, cells.get("Iterations"), unit_s=1e-6)
 
 
 FORMAT = Format(

@@ -25,6 +25,7 @@ from hocket.measurements.measurement import (
     at,
     count,
     positive,
+    spread_of,
 )
 
 _COLUMN_NAMES = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
@@ -164,6 +165,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
         library=cells.get("mpi", ""),
         buffers=cells.get("buffers", ""),
         source=f"{where[0]}:{where[1]}",
+        spread=spread_of(cells.get("p10_us"), cells.get("p90_us"), "iterations", cells.get("iterations"), unit_s=1e-6),
     )
     return one, program is not None
 

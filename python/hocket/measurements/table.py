@@ -2,7 +2,8 @@
 
 Further columns that are read: collective, algorithm, parameters (as "name=value;name=value"), ranks, nodes,
 ranks_per_node, element_bytes, dims (the job's shape on a torus, as 4x4x4), layout,
-in_place, system, library and buffers. What the table lacks is told.
+in_place, measured_as, system, library and buffers; low_s and high_s, the ends of a spread, with spread, which is
+"interval" (by default), "iterations" or "ranks", and iterations. What the table lacks is told.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import cast, get_args
 
 from hocket._native import Error
+from hocket.base.call import MeasuredAs
+from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
@@ -24,6 +28,8 @@ from hocket.measurements.measurement import (
     Format,
     Measurement,
     Reading,
+    Spread,
+    SpreadOf,
     at,
     call_of,
     count,
@@ -79,6 +85,9 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "system": ("system", "machine", "cluster"),
     "library": ("library", "mpi", "mpi_library"),
     "buffers": ("buffers", "buffer_kind", "memory"),
+    "measured_as": ("measured_as",),
+    "spread": ("spread",),
+    "iterations": ("iterations",),
 }  # fmt: skip
 _MOST_DIGITS = 15
 _TRUTHS: Mapping[str, bool] = {
@@ -92,7 +101,7 @@ class _Column:
     """What a column has.
 
     Attributes:
-        role: What it is: "time", "size", or a key of `_NAMES`.
+        role: What it is: "time", "size", "low", "high", or a key of `_NAMES`.
         unit: The unit in its name; empty without one.
         kind: For times, their number in `_KINDS_OF_TIME`.
     """
@@ -114,6 +123,8 @@ def _column(name: str) -> _Column | None:
         return _Column(role)
     if not unit and words and words[-1] in _UNITS - _SIZE_WORDS:
         unit = words.pop()
+    if unit in _UNIT_S and words in (["low"], ["high"]):
+        return _Column(words[0], unit)
     kinds = {*words} - _TIME_WORDS
     if (unit in _UNIT_S or kinds != {*words} or kinds & {*_KINDS_OF_TIME}) and len(kinds) <= 1:
         kind = kinds.pop() if kinds else ""
@@ -210,7 +221,7 @@ class _Row:
             ranks=ranks,
             size_bytes=self._size_bytes(),
             time_s=self._time_s(),
-            measured_as=facts.measured_as,
+            measured_as=self._measured_as() or facts.measured_as,
             parameters=parameters,
             element_bytes=self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
             dims=self._dims(),
@@ -221,6 +232,7 @@ class _Row:
             library=self._cell("library"),
             buffers=self._cell("buffers"),
             source=f"{self.where[0]}:{self.where[1]}",
+            spread=self._spread(),
         )
 
     def _cell(self, role: str) -> str:
@@ -270,12 +282,37 @@ class _Row:
             return parse_bytes(cell)
         raise self._error("size", f'got "{cell:.60}", expected a whole number of bytes, or a size such as 64 KiB')
 
+    def _measured_as(self) -> MeasuredAs | None:
+        return cast(MeasuredAs, self._word("measured_as", get_args(MeasuredAs))) if self._cell("measured_as") else None
+
+    def _spread(self) -> Spread | None:
+        if not (self._cell("low") and self._cell("high")):
+            return None
+        what = cast(SpreadOf, self._word("spread", get_args(SpreadOf))) if self._cell("spread") else "interval"
+        low_s, high_s = (
+            self._number(role) * _UNIT_S[self.columns[role][2]] if self._cell(role).strip("0.,") else 0.0
+            for role in ("low", "high")
+        )
+        try:
+            return Spread(low_s, high_s, what, self._whole("iterations"))
+        except Error as error:
+            raise at(*self.where, str(error)) from None
+
+    def _word(self, role: str, words: Sequence[str]) -> str:
+        try:
+            return among(self.columns[role][1], self._cell(role), words)
+        except Error as error:
+            raise at(*self.where, str(error)) from None
+
+    def _number(self, role: str) -> float:
+        return positive(_plain(self._cell(role)), self.columns[role][1], self.where)
+
     def _time_s(self) -> float:
         cell, (_, name, unit) = self._cell("time"), self.columns["time"]
         if unit:
             if unit not in _UNIT_S:
                 raise self._error("time", f'"{unit:.20}" is no unit of times, expected s, ms, us or ns')
-            return positive(_plain(cell), name, self.where) * _UNIT_S[unit]
+            return self._number("time") * _UNIT_S[unit]
         try:
             return parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
         except Error:

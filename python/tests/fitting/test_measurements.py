@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.measurements.formats import FORMATS
-from hocket.measurements.measurement import Facts
+from hocket.measurements.measurement import Facts, Spread
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import PointRecord, Records
 
@@ -205,6 +205,52 @@ def test_pico(file: Callable[[str], str]) -> None:
     assert first.time_s == pytest.approx(29.6e-6) and first.element_bytes == 4
     assert first.source.endswith("measured.txt:2")
     assert (first.ranks_per_node, last.ranks_per_node) == (1, 2)
+
+
+def test_the_spread_of_iterations(file: Callable[[str], str]) -> None:
+    """PICO has the 10th and the 90th percentile, and OSU (-z) the 50th and the 90th; OSU (-f) names their number."""
+    first = hocket.read_measurements(file(PICO)).measurements[0]
+    assert first.spread == Spread(29.1 * 1e-6, 30.2 * 1e-6, "iterations", 100)
+    (one,) = hocket.read_measurements(file(OSU_PERCENTILES), Facts("ring", 16)).measurements
+    assert one.spread == Spread(1.9 * 1e-6, 2.4 * 1e-6, "iterations", None)
+
+
+def test_the_spread_of_ranks(file: Callable[[str], str]) -> None:
+    """The shortest and the longest time of OSU (-f) and IMB are those of ranks."""
+    (one,) = hocket.read_measurements(file(OSU_FULL), Facts("linear", 16)).measurements
+    assert one.spread == Spread(1.8 * 1e-6, 2.4 * 1e-6, "ranks", 1000)
+    first, *_ = hocket.read_measurements(file(IMB), Facts("chain", 2)).measurements
+    assert first.spread == Spread(0.4 * 1e-6, 0.6 * 1e-6, "ranks")
+
+
+def test_the_interval_of_a_bench(file: Callable[[str], str]) -> None:
+    ring, native = hocket.read_measurements(file(BENCH)).measurements
+    assert ring.spread == native.spread == Spread(1e-5, 3e-5, "interval")
+
+
+def test_the_spread_of_a_table(file: Callable[[str], str]) -> None:
+    table = "collective,algorithm,ranks,size,time_us,low_us,high_us,spread,iterations,measured_as\n"
+    rows = "allreduce,ring,8,64,2,1.5,3,iterations,100,osu\nallreduce,ring,8,64,2,0,3,,,\nallreduce,ring,8,64,2,,,,,\n"
+    first, second, third = hocket.read_measurements(file(table + rows), Facts(measured_as="pico")).measurements
+    assert first.spread == Spread(1.5e-6, 3e-6, "iterations", 100)
+    assert second.spread == Spread(0.0, 3e-6, "interval") and third.spread is None
+    assert [one.measured_as for one in (first, second, third)] == ["osu", "pico", "pico"]
+
+
+@pytest.mark.parametrize("cells", ["x,3,,", "3,1,,", "1,3,noise,", "1,3,interval,0", "1,nan,,"])
+def test_a_wrong_spread_of_a_table_is_refused(file: Callable[[str], str], cells: str) -> None:
+    table = "collective,algorithm,ranks,size,time_us,low_us,high_us,spread,iterations\nallreduce,ring,8,64,2,"
+    with pytest.raises(hocket.Error, match=r"measured.txt:2: ") as caught:
+        hocket.read_measurements(file(f"{table}{cells}\n"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_spread_that_makes_no_sense_is_left_out(file: Callable[[str], str]) -> None:
+    """What is only beside the time does not make a file unreadable."""
+    (one,) = hocket.read_measurements(file(OSU_FULL.replace(" 1.80 ", " 9.80 ")), Facts("linear", 16)).measurements
+    assert one.spread is None
+    ring, _ = hocket.read_measurements(file(BENCH.replace('"high_s": 3e-05', '"high_s": null', 1))).measurements
+    assert ring.spread is None
 
 
 def test_csv(file: Callable[[str], str]) -> None:

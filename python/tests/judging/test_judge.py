@@ -110,8 +110,8 @@ def test_the_command_reads_pasted_text_and_prints_the_verdict_first(
     hocket_command: Callable[..., Any], tmp_path: Any
 ) -> None:
     (tmp_path / "out.txt").write_text("> my run:\n```\n" + osu(simulated_us("linear")) + "```\n")
-    shown = hocket_command("judge", str(tmp_path / "out.txt"), *"--ranks 16 --machine cluster".split())
+    shown = hocket_command("judge", str(tmp_path / "out.txt"), *["--ranks", "16", "--machine", "cluster"])
     assert shown.out.startswith("Allreduce on 16 ranks is ")
-    told = hocket_command("judge", str(tmp_path / "out.txt"), *"--ranks 16 --machine cluster --json".split()).json
+    told = hocket_command("judge", str(tmp_path / "out.txt"), *["--ranks", "16", "--machine", "cluster", "--json"]).json
     assert told["verdict"].startswith("Allreduce on 16 ranks is ")
     assert [row["size_bytes"] for row in told["curves"][0]["sizes"]] == SIZES

@@ -1,0 +1,104 @@
+"""How changes are drawn: the ratio of times over the size, with intervals and the band of the tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.packages import Lazy
+from hocket.base.units import format_bytes, format_time
+from hocket.drawing.plot import MOST_LINES, frame, labels_of, legend, size_axis, style
+from hocket.judging.change import Change
+from hocket.judging.changes import Changes
+from hocket.judging.pairs import Series, several_fields
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")
+
+_SHAPES = {"slower": "triangle-up", "faster": "triangle-down", "same": "circle", "cannot tell": "cross"}
+_TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+_MOST_WIDENING = 3.0
+"""How far an interval is drawn, times the farthest ratio: a wide one would press all others flat."""
+
+
+def changes_chart(result: Changes) -> alt.LayerChart:
+    """Return the ratio of times over the size, a line for each of the series that changed most.
+
+    Raises:
+        Error: No point has a size above zero.
+    """
+    several = several_fields(one.series for one in result.changes)
+    series = _most_changed(result)
+    changes = [one for one in result.changes if one.size_bytes > 0 and one.series in series]
+    ends = _ends(changes, result.tolerance)
+    rows = [_row(one, one.series.text(several), ends) for one in changes]
+    if not rows:
+        raise Error("plot: no point has a size above zero, expected a collective with sizes")
+    lines = style(dict.fromkeys(str(row["series"]) for row in rows))
+    base = alt.Chart({"values": rows}).encode(
+        x=alt.X("size_bytes:Q", title="size of the message")
+        .scale(type="log", base=2, nice=False)
+        .axis(size_axis(int(row["size_bytes"]) for row in rows)),
+        y=alt.Y("ratio:Q", title="time after / time before")
+        .scale(type="log", domain=ends, nice=False, clamp=True)
+        .axis(alt.Axis(values=[tick for tick in _TICKS if ends[0] <= tick <= ends[1]], format="~r")),
+        color=alt.Color("series:N")
+        .scale(domain=labels_of(lines), range=[line.colour for line in lines])
+        .legend(legend(lines)),
+    )
+    points = base.mark_point(filled=True, size=55).encode(
+        shape=alt.Shape("direction:N")
+        .scale(domain=[*_SHAPES], range=[*_SHAPES.values()])
+        .legend(alt.Legend(title=None)),
+        tooltip=["series:N", "size:N", "direction:N", "before:N", "after:N", "ratio:Q", "interval:N", "basis:N"],
+    )
+    intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")
+    subtitle = [result.sentence, f"band: a change of {100 * result.tolerance:.3g} %, which does not matter"]
+    if left_out := len({one.series for one in result.changes if one.size_bytes > 0}) - len(series):
+        subtitle.append(f"not drawn: {left_out} series that changed less")
+    return frame([_band(result.tolerance), intervals, base.mark_line(strokeWidth=1), points], result.title, subtitle)
+
+
+def _most_changed(result: Changes) -> frozenset[Series]:
+    """Return the series with the largest changes, slower or faster ones first: as many as can be told apart."""
+    weights: dict[Series, tuple[bool, float]] = {}
+    for one in result.changes:
+        if one.size_bytes > 0:
+            weight = one.direction in ("slower", "faster"), abs(math.log(one.ratio))
+            weights[one.series] = max(weight, weights.get(one.series, weight))
+    return frozenset(sorted(weights, key=lambda series: weights[series], reverse=True)[:MOST_LINES])
+
+
+def _ends(changes: Sequence[Change], tolerance: float) -> list[float]:
+    """Return the ends of the axis: all ratios and the tolerance, and intervals as far as they are drawn."""
+    farthest = max([1 + 2 * tolerance, *(max(one.ratio, 1 / one.ratio) for one in changes)])
+    reaches = [max(one.ratio_high or 1.0, 1 / (one.ratio_low or 1.0)) for one in changes]
+    most = max([farthest, *(min(reach, farthest * _MOST_WIDENING) for reach in reaches)])
+    return [1 / (1.05 * most), 1.05 * most]
+
+
+def _row(one: Change, series: str, ends: list[float]) -> dict[str, Any]:
+    has_interval = one.ratio_low is not None and one.ratio_high is not None
+    return {
+        "series": series,
+        "size_bytes": one.size_bytes,
+        "size": format_bytes(one.size_bytes),
+        "ratio": one.ratio,
+        "low": max(one.ratio_low or one.ratio, ends[0]),
+        "high": min(one.ratio_high or one.ratio, ends[1]),
+        "interval": f"{one.ratio_low:.3f} to {one.ratio_high:.3f}" if has_interval else "",
+        "basis": one.basis,
+        "direction": one.direction,
+        "before": format_time(one.before_s),
+        "after": format_time(one.after_s),
+    }
+
+
+def _band(tolerance: float) -> alt.Chart:
+    rows = [{"low": 1 / (1 + tolerance), "high": 1 + tolerance}]
+    band: alt.Chart = alt.Chart({"values": rows}).mark_rect(color="gray", opacity=0.15).encode(y="low:Q", y2="high:Q")
+    return band

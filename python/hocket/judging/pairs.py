@@ -1,0 +1,205 @@
+"""The points that two sets of measurements share: the same call by the same algorithm, measured in the same way.
+
+The systems, libraries, buffers and shapes of jobs are compared only where a set has several of them. So a set of one
+version of a library can be compared with a set of another version.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from hocket._native import Error
+from hocket.base.units import format_count, from_to
+from hocket.definitions.library import find_collective, is_collective
+from hocket.measurements.measurement import Measurement
+
+_ONLY_IF_SEVERAL = ("system", "library", "buffers", "layout", "dims")
+_WORDS: Mapping[str, str] = {
+    "collective": "collective",
+    "algorithm": "algorithm",
+    "ranks": "number of ranks",
+    "in_place": "buffers in place or not",
+    "measured_as": "way of measuring",
+    "ranks_per_node": "ranks on a node",
+    "element_bytes": "size of an element",
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """What all points of a series have in common: all but the size.
+
+    Attributes:
+        collective: The collective.
+        algorithm: The algorithm with the values of its parameters.
+        ranks: Number of ranks.
+        in_place: Whether the input was in the result buffer.
+        measured_as: How the benchmark measured the time, see `hocket.simulate`.
+        ranks_per_node: Ranks on a node, where that is known.
+        element_bytes: Size of an element.
+        system: The machine, where a set has several.
+        library: The library, where a set has several.
+        buffers: The memory of the buffers, where a set has several.
+        layout: How the job lies on a torus, where a set has several.
+        dims: The shape of the job on a torus as text, where a set has several.
+    """
+
+    collective: str
+    algorithm: str
+    ranks: int
+    in_place: bool
+    measured_as: str
+    ranks_per_node: int | None
+    element_bytes: int
+    system: str = ""
+    library: str = ""
+    buffers: str = ""
+    layout: str = ""
+    dims: str = ""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What series are sorted by."""
+        return tuple(f"{value:012}" if isinstance(value, int) else str(value) for value in vars(self).values())
+
+    def text(self, several: Iterable[str]) -> str:
+        """Return it in words: collective, algorithm, ranks, and the fields of which there are several."""
+        names = {*several}
+        parts = {
+            "ranks_per_node": f"{self.ranks_per_node} on a node" if self.ranks_per_node else "",
+            "in_place": "in place" if self.in_place else "out of place",
+            "measured_as": f"measured as {self.measured_as}",
+            "element_bytes": f"elements of {self.element_bytes} B",
+            **{name: str(getattr(self, name)) for name in _ONLY_IF_SEVERAL},
+        }
+        more = [part for name, part in parts.items() if name in names and part]
+        return ", ".join([f"{self.collective} {self.algorithm} on {format_count(self.ranks, 'rank')}", *more])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The times of a point in both sets.
+
+    Attributes:
+        series: All but the size.
+        size_bytes: The size of the call.
+        before: The measurements before.
+        after: The measurements after.
+    """
+
+    series: Series
+    size_bytes: int
+    before: tuple[Measurement, ...]
+    after: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What two sets share.
+
+    Attributes:
+        pairs: The common points, by series and size.
+        only_before: Points that are only in the first set: their sizes by series.
+        only_after: Points that are only in the second set.
+    """
+
+    pairs: tuple[Pair, ...]
+    only_before: Mapping[Series, tuple[int, ...]]
+    only_after: Mapping[Series, tuple[int, ...]]
+
+
+def median_s(measurements: Iterable[Measurement]) -> float:
+    """Return the median time of repeated runs, in seconds; of an even number, the geometric mean of the middle two."""
+    times_s = sorted(one.time_s for one in measurements)
+    low_s, high_s = times_s[(len(times_s) - 1) // 2], times_s[len(times_s) // 2]
+    return low_s if low_s == high_s else math.sqrt(low_s) * math.sqrt(high_s)
+
+
+def pairs_of(before: Sequence[Measurement], after: Sequence[Measurement]) -> Pairs:
+    """Return what two sets of measurements share.
+
+    Raises:
+        Error: They share no point; the message names what differs.
+    """
+    several = [
+        name
+        for name in _ONLY_IF_SEVERAL
+        if any(len({getattr(one, name) for one in measurements}) > 1 for measurements in (before, after))
+    ]
+    first, second = _points(before, several), _points(after, several)
+    common = sorted(first.keys() & second.keys(), key=_order)
+    if not common:
+        raise Error(_difference(first, second))
+    return Pairs(
+        tuple(Pair(*point, tuple(first[point]), tuple(second[point])) for point in common),
+        _sizes(first.keys() - second.keys()),
+        _sizes(second.keys() - first.keys()),
+    )
+
+
+def several_fields(series: Iterable[Series]) -> tuple[str, ...]:
+    """Return the fields in which series differ."""
+    all_series = [*series]
+    return tuple(each.name for each in fields(Series) if len({getattr(one, each.name) for one in all_series}) > 1)
+
+
+def lines(sizes_by_series: Mapping[Series, Sequence[int]]) -> Iterator[str]:
+    """Give a line for each series: its words and its sizes."""
+    several = several_fields(sizes_by_series)
+    for series, sizes in sizes_by_series.items():
+        yield f"{series.text(several)}: {format_count(len(sizes), 'size')}, {from_to(sizes[0], sizes[-1])}"
+
+
+def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict[tuple[Series, int], list[Measurement]]:
+    points: dict[tuple[Series, int], list[Measurement]] = {}
+    for one in measurements:
+        points.setdefault((_series(one, several), one.size_bytes), []).append(one)
+    return points
+
+
+def _series(one: Measurement, several: Sequence[str]) -> Series:
+    texts = {name: getattr(one, name) for name in several}
+    if "dims" in texts:
+        texts["dims"] = "x".join(map(str, one.dims or ()))
+    return Series(
+        find_collective(one.collective) if is_collective(one.collective) else one.collective,
+        one.label,
+        one.ranks,
+        one.in_place,
+        one.measured_as,
+        one.ranks_per_node,
+        one.element_bytes,
+        **texts,
+    )
+
+
+def _order(point: tuple[Series, int]) -> tuple[tuple[str, ...], int]:
+    return point[0].order, point[1]
+
+
+def _sizes(points: Iterable[tuple[Series, int]]) -> dict[Series, tuple[int, ...]]:
+    sizes: dict[Series, list[int]] = {}
+    for series, size_bytes in sorted(points, key=_order):
+        sizes.setdefault(series, []).append(size_bytes)
+    return {series: tuple(each) for series, each in sizes.items()}
+
+
+def _difference(first: Iterable[tuple[Series, int]], second: Iterable[tuple[Series, int]]) -> str:
+    """Return why two sets share no point: the first field that has no value in common."""
+    values = [{series for series, _ in points} for points in (first, second)]
+    for name, words in _WORDS.items():
+        before, after = ({str(getattr(series, name)) for series in each} for each in values)
+        if not before & after:
+            return (
+                f"nothing to compare: the {words} is {_few(before)} before and {_few(after)} after, expected the same"
+            )
+    return (
+        "nothing to compare: no call is in both sets, expected the same sizes of the same algorithms on as many ranks"
+    )
+
+
+def _few(values: Iterable[str], most: int = 3) -> str:
+    names = sorted(values)
+    return ", ".join(f"{name:.40}" for name in names[:most]) + (", .." if len(names) > most else "")
