@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 
 import click
 
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.files import read_text
+from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.measurements import facts_options
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
-from hocket.cli.printing import note
+from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
+from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
-from hocket.judging.judge import PASTED, judge_text
+from hocket.judging.changes import Changes, changes
+from hocket.judging.finding import Finding
+from hocket.judging.judge import TEXT_NAME, Text, changes_of_algorithms, judge_texts, runs_of
 from hocket.measurements.measurement import Facts
-from hocket.words.assessments import assessment_table, finding_lines
+from hocket.words.assessments import assessment_table, change_table, finding_lines
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
@@ -31,9 +36,20 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     help="The machine on which the times were measured; without one, they are judged by themselves.",
 )
 @click.option("--library", metavar="NAME", help="The library that ran, such as openmpi-5.0, if it is known.")
+@click.option(
+    "--before",
+    type=click.Path(),
+    multiple=True,
+    help="A run from before; given several times, all FILES are runs from after.",
+)
+@click.option("--baseline", metavar="NAME", help="Compare with the runs that --save kept under this name.")
+@click.option("--save", metavar="NAME", help="Keep the times of FILES under this name, beside those that are there.")
+@click.option(
+    "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
+)
 @facts_options
 @options.parameter
-@click.option("--plot", type=options.PICTURE, help="Also draw measured and expected times over the size.")
+@click.option("--plot", type=options.PICTURE, help="Also draw times, or their changes, over the size.")
 @options.executor
 @options.jobs
 @options.as_json
@@ -41,6 +57,10 @@ def judge(
     files: tuple[str, ...],
     machine: Machine | None,
     library: str | None,
+    before: tuple[str, ...],
+    baseline: str | None,
+    save: str | None,
+    tolerance: float,
     facts_of: Callable[..., list[Facts]],
     param: tuple[tuple[str, str], ...],
     plot: str | None,
@@ -50,33 +70,64 @@ def judge(
 ) -> None:
     """Judge measured times of collectives: whether they are good, what limits them, and which algorithm ran.
 
-    FILES is the output of a benchmark, as of OSU, IMB, nccl-tests, rccl-tests, PICO or `hocket mpi bench`, or a table;
-    also within logs and pasted text. `-` reads pasted text up to Ctrl-D.
+    FILES are the output of benchmarks, as of OSU, IMB, nccl-tests, rccl-tests, PICO or `hocket mpi bench`, or tables;
+    also within logs and pasted text. `-` reads pasted text up to Ctrl-D. Two files are a run from before and one from
+    after: the command says what changed, and its exit status is 1 if a time became longer.
     """
     options.check_files({"--plot": plot})
-    [facts] = facts_of(1, param)
-    text = _text(files[0])
-    with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", None):
-        found = judge_text(
-            text, PASTED if files[0] == _STDIN else files[0], facts, machine=machine, library=library, executor=pool
-        )
-    entry = found.as_dict()
-    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=found.plot, show=lambda files: _show(found, files))
+    if before and baseline is not None:
+        raise click.UsageError(f"--baseline: got {baseline} beside --before, expected one of them")
+    if len(files) == 2 and not before and baseline is None and save is None:
+        before, files = files[:1], files[1:]
+    facts = facts_of(len(before) + len(files), param)
+    texts = [
+        Text(_read(file), TEXT_NAME if file == _STDIN else file, told)
+        for file, told in zip((*before, *files), facts, strict=True)
+    ]
+    earlier, texts = texts[: len(before)], texts[len(before) :]
+    runs = runs_of(texts)
+    pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
+    before_runs = baselines.load(baseline) if baseline is not None else runs_of(earlier)
+    if save is not None:
+        path = baselines.save(save, runs)
+        note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
+    look = partial(judge_texts, machine=machine, library=library, executor=pool)
+    if not before_runs:
+        with progress("simulating", None):
+            assessment = look(texts)
+        show = partial(_show, assessment)
+        hand_out(assessment.as_dict(), plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show)
+        return
+    outcome = changes(before_runs, runs, tolerance=tolerance)
+    algorithms = changes_of_algorithms(look(earlier), look(texts)) if earlier and machine is not None else ()
+    entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
+    show = partial(_show_changes, outcome, algorithms)
+    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show)
+    if outcome.is_slower:
+        click.get_current_context().exit(1)
 
 
-def _text(file: str) -> str:
+def _read(file: str) -> str:
     if file == _STDIN and sys.stdin.isatty():
         tell_people("paste the output of a benchmark, then press Ctrl-D")
     return read_text(_STDIN_FILE if file == _STDIN else file)
 
 
-def _show(found: Assessment, files: Any) -> None:
-    for number, curve in enumerate(found.curves):
+def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
+    for number, curve in enumerate(assessment.curves):
         if number:
-            print_words("")
+            say("")
         print_words(f"{curve.verdict.sentence}.", bold=True, inner=0)
         if (table := assessment_table(curve)) is not None:
             print_table(table.columns, table.rows, right=table.right)
-        print_facts(finding_lines(curve))
-    print_facts([(one.subject, one.sentence) for one in found.findings])
+        print_facts(finding_lines(curve.findings[1:]))
+    print_facts(finding_lines(assessment.findings))
+    print_files(files)
+
+
+def _show_changes(outcome: Changes, algorithms: Sequence[Finding], files: Mapping[str, str | None]) -> None:
+    print_words(f"{outcome.sentence[0].upper()}{outcome.sentence[1:]}.", bold=True, inner=0)
+    table = change_table(outcome)
+    print_table(table.columns, table.rows, right=table.right)
+    print_facts(finding_lines([*outcome.findings[1:], *algorithms]))
     print_files(files)

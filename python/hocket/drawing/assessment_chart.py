@@ -20,13 +20,13 @@ _COLOURS = {"measured": "#e45756", "expected": "#4c78a8", "runs like": "#54a24b"
 _DASHES = {"measured": [1, 0], "expected": [1, 0], "runs like": [5, 3], "lower bound": [2, 2]}
 
 
-def assessment_chart(found: Assessment) -> alt.VConcatChart:
+def assessment_chart(assessment: Assessment) -> alt.VConcatChart:
     """Return a panel for each of the first curves.
 
     Raises:
         Error: There is no curve of several sizes.
     """
-    curves = [one for one in found.curves if len(one.curve.measurements) > 1 and one.curve.first.size_bytes]
+    curves = [one for one in assessment.curves if len(one.curve.measurements) > 1 and one.curve.first.size_bytes]
     if not curves:
         raise Error("plot: nothing is over the size, expected measured times of several sizes")
     return alt.vconcat(*map(_panel, curves[:_MOST_PANELS]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import exp, log
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
@@ -27,7 +27,7 @@ class Row:
         low_s: Nine of ten measured calls of that program would take at least this.
         high_s: And at most this.
         fastest: The fastest program.
-        limited_by: What its time is spent on most; empty if that is not known.
+        limit: What its time is spent on most; empty if that is not known.
         bound_s: No program can beat this, in isolated calls; None if there is no bound.
         guess: The programs that probably ran.
         guess_s: The simulated time of the likeliest of them; None if it is none of the catalogue.
@@ -39,7 +39,7 @@ class Row:
     low_s: float
     high_s: float
     fastest: str
-    limited_by: str
+    limit: str
     bound_s: float | None
     guess: Guess
     guess_s: float | None
@@ -67,7 +67,7 @@ class Row:
             "factor": self.factor,
             "grade": self.grade,
             "fastest": self.fastest,
-            "limited_by": self.limited_by,
+            "limit": self.limit,
             "bound_s": self.bound_s,
             "guess": list(self.guess.programs),
             "probability": self.guess.probability,
@@ -106,7 +106,7 @@ class CurveAssessment:
             "in_place": one.in_place,
             "measured_as": one.measured_as,
             "machine": self.machine,
-            "findings": [finding.as_dict() for finding in self.findings],
+            "findings": [asdict(finding) for finding in self.findings],
             "sizes": [row.as_dict() for row in self.rows]
             or [_measured(each.size_bytes, each.time_s) for each in self.curve.measurements],
         }
@@ -146,7 +146,7 @@ class Assessment(Result):
         return {
             "verdict": self.title,
             "curves": [one.as_dict() for one in self.curves],
-            "findings": [finding.as_dict() for finding in self.findings],
+            "findings": [asdict(finding) for finding in self.findings],
         }
 
     def plot(self) -> Any:

@@ -129,8 +129,8 @@ class Expectation:
     def of_libraries(self) -> list[str]:
         """The programs that the library has, or any library if it is not known."""
         libraries = LIBRARIES if self.library is None else (self.library,)
-        known = frozenset().union(*(_programs_of(each, self.curve.first.collective) for each in libraries))
-        return [label for label in self.labels if label.split()[0] in known]
+        programs = frozenset().union(*(_programs_of(each, self.curve.first.collective) for each in libraries))
+        return [label for label in self.labels if label.split()[0] in programs]
 
     def _prior(self, label: str) -> float:
         """Return how likely a program is before its times are known."""
@@ -177,15 +177,15 @@ def expect(
     """
     one = curve.first
     machine = _with_job(machine, curve)
-    compared = compare(
+    comparison = compare(
         one.collective,
         [replace(call, parameters={}) for call in curve.calls],
         machine=machine,
         measured_as=one.measured_as,
         executor=executor,
     )
-    simulations = {(each.algorithm, each.size_bytes): each for each in compared.simulations}
-    for name, parameters in {*_with_parameters(one.collective), *_told(one)}:
+    simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
+    for name, parameters in {*_with_parameters(one.collective), *_own_choice(one)}:
         label = format_choice(name, parameters)
         for call in curve.calls:
             with suppress(Error):
@@ -203,7 +203,7 @@ Choice: TypeAlias = "tuple[str, tuple[tuple[str, int | float | str], ...]]"
 """An algorithm and the values of its parameters."""
 
 
-def _told(one: Measurement) -> set[Choice]:
+def _own_choice(one: Measurement) -> set[Choice]:
     """Return the algorithm that a measurement is of, if it is told with parameters."""
     return {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set()
 

@@ -25,7 +25,3 @@ class Finding:
     sentence: str
     subject: str = ""
     source: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the finding as plain data."""
-        return {"kind": self.kind, "sentence": self.sentence, "subject": self.subject, "source": self.source}

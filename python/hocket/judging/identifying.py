@@ -29,7 +29,7 @@ _OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
 """A program that is none of these: its probability before, its times over the fastest, and their spread."""
 _ALIKE = 0.05
 """Programs whose times differ by less than this share at all sizes cannot be told apart."""
-TOLD = 0.7
+LEAST_PROBABILITY = 0.7
 """The probability from which on a program counts as identified."""
 
 
@@ -48,7 +48,7 @@ class Guess:
     @property
     def is_told(self) -> bool:
         """Whether it is likely enough to be named as the program that ran."""
-        return self.probability >= TOLD and bool(self.programs)
+        return self.probability >= LEAST_PROBABILITY and bool(self.programs)
 
 
 def probabilities(
@@ -76,15 +76,15 @@ def _segments(doublings: Floats, errors: Floats, spread: float) -> Floats:
     """Return the logarithm of the likelihood of the sizes from i to j, of one program."""
     count = len(errors)
     likelihoods = np.full((count, count), -np.inf)
-    near = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
-    covariance = spread**2 * (_COMMON + _SMOOTH * near + _OWN * np.eye(count))
+    nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
+    covariance = spread**2 * (_COMMON + _SMOOTH * nearness + _OWN * np.eye(count))
     for first in range(count):
         refused = np.flatnonzero(~np.isfinite(errors[first:]))
         end = first + int(refused[0]) if len(refused) else count
         if end > first:
             factor = np.linalg.cholesky(covariance[first:end, first:end])
-            whitened = np.linalg.solve(factor, errors[first:end])
-            terms = -0.5 * whitened**2 - np.log(np.diag(factor)) - 0.5 * np.log(2 * np.pi)
+            residuals = np.linalg.solve(factor, errors[first:end])
+            terms = -0.5 * residuals**2 - np.log(np.diag(factor)) - 0.5 * np.log(2 * np.pi)
             likelihoods[first, first:end] = _WEIGHT * np.cumsum(terms)
     return likelihoods
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from itertools import groupby
 from os import PathLike, fspath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hocket.base.call import MeasuredAs
 from hocket.base.checks import several
 from hocket.base.files import read_text
+from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
+from hocket.judging.finding import Finding
 from hocket.judging.verdicts import findings_of
 from hocket.measurements.formats import measurements_in
-from hocket.measurements.measurement import DEFAULT, Facts, Measurement
+from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
 from hocket.rules.tuning_files.counterparts import library_of
 
 
@@ -39,7 +42,7 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
         low_s=low_s,
         high_s=high_s,
         fastest=fastest,
-        limited_by=expectation.limit(size_bytes),
+        limit=expectation.limit(size_bytes),
         bound_s=expectation.bound_s(size_bytes),
         guess=ran,
         guess_s=expectation.simulations[ran.programs[0], size_bytes].time_s.mean if ran.programs else None,
@@ -49,7 +52,7 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
 Measured: TypeAlias = "str | PathLike[str] | Iterable[Measurement]"
 """The path of a file, a text of several lines, or measurements."""
 
-PASTED = "text"
+TEXT_NAME = "text"
 """The name of a text that comes from no file, in errors."""
 
 
@@ -94,27 +97,52 @@ def judge(
         [('slow', 'sra_knomial radix=4'), ('slow', 'sra_knomial radix=4')]
     """
     facts = Facts(algorithm, ranks, (), measured_as, collective, ranks_per_node)
-    loaded = None if machine is None else as_machine(machine)
+    model = None if machine is None else as_machine(machine)
     if isinstance(measured, str | PathLike):
         is_text = isinstance(measured, str) and "\n" in measured
-        text, file = (str(measured), PASTED) if is_text else (read_text(measured), fspath(measured))
-        return judge_text(text, file, facts, machine=loaded, library=library, executor=executor)
+        text = Text(str(measured), TEXT_NAME, facts) if is_text else Text(read_text(measured), fspath(measured), facts)
+        return judge_texts([text], machine=model, library=library, executor=executor)
     measurements = several("measured", measured, Measurement, "hocket.Measurement")
-    return _assess(measurements, loaded, library, executor)
+    return _assess(measurements, model, library, executor)
 
 
-def judge_text(
-    text: str,
-    file: str,
-    facts: Facts,
+class Text(NamedTuple):
+    """The output of a benchmark.
+
+    Attributes:
+        text: The text.
+        file: The name of its file.
+        facts: What it does not tell.
+    """
+
+    text: str
+    file: str
+    facts: Facts
+
+
+def runs_of(texts: Iterable[Text]) -> tuple[Measurement, ...]:
+    """Return the measurements of some texts.
+
+    Raises:
+        Error: A text has no measurements, or does not tell what it must.
+    """
+    return tuple(one for text in texts for one in _reading(text).measurements)
+
+
+def _reading(text: Text) -> Reading:
+    facts = replace(text.facts, algorithm=text.facts.algorithm or DEFAULT)
+    return measurements_in(text.text, text.file, facts)
+
+
+def judge_texts(
+    texts: Sequence[Text],
     *,
     machine: Machine | None = None,
     library: str | None = None,
     executor: Executor | None = None,
 ) -> Assessment:
-    """Judge the text of a file; as `judge`."""
-    facts = replace(facts, algorithm=facts.algorithm or DEFAULT)
-    return _assess(measurements_in(text, file, facts).measurements, machine, library, executor)
+    """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
+    return _assess(runs_of(texts), machine, library, executor)
 
 
 def _assess(
@@ -122,3 +150,24 @@ def _assess(
 ) -> Assessment:
     library = None if library is None else library_of(library).name
     return Assessment(tuple(_judge(curve, machine, library, executor) for curve in curves_of(measurements)))
+
+
+def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:
+    """Return where another algorithm runs after than before, as far as both can be told."""
+    earlier = {one.curve.title: one for one in before.curves}
+    return tuple(
+        finding
+        for one in after.curves
+        if one.curve.title in earlier
+        for finding in _switches(earlier[one.curve.title], one)
+    )
+
+
+def _switches(before: CurveAssessment, after: CurveAssessment) -> Iterator[Finding]:
+    ran = {row.size_bytes: row.guess for row in before.rows}
+    pairs = [(row.size_bytes, ran[row.size_bytes], row.guess) for row in after.rows if row.size_bytes in ran]
+    for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
+        sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
+        if all(is_told for _, is_told in sizes) and not set(old) & set(new):
+            where = from_to(sizes[0][0], sizes[-1][0])
+            yield Finding("cause", f"{after.curve.title}, {where}: {new[0]} runs, before it was {old[0]}", "algorithm")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from hocket._native import Error
 from hocket.base.units import format_count, from_to
 from hocket.definitions.library import find_collective, is_collective
-from hocket.measurements.measurement import Measurement
+from hocket.measurements.measurement import DEFAULT, Measurement
 
 _ONLY_IF_SEVERAL = ("system", "library", "buffers", "layout", "dims")
 _WORDS: Mapping[str, str] = {
@@ -75,7 +75,8 @@ class Series:
             **{name: str(getattr(self, name)) for name in _ONLY_IF_SEVERAL},
         }
         more = [part for name, part in parts.items() if name in names and part]
-        return ", ".join([f"{self.collective} {self.algorithm} on {format_count(self.ranks, 'rank')}", *more])
+        algorithm = "" if self.algorithm == DEFAULT else f" {self.algorithm}"
+        return ", ".join([f"{self.collective}{algorithm} on {format_count(self.ranks, 'rank')}", *more])
 
 
 @dataclass(frozen=True)

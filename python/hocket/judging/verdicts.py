@@ -77,11 +77,11 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     if not ran.is_told:
         return ""
     better = _better(expectation, sizes)
-    like = f"; it runs like {_names(ran.programs)}"
+    ending = f"; it runs like {_names(ran.programs)}"
     own_s = _total_s(expectation, ran.programs[0], sizes)
     if better is None or own_s is None or better[1] > _GAIN * own_s:
-        return like
-    return f"{like}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+        return ending
+    return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
 
 
 def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
@@ -102,8 +102,8 @@ def _total_s(expectation: Expectation, label: str, sizes_bytes: Sequence[int]) -
 
 
 def _names(programs: Sequence[str]) -> str:
-    named = " or ".join(programs[:_MOST_NAMED])
-    return named if len(programs) <= _MOST_NAMED else f"{named} or {format_count(len(programs) - _MOST_NAMED, 'other')}"
+    names = " or ".join(programs[:_MOST_NAMED])
+    return names if len(programs) <= _MOST_NAMED else f"{names} or {format_count(len(programs) - _MOST_NAMED, 'other')}"
 
 
 def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
@@ -118,8 +118,8 @@ def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> 
     if ran.is_told:
         share = f"probability {ran.probability:.0%}"
         return Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
-    named = ", ".join(f"{label} {share:.0%}" for label, share in likeliest[:_MOST_NAMED])
-    return Finding("unknown", f"{where}: cannot tell which algorithm ran: {named}", "algorithm")
+    names = ", ".join(f"{label} {share:.0%}" for label, share in likeliest[:_MOST_NAMED])
+    return Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
@@ -153,9 +153,9 @@ def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -
 
 def _bandwidth(expectation: Expectation, factor: float) -> str:
     cards = int(expectation.machine.quantities.get("node.cards.count", 1))
-    for used in range(1, cards):
-        if abs(factor * used / cards - 1) < 0.2:
-            return f"as with {used} of the {cards} cards of a node"
+    for number in range(1, cards):
+        if abs(factor * number / cards - 1) < 0.2:
+            return f"as with {number} of the {cards} cards of a node"
     return f"as with 1/{factor:.2g} of the bandwidth"
 
 

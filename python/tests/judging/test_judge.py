@@ -101,7 +101,7 @@ def test_text_path_and_measurements_are_judged_alike(tmp_path: Any) -> None:
     ],
 )
 def test_what_cannot_be_judged_is_refused_in_one_line(text: str, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(hocket.Error, match="^[^\n]*$") as refusal:
+    with pytest.raises(hocket.Error, match=r"^[^\n]*$") as refusal:
         hocket.judge(text, **{"machine": "cluster", **options})
     assert sentence in str(refusal.value)
 
