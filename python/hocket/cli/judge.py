@@ -81,8 +81,8 @@ def judge(
         before, files = files[:1], files[1:]
     facts = facts_of(len(before) + len(files), param)
     texts = [
-        Text(_read(file), TEXT_NAME if file == _STDIN else file, told)
-        for file, told in zip((*before, *files), facts, strict=True)
+        Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
+        for file, lacking in zip((*before, *files), facts, strict=True)
     ]
     earlier, texts = texts[: len(before)], texts[len(before) :]
     runs = runs_of(texts)

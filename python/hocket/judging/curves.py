@@ -38,6 +38,11 @@ class Curve:
         """The calls."""
         return [one.call for one in self.measurements]
 
+    def thin(self, most: int) -> Curve:
+        """Return the curve with at most so many of its sizes, spread evenly."""
+        step = -(-len(self.measurements) // most)
+        return Curve(self.measurements[::step])
+
     @property
     def title(self) -> str:
         """What was measured: "allreduce on 128 ranks"."""

@@ -12,9 +12,11 @@ from typing import TypeAlias
 import numpy as np
 
 from hocket._native import Error
+from hocket.base.call import Call
 from hocket.base.units import format_choice, format_count
-from hocket.definitions.library import find
-from hocket.definitions.machine import Machine
+from hocket.definitions.library import Algorithm, find
+from hocket.definitions.library import algorithms as of_collective
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.variants import quiet, with_layout
 from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
@@ -26,7 +28,7 @@ from hocket.simulating.critical_paths import Step, critical_path, total
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.simulation import Simulation, Trials, simulate
 
-UNKNOWN_ERROR = 1.5
+UNKNOWN_ERROR = 1.7
 """Nine of ten calls take at most this many times as long or as short as simulated, where the machine does not say it:
 what `hocket mpi calibrate` reaches on a host."""
 NONE = "none of the catalogue"
@@ -34,7 +36,7 @@ _NINE_OF_TEN = 1.645
 """So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
 _OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
 """How much less likely programs are that no library has, or that the library which ran does not have."""
-_LONGEST_PATH_S = 0.5
+_LONGEST_PATH_S, _MOST_S = 0.5, 120.0
 _ONE_TRIAL = Trials(count=1, threads=1)
 
 _PARTS = {
@@ -57,12 +59,14 @@ class Expectation:
         machine: The machine, with the layout of the job.
         simulations: The simulation of each program at each size that it takes, by label and size.
         library: The library that ran, if that is known.
+        left_out: The programs that would take too long to simulate.
     """
 
     curve: Curve
     machine: Machine
     simulations: Mapping[tuple[str, int], Simulation]
     library: str | None
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def labels(self) -> list[str]:
@@ -176,27 +180,44 @@ def expect(
         Error: The machine has no room for so many ranks, or other numbers of ranks on a node; no program takes a call.
     """
     one = curve.first
+    if one.ranks == 1:
+        raise Error(f"{curve.title} sends no messages, expected at least 2 ranks")
     machine = _with_job(machine, curve)
-    comparison = compare(
-        one.collective,
-        [replace(call, parameters={}) for call in curve.calls],
-        machine=machine,
-        measured_as=one.measured_as,
-        executor=executor,
-    )
+    calls = [replace(call, parameters={}) for call in curve.calls]
+    candidates, left_out = _affordable(algorithms_for(machine, of_collective(one.collective)), calls, machine)
+    comparison = compare(candidates, calls, machine=machine, measured_as=one.measured_as, executor=executor)
     simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
     for name, parameters in {*_with_parameters(one.collective), *_own_choice(one)}:
-        label = format_choice(name, parameters)
-        for call in curve.calls:
-            with suppress(Error):
-                simulations[label, call.size_bytes] = simulate(
-                    find(f"{one.collective}/{name}"),
-                    replace(call, parameters=dict(parameters)),
-                    machine=machine,
-                    measured_as=one.measured_as,
-                    trials=_ONE_TRIAL,
-                )
-    return Expectation(curve, machine, simulations, library)
+        if name not in left_out:
+            label = format_choice(name, parameters)
+            algorithm, values = find(f"{one.collective}/{name}"), dict(parameters)
+            for call in calls:
+                with suppress(Error):
+                    simulations[label, call.size_bytes] = simulate(
+                        algorithm,
+                        replace(call, parameters=values),
+                        machine=machine,
+                        measured_as=one.measured_as,
+                        trials=_ONE_TRIAL,
+                    )
+    positive = {key: each for key, each in simulations.items() if each.time_s.mean > 0}
+    if not positive:
+        raise Error(f"{curve.title} takes no time on machine {machine.name}, expected a latency, an overhead or bytes")
+    return Expectation(curve, machine, positive, library, left_out)
+
+
+def _affordable(
+    algorithms: Iterable[Algorithm], calls: Sequence[Call], machine: Machine
+) -> tuple[list[Algorithm], tuple[str, ...]]:
+    """Return the algorithms that can be simulated in the time that there is, and the names of the others."""
+    efforts_s = {each: sum(simulation_s(each, call, machine=machine) for call in calls) for each in algorithms}
+    affordable, total_s = list[Algorithm](), 0.0
+    for algorithm in sorted(efforts_s, key=lambda each: (efforts_s[each], each.name)):
+        total_s += efforts_s[algorithm]
+        if affordable and total_s > _MOST_S:
+            break
+        affordable.append(algorithm)
+    return affordable, tuple(sorted(each.name for each in efforts_s if each not in affordable))
 
 
 Choice: TypeAlias = "tuple[str, tuple[tuple[str, int | float | str], ...]]"

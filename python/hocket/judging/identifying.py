@@ -29,7 +29,7 @@ _OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
 """A program that is none of these: its probability before, its times over the fastest, and their spread."""
 _ALIKE = 0.05
 """Programs whose times differ by less than this share at all sizes cannot be told apart."""
-LEAST_PROBABILITY = 0.7
+LEAST_PROBABILITY = 0.8
 """The probability from which on a program counts as identified."""
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from os import PathLike, fspath
 from typing import NamedTuple, TypeAlias
 
+from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.base.checks import several
 from hocket.base.files import read_text
@@ -26,9 +27,22 @@ from hocket.rules.tuning_files.counterparts import library_of
 
 def _judge(curve: Curve, machine: Machine | None, library: str | None, executor: Executor | None) -> CurveAssessment:
     """Return a curve beside the times of a machine."""
-    expectation = expect(curve, machine, library=library, executor=executor)
+    part = curve.thin(_MOST_SIZES)
+    expectation = expect(part, machine, library=library, executor=executor)
     rows = tuple(_row(expectation, size) for size in expectation.sizes_bytes)
-    return CurveAssessment(curve, machine.name, rows, findings_of(expectation, rows))
+    return CurveAssessment(
+        curve, machine.name, rows, (*findings_of(expectation, rows), *_omissions(curve, expectation))
+    )
+
+
+def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
+    """Give what was not looked at."""
+    sizes, number = len(expectation.curve.measurements), len(curve.measurements)
+    if sizes < number:
+        yield Finding("unknown", f"{sizes} of {number} sizes are judged, spread evenly", "sizes")
+    if expectation.left_out:
+        names = ", ".join(expectation.left_out)
+        yield Finding("unknown", f"{names:.200}: not simulated, as it would take too long", "algorithm")
 
 
 def _row(expectation: Expectation, size_bytes: int) -> Row:
@@ -48,6 +62,8 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
         guess_s=expectation.simulations[ran.programs[0], size_bytes].time_s.mean if ran.programs else None,
     )
 
+
+_MOST_SIZES = 64
 
 Measured: TypeAlias = "str | PathLike[str] | Iterable[Measurement]"
 """The path of a file, a text of several lines, or measurements."""
@@ -149,7 +165,22 @@ def _assess(
     measurements: Iterable[Measurement], machine: Machine | None, library: str | None, executor: Executor | None
 ) -> Assessment:
     library = None if library is None else library_of(library).name
-    return Assessment(tuple(_judge(curve, machine, library, executor) for curve in curves_of(measurements)))
+    curves = curves_of(measurements)
+    outcomes = [_try(curve, machine, library, executor) for curve in curves]
+    judgements = tuple(one for one in outcomes if isinstance(one, CurveAssessment))
+    refusals = [one for one in outcomes if isinstance(one, Error)]
+    if not judgements:
+        raise refusals[0]
+    return Assessment(judgements, tuple(Finding("unknown", str(one), "not judged") for one in refusals))
+
+
+def _try(
+    curve: Curve, machine: Machine | None, library: str | None, executor: Executor | None
+) -> CurveAssessment | Error:
+    try:
+        return _judge(curve, machine, library, executor)
+    except Error as error:
+        return error
 
 
 def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:

@@ -143,7 +143,7 @@ def test_a_factor_is_found_at_all_sizes() -> None:
     (slow,) = (one for one in result.findings if one.kind == "slow")
     assert result.is_slower and result.sentence == slow.sentence
     assert (
-        slow.sentence.startswith("allreduce default on 64 ranks: 1.3")
+        slow.sentence.startswith("allreduce on 64 ranks: 1.3")
         and "times slower from 8 B to 4 MiB (95 %: 1.2" in slow.sentence
     )
     assert slow.source == "run0.txt:1"
@@ -219,9 +219,7 @@ def test_one_slow_point_of_a_single_run_is_to_be_measured_again() -> None:
     after = runs(1, noise=0.02, seed=1, factor=lambda size: 2.0 if size == 4096 else 1.0)
     result = changes(runs(5, noise=0.02), after)
     assert [one.size_bytes for one in result.of("slower")] == [4096]
-    assert (
-        result.sentence.startswith("allreduce default on 64 ranks: ") and " times slower at 4 KiB " in result.sentence
-    )
+    assert result.sentence.startswith("allreduce on 64 ranks: ") and " times slower at 4 KiB " in result.sentence
     assert any("measure it again" in one.sentence for one in result.findings if one.kind == "hint")
 
 
@@ -355,10 +353,10 @@ def test_points_of_one_side_are_named() -> None:
     before = [*runs(2, sizes=SHORT), replace(ONE, size_bytes=1 << 20), replace(ONE, collective="broadcast")]
     result = changes(before, [*runs(2, sizes=SHORT), replace(ONE, in_place=True)])
     assert result.only_before == (
-        "allreduce default on 64 ranks: 1 size, 1 MiB",
-        "broadcast default on 64 ranks: 1 size, 4 KiB",
+        "allreduce on 64 ranks: 1 size, 1 MiB",
+        "broadcast on 64 ranks: 1 size, 4 KiB",
     )
-    assert result.only_after == ("allreduce default on 64 ranks: 1 size, 4 KiB",)
+    assert result.only_after == ("allreduce on 64 ranks: 1 size, 4 KiB",)
     sides = [one.sentence for one in result.findings if one.subject == "points"]
     assert len(sides) == 2 and sides[0].startswith("only before: ") and sides[1].startswith("only after: ")
 
@@ -419,7 +417,7 @@ def test_records_and_chart() -> None:
     chart = changes(many, slower).plot().to_dict()
     assert chart["title"]["subtitle"][-1] == "not drawn: 10 series that changed less"
     drawn = {row["series"] for data in chart.get("datasets", {}).values() for row in data if "series" in row}
-    assert drawn == {f"allreduce default on {ranks} ranks" for ranks in range(12, 22)}
+    assert drawn == {f"allreduce on {ranks} ranks" for ranks in range(12, 22)}
     barrier = [replace(ONE, collective="barrier", size_bytes=0)]
     with pytest.raises(hocket.Error, match=r"^plot: no point has a size above zero"):
         changes(barrier, barrier).plot()
