@@ -111,8 +111,8 @@ def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric,
 
 
 def _rows(name: str) -> list[dict[str, str]]:
-    with resources.files("hocket.judging").joinpath(name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    text = resources.files("hocket.judging").joinpath(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def _number(text: str, unit: float) -> float | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
+from hocket.base.units import format_count
 from hocket.definitions.library import find_collective, is_collective
 from hocket.judging.patterns import LAUNCH, PATTERNS
 from hocket.measurements.margins import readable
@@ -79,6 +80,12 @@ _NODES_AND_RANKS = (
     ),
     re.compile(r"(?i)\b(?P<ranks>[0-9]{1,3}) ?procs/node\+(?P<nodes>[0-9]{1,5}) ?nodes"),
 )
+_HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
+_NODE_COUNT = re.compile(
+    _NUMBER.format("count")
+    + r"(?:x|\s?\*)?\s+(?:(?:compute|GPU|HGX|DGX|AWS|P5|A100|H100|different|physical)\s+)*(?:nodes?|machines|servers|hosts|VMs|instances)\b",
+    re.I,
+)
 _LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
 """Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
 _ROW = re.compile(
@@ -91,7 +98,8 @@ class Mention:
     """A thing that a line says.
 
     Attributes:
-        kind: What it is about: see `hocket.judging.patterns.Pattern`; also "host", "cards", "rate", "net" and "launch".
+        kind: What it is about: see `hocket.judging.patterns.Pattern`; also "host", "nodes", "rate", "net", "launch",
+            and "cards used", "cards named" and "cards told".
         value: The value.
         sentence: What it means, without a full stop.
         source: The file and the line.
@@ -157,7 +165,13 @@ def mentions_of(text: str, file: str) -> Mentions:
         file: The name of its file, for sources.
     """
     lines = _lines(text)
-    found = [*_by_patterns(lines, file), *_cards(lines, file), *_hosts(lines, file), *_separate_runs(lines, file)]
+    found = [
+        *_by_patterns(lines, file),
+        *_cards(lines, file),
+        *_hosts(lines, file),
+        *_nodes(lines, file),
+        *_separate_runs(lines, file),
+    ]
     first = {(one.kind, one.value): one for one in reversed(found)}
     mentions = sorted(first.values(), key=lambda one: _line_number(one.source))
     return Mentions(file, tuple(mentions), facts_in(text, file), text)
@@ -263,6 +277,17 @@ def _hosts(lines: Iterable[str], file: str) -> Iterator[Mention]:
     for number, line in enumerate(lines, start=1):
         if (device := _DEVICE.search(line)) is not None:
             yield Mention("host", device["host"], f"ranks run on {device['host']}", f"{file}:{number}")
+
+
+def _nodes(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    for number, line in enumerate(lines, start=1):
+        if _LAUNCH.search(line) is None and any(_ranks_of_command(line)):
+            yield Mention("nodes", "1", "a single process runs all ranks", f"{file}:{number}")
+        for match in _NODE_COUNT.finditer(line):
+            if (count := _whole(match["count"])) is not None:
+                yield Mention(
+                    "nodes", str(count), f"the text tells of {format_count(count, 'node')}", f"{file}:{number}"
+                )
 
 
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
@@ -393,22 +418,28 @@ def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
 def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]]:
     """Give the numbers of ranks on a node that commands, lists of devices and sentences tell."""
     hosts: dict[str, set[int]] = {}
+    local: list[tuple[int, str]] = []
     for number, line in enumerate(lines, start=1):
         source = f"{file}:{number}"
         if (device := _DEVICE.search(line)) is not None:
             hosts.setdefault(device["host"], set()).add(int(device["rank"]))
         launch = _LAUNCH.search(line)
         if launch is not None:
-            options = line[launch.end() :]
+            test = _TEST.search(line)
+            options = line[launch.end() : test.start() if test is not None else None]
             per_node = _PER_NODE.search(options)
             slots = set(_slots(options))
             if per_node is not None:
                 yield int(per_node["count"]), source
             elif len(slots) == 1:
                 yield slots.pop(), source
+            elif not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
+                local += [(count, source) for count in _ranks_of_command(line)]
         elif len(counts := list(_ranks_of_command(line))) == 1:
             yield counts[0], source
         yield from ((ranks, source) for _, ranks in _nodes_and_ranks(line))
+    if len(hosts) == 1:
+        yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
     counts_on_hosts = Counter(len(ranks) for ranks in hosts.values())
     if len(hosts) > 1 and len(counts_on_hosts) == 1 and _is_whole_list(lines):
         number = next(number for number, line in enumerate(lines, start=1) if _DEVICE.search(line))
@@ -423,11 +454,13 @@ def _ranks_by_ratio(lines: Iterable[str], file: str, collective: str | None) -> 
         row = _ROW.search(line)
         if row is None or share is None or not _is_row_of_nccl(row):
             continue
-        algorithm, bus = float(row["alg"]), float(row["bus"])
+        bus = float(row["bus"])
         if bus < _LEAST_RATIO_GB_PER_S:
             continue
-        lowest = max(lowest, (bus - _HALF_DIGIT) / (algorithm + _HALF_DIGIT))
-        highest = min(highest, (bus + _HALF_DIGIT) / (algorithm - _HALF_DIGIT))
+        time_us, digits = float(row["time"]), len(row["time"].partition(".")[2])
+        half_us = 0.51 / 10**digits
+        lowest = max(lowest, (bus - _HALF_DIGIT) * (time_us - half_us) * 1e3 / int(row["size"]))
+        highest = min(highest, (bus + _HALF_DIGIT) * (time_us + half_us) * 1e3 / int(row["size"]))
         source = source or f"{file}:{number}"
     if share is not None and source and lowest < share:
         least = max(2, math.ceil(share / (share - lowest) - 1e-9))

@@ -1,0 +1,149 @@
+"""Causes that a text and its times show, and hints where to look, the strongest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from hocket.base.units import format_bytes, format_rate
+from hocket.judging.context import Job
+from hocket.judging.finding import Finding, Kind
+from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.patterns import (
+    ACS,
+    ALGORITHM,
+    BINDING,
+    CARDS,
+    GPUDIRECT,
+    LAUNCH,
+    NO_P2P,
+    PROTOCOL,
+    SHARED_MEMORY,
+    SOCKETS,
+    THROUGH_CPU,
+    TOPOLOGY,
+)
+from hocket.judging.shape import Kink, Shape
+
+ONE_CARD = "one card"
+READING = "bus bandwidth"
+
+_MOST_KINKS = 2
+_BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
+_LAUNCHES = re.compile(r"\bmpirun\s")
+
+
+def causes_of(verdict: Kind, job: Job, shape: Shape | None, mentions: Mentions) -> tuple[Finding, ...]:
+    """Return the causes and hints for a verdict, the strongest first.
+
+    Args:
+        verdict: The kind of the verdict. Of times that are fine, only what makes rows meaningless is a cause.
+        job: The job.
+        shape: The shape of the curve; None without rows.
+        mentions: What the text says.
+    """
+    runs = _mentioned("cause", mentions.about(LAUNCH))
+    if verdict in ("fine", "fast"):
+        return tuple(chain(runs, _reading(job, mentions), _kinks("hint", shape)))
+    kind: Kind = "cause" if verdict == "slow" else "hint"
+    found = chain(
+        runs,
+        _sockets(job, kind),
+        _within_node(job, kind, mentions),
+        _between_nodes(job, kind, shape, mentions),
+        _kinks("cause", shape),
+        _mentioned("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
+        _reading(job, mentions),
+        _binding(mentions),
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _mentioned(kind: Kind, *groups: tuple[Mention, ...]) -> Iterator[Finding]:
+    """Give a finding for each mention, with its line."""
+    for one in chain(*groups):
+        yield Finding(kind, _sentence(one), one.subject, one.source)
+
+
+def _sentence(one: Mention) -> str:
+    known_names = ("NCCL", "MPIR", "UCX", "FI_", "GPU")
+    return one.sentence if one.sentence.startswith(known_names) else one.sentence[0].upper() + one.sentence[1:]
+
+
+def _sockets(job: Job, kind: Kind) -> Iterator[Finding]:
+    if job.sockets is not None and job.is_one_node is not True:
+        sentence = f"{_sentence(job.sockets)}: TCP reaches a part of the rate of a card, and its latency is longer"
+        yield Finding(kind, sentence, SOCKETS, job.sockets.source)
+
+
+def _within_node(job: Job, kind: Kind, mentions: Mentions) -> Iterator[Finding]:
+    """Give what keeps GPUs of a node from reaching each other."""
+    if job.is_one_node is False:
+        return
+    forbids = (*mentions.about(NO_P2P), *mentions.about(SHARED_MEMORY))
+    yield from _mentioned(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
+    yield from _mentioned(kind, mentions.about(THROUGH_CPU))
+    yield from _mentioned("hint", mentions.about(ACS) if job.is_one_node else ())
+
+
+def _between_nodes(job: Job, kind: Kind, shape: Shape | None, mentions: Mentions) -> Iterator[Finding]:
+    """Give what limits messages between nodes."""
+    if job.is_one_node is True:
+        return
+    has_direct = any(one.value == "GDRDMA" for one in mentions.of("transport"))
+    for one in mentions.about(GPUDIRECT):
+        extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
+        yield Finding(kind, _sentence(one) + extra, GPUDIRECT, one.source)
+    yield from _mentioned(kind, mentions.about(ACS), mentions.about(TOPOLOGY))
+    yield from _one_card(job, kind, shape, mentions)
+    yield from _mentioned("hint", mentions.about(CARDS))
+
+
+def _one_card(job: Job, kind: Kind, shape: Shape | None, mentions: Mentions) -> Iterator[Finding]:
+    """Give that fewer cards carry data than a node has."""
+    used = next((one for one in (*mentions.of("cards used"), *mentions.of("cards named"))), None)
+    if used is not None and used.value == "1" and (job.ranks_per_node or 2) > 1 and job.sockets is None:
+        yield Finding(kind, f"{_sentence(used)}, for all ranks of a node", ONE_CARD, used.source)
+    elif shape is not None and job.card is not None and (job.cards_of_node or 1) > 1:
+        cards = shape.reached_bus_bytes_per_s / job.card.highest_bytes_per_s
+        if round(cards) in range(1, job.cards_of_node or 1) and abs(cards - round(cards)) < 0.2:
+            rate = format_rate(shape.reached_bus_bytes_per_s)
+            yield Finding(kind, f"{rate} is the bandwidth of {round(cards)} of the {job.cards_of_node} cards", ONE_CARD)
+    if job.ranks_per_node == 1 and (job.cards_of_node or 1) > 1:
+        sentence = f"One rank on a node uses the cards beside its GPU, not all {job.cards_of_node}"
+        yield Finding("hint", sentence, ONE_CARD)
+
+
+def _kinks(kind: Kind, shape: Shape | None) -> Iterator[Finding]:
+    """Give the sizes at which the time leaves its trend."""
+    kinks = sorted(shape.kinks if shape is not None else (), key=_strength, reverse=True)
+    for kink in kinks[:_MOST_KINKS]:
+        less, size = format_bytes(kink.before_bytes), format_bytes(kink.size_bytes)
+        if kink.is_spike:
+            sentence = f"{size} takes {kink.factor:.1f} times what its neighbours explain: a single disturbed size, or its first call"
+            yield Finding("hint", sentence, "one size")
+        elif kink.factor > 1:
+            sentence = f"From {less} to {size}, the time jumps {kink.factor:.1f} times more than the trend: a switch of algorithm or protocol"
+            yield Finding(kind, sentence, ALGORITHM)
+        else:
+            sentence = f"From {less} to {size}, the time falls by {100 * (1 - kink.factor):.0f} %: smaller calls use a slower algorithm or protocol"
+            yield Finding(kind, sentence, ALGORITHM)
+
+
+def _strength(kink: Kink) -> float:
+    return max(kink.factor, 1 / kink.factor)
+
+
+def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give how to read bus bandwidths of two nodes."""
+    algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
+    if job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 0) > 2 and "ring" not in algorithms:
+        sentence = "On two nodes, NCCL uses trees, whose bus bandwidth may exceed that of the cards; NCCL_ALGO=Ring measures the network"
+        yield Finding("hint", sentence, READING)
+
+
+def _binding(mentions: Mentions) -> Iterator[Finding]:
+    """Give that the launcher binds ranks to cores unless it is told otherwise."""
+    if _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text):
+        yield Finding("hint", "Mpirun binds each rank to a core by default: compare with --bind-to none", BINDING)
