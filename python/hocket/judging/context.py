@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from hocket.base.units import format_count
 from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
@@ -14,6 +15,7 @@ from hocket.judging.shape import Shape, node_share
 
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
+_SLOWEST_RDMA_GBIT = 100
 _GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
 
@@ -60,9 +62,9 @@ class Expectation:
     """The bus bandwidth that benchmarks reach on a machine.
 
     Attributes:
-        what: What limits it, such as "4 cards of 200 Gbit/s InfiniBand or RoCE".
+        what: What limits it, such as "4 cards of 200 Gbit/s InfiniBand/RoCE".
         lowest_bytes_per_s: The least bus bandwidth that is normal.
-        highest_bytes_per_s: The greatest.
+        highest_bytes_per_s: The greatest; infinite where the rate of the cards is not known.
     """
 
     what: str
@@ -73,7 +75,7 @@ class Expectation:
 def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     """Return the job that a text describes, and whose times have a shape."""
     facts = mentions.told.facts
-    ranks = shape.ranks if shape is not None else facts.ranks
+    ranks = shape.ranks if shape is not None and shape.ranks else facts.ranks
     per_node = shape.ranks_per_node if shape is not None and shape.ranks_per_node else facts.ranks_per_node
     nodes = _nodes(mentions, ranks, per_node)
     if per_node is None and nodes and ranks and ranks % nodes == 0:
@@ -83,6 +85,8 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     rate = _one(mentions.values("rate"))
     sockets = next((one for one in mentions.about(SOCKETS) if one.value != "none"), None)
     used, named, told = (_count(mentions, kind) for kind in ("cards used", "cards named", "cards told"))
+    if not net and named is not None:
+        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
     kind = "tcp" if sockets is not None else net
     return Job(
         collective=(shape.collective if shape is not None else facts.collective) or "",
@@ -104,10 +108,15 @@ def expectation_of(job: Job) -> Expectation | None:
     """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
     if job.is_one_node:
         return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
-    if job.is_one_node is False and job.card is not None:
-        cards = 1 if job.sockets is not None else job.cards_of_node
-        return None if cards is None else _between_nodes(job, job.card, cards)
-    return None
+    if job.is_one_node is not False or job.cards_of_node is None:
+        return None
+    if job.card is not None:
+        return _between_nodes(job, job.card, 1 if job.sockets is not None else job.cards_of_node)
+    slowest = card_fabric("rdma", _SLOWEST_RDMA_GBIT)
+    if job.net != "rdma" or job.cards_of_node == 1 or slowest is None:
+        return None
+    what = f"{job.cards_of_node} cards of {slowest.name} or more"
+    return Expectation(what, job.cards_of_node * slowest.lowest_bytes_per_s, inf)
 
 
 def carried_share(job: Job) -> float | None:

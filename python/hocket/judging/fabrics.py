@@ -23,7 +23,7 @@ class Fabric:
     """A class of fabrics.
 
     Attributes:
-        name: Its name, such as "200 Gbit/s InfiniBand or RoCE".
+        name: Its name, such as "200 Gbit/s InfiniBand/RoCE".
         kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
         nominal_bytes_per_s: The bandwidth of one direction by its specification; None if it has none.
         lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.

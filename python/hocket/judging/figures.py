@@ -14,10 +14,12 @@ _AVERAGE = re.compile(r"\bAvg bus bandwidth\s*:\s*(?P<value>[0-9]+(?:\.[0-9]+)?)
 _BARE = re.compile(r"(?i)\bbus ?bw\s*(?:is|of|=|:)?\s*(?P<value>[0-9]+(?:\.[0-9]+)?)(?![0-9.]|\s*(?:us|ms|%))")
 _ABOUT_BANDWIDTH = re.compile(r"(?i)band ?width|bus ?bw|al(?:go|g)\w*bw|performance|allreduce|all_reduce")
 _NOT_MEASURED = re.compile(
-    r"(?i)expect\w*|theor\w*|should|officials?|claim\w*|capab\w*|advertis\w*|target|limit|link|nic\b|card|supposed|as the slides|shown as|line rate|^\s*\|"
+    r"(?i)expect\w*|theor\w*|should|officials?|claim\w*|capab\w*|advertis\w*|target|limit|link|per (?:nic|card)|"
+    r"peak for|supposed|as the slides|shown as|line rate|^\s*\|"
 )
 _ALGORITHM = re.compile(r"(?i)\balg\w*bw\b|\balgorithm bandwidth")
-_MOST_REACH = 45
+_MEAN = re.compile(r"(?i)\bavg\b|\baverage\b")
+_MOST_REACH = 80
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,15 @@ class Figure:
         bytes_per_s: The bandwidth.
         is_of_bus: Whether it is of the bus, not of the algorithm.
         source: The file and the line.
+        is_average: Whether it is the average over sizes, small ones too.
+        is_of_output: Whether it is in the output of nccl-tests, not in a sentence.
     """
 
     bytes_per_s: float
     is_of_bus: bool
     source: str
+    is_average: bool = False
+    is_of_output: bool = False
 
 
 def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
@@ -42,15 +48,25 @@ def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
     for number, line in enumerate(lines, start=1):
         source = f"{mentions.file}:{number}"
         if (average := _AVERAGE.search(line)) is not None:
-            figures.append(Figure(float(average["value"]) * 1e9, True, source))
+            figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))
         elif _ABOUT_BANDWIDTH.search(line):
             matches = list(_FIGURE.finditer(line)) or list(_BARE.finditer(line))
-            figures += [
-                Figure(_bytes_per_s(match), not _ALGORITHM.search(_before(line, match)), source)
-                for match in matches
-                if not _NOT_MEASURED.search(_before(line, match))
-            ]
+            figures += _measured(line, matches, source)
     return tuple(figures)
+
+
+def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figure]:
+    """Return the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
+    figures = []
+    end = 0
+    for match in matches:
+        before = _before(line, match)
+        is_repeated = bool(end) and re.fullmatch(r"[\s(`~=*x0-9,]*", line[end : match.start()]) is not None
+        if not is_repeated and not _NOT_MEASURED.search(before):
+            is_average = _MEAN.search(before) is not None
+            figures.append(Figure(_bytes_per_s(match), not _ALGORITHM.search(before), source, is_average))
+        end = match.end()
+    return figures
 
 
 def _before(line: str, match: re.Match[str]) -> str:

@@ -46,6 +46,7 @@ _CARD_COUNT = re.compile(
 )  # fmt: skip
 _USING = re.compile(r"\bNET/(?P<net>IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
 _USING_CARD = re.compile(r"\[[0-9]+\](?P<name>[\w.-]+):[0-9]+/(?P<kind>IB|RoCE)")
+_LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
 _NAMED = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
 _KINDS: Mapping[str, str] = MappingProxyType(
     {"efa": "efa", "cxi": "slingshot", "psm2": "omni-path", "opx": "omni-path"}
@@ -88,8 +89,9 @@ _NODE_COUNT = re.compile(
 )
 _LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
 """Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
-_ROW = re.compile(
-    r"(?<!\S)(?P<size>[0-9]+)\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?\s+(?P<time>[0-9.]+)\s+(?P<alg>[0-9.]+)\s+(?P<bus>[0-9.]+)(?=\s|$)"
+ROW = re.compile(
+    r"(?<!\S)(?P<size>[0-9]{1,15})\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?(?:\[[0-9]+\])?"
+    r"\s+(?P<time>[0-9]+(?:\.[0-9]+)?)\s+(?P<alg>[0-9]+\.[0-9]+)\s+(?P<bus>[0-9]+\.[0-9]+)(?=\s|$)"
 )
 
 
@@ -164,7 +166,7 @@ def mentions_of(text: str, file: str) -> Mentions:
         text: The text, such as a log or a question that quotes one.
         file: The name of its file, for sources.
     """
-    lines = _lines(text)
+    lines = lines_of(text)
     found = [
         *_by_patterns(lines, file),
         *_cards(lines, file),
@@ -184,7 +186,7 @@ def facts_in(text: str, file: str) -> TextFacts:
         text: The text.
         file: The name of its file, for sources.
     """
-    lines = _lines(text)
+    lines = lines_of(text)
     sources: dict[str, str] = {}
     disagreements: list[str] = []
     collectives = list(_collectives(lines, file))
@@ -203,8 +205,8 @@ def facts_in(text: str, file: str) -> TextFacts:
     return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines without escapes; a command that goes on over several lines is the first of them."""
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text without escapes; a command that goes on over several lines is the first of them."""
     lines = [line[:_MOST_LINE_LETTERS] for line in readable(text).split("\n")]
     for number in range(len(lines) - 2, -1, -1):
         if lines[number].rstrip().endswith("\\"):
@@ -233,13 +235,21 @@ def _cards(lines: Iterable[str], file: str) -> Iterator[Mention]:
         source = f"{file}:{number}"
         if (using := _USING.search(line)) is not None and (cards := _USING_CARD.findall(using["list"])):
             names = list(dict.fromkeys(name for name, _ in cards))
-            if "…" not in line and "..." not in line:
+            if "…" in line or "..." in line:
+                count = (
+                    int(_LAST_CARD.findall(using["list"])[-1]) + 1
+                )  # the list is shortened, but its last number is not
+                yield Mention("cards used", str(count), f"NCCL uses {_cards_word(count)}", source)
+            else:
                 yield Mention(
                     "cards used", str(len(names)), f"NCCL uses {_cards_word(len(names))}: {', '.join(names)}", source
                 )
             yield Mention("net", "rdma", f"the cards speak {cards[0][1]}", source)
         if (named := _NAMED.search(line)) is not None and not line[named.end() :].startswith(("…", "...")):
             names = list(dict.fromkeys(named["list"].strip(",").split(",")))
+        else:
+            names = []
+        if names and all(re.search("[0-9]", name) for name in names):
             yield Mention("cards named", str(len(names)), f"NCCL_IB_HCA names {_cards_word(len(names))}", source)
         for kind, word in _KIND_WORDS:
             if word.search(line):
@@ -299,9 +309,11 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
         begins += _BEGIN.search(line) is not None
         if (device := _DEVICE.search(line)) is not None and int(device["rank"]) == 0:
             if zeros and device["host"] not in zeros and min(zeros.values()) >= number - 20 and begins > 1:
-                yield _separate(f"{file}:{number}", f"{device['host']} and {next(iter(zeros))} both have a rank 0")
+                yield _separate(
+                    f"{file}:{number}", f"the hosts {next(iter(zeros))} and {device['host']} both have a rank 0"
+                )
             zeros[device["host"]] = number
-        if (row := _ROW.search(line)) is not None:
+        if (row := ROW.search(line)) is not None:
             size = (line[: row.start()].strip(), row["size"])
             if sizes[-1:] == [size] and row["size"] != "0":
                 yield _separate(f"{file}:{number}", f"the size {row['size']} has two rows in a run")
@@ -339,7 +351,7 @@ def _collectives(lines: Iterable[str], file: str) -> list[tuple[str, str]]:
         source = f"{file}:{number}"
         commands += [(match["name"], source) for expression in (_TEST, _OSU) for match in expression.finditer(line)]
         prose += [(re.sub("[-_ ]", "", match["name"].lower()), source) for match in _PROSE.finditer(line)]
-        if (row := _ROW.search(line)) is not None and _is_above_one(row):
+        if (row := ROW.search(line)) is not None and _is_above_one(row):
             of_reductions.append(("allreduce", source))
     named, spoken = ([(name, source) for word, source in words if (name := _collective(word)) is not None]
                      for words in (commands, prose))  # fmt: skip
@@ -451,7 +463,7 @@ def _ranks_by_ratio(lines: Iterable[str], file: str, collective: str | None) -> 
     share = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1}.get(collective or "")
     lowest, highest, source = 0.0, float("inf"), ""
     for number, line in enumerate(lines, start=1):
-        row = _ROW.search(line)
+        row = ROW.search(line)
         if row is None or share is None or not _is_row_of_nccl(row):
             continue
         bus = float(row["bus"])

@@ -85,9 +85,9 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("algorithm", rf"\bNCCL_PROTO{_IS}(?P<v>[\w^,]+)", "{v}", "NCCL_PROTO={v} chooses the protocol", PROTOCOL),
     _pattern("algorithm", r"\b(?P<n>MPIR_CVAR_\w+_ALGORITHM)=(?P<v>\w+)", "{v}", "{n}={v} chooses the algorithm", ALGORITHM),
     _pattern("algorithm", r"--?mca (?P<n>coll_(?!\w*verbose)\w+)\s+(?P<v>\S+)", "{n}={v}",
-             "{n}={v} changes how Open MPI chooses algorithms", ALGORITHM),
+             "Open MPI's {n}={v} changes how it chooses algorithms", ALGORITHM),
     _pattern("algorithm", r"\bOMPI_MCA_(?P<n>coll_\w+)=(?P<v>\S+)", "{n}={v}",
-             "{n}={v} changes how Open MPI chooses algorithms", ALGORITHM),
+             "Open MPI's {n}={v} changes how it chooses algorithms", ALGORITHM),
     # Settings that slow calls down
     _pattern("setting", rf"\bNCCL_P2P_DISABLE{_IS}1", "NCCL_P2P_DISABLE=1",
              "NCCL_P2P_DISABLE=1 forbids direct transfers between GPUs", NO_P2P),

@@ -26,7 +26,7 @@ _SHARES: Mapping[str, int] = MappingProxyType(
 KINK_FACTOR = 1.6
 """A time that is as many times longer than its neighbours explain is a kink."""
 
-_FALL_FACTOR = 0.8
+_FALL_FACTOR = 0.75
 """A time that is as many times that of a smaller size is a kink."""
 
 _TOP_SPAN = 8
@@ -66,8 +66,9 @@ class Shape:
 
     Attributes:
         collective: The collective.
-        ranks: Number of ranks.
+        ranks: Number of ranks, where that is known.
         ranks_per_node: Ranks on a node, where that is known.
+        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown.
         sizes_bytes: The sizes of the whole vector, rising.
         times_s: The times at these sizes.
         floor_s: The time of small calls; None if no call is small.
@@ -77,8 +78,9 @@ class Shape:
     """
 
     collective: str
-    ranks: int
+    ranks: int | None
     ranks_per_node: int | None
+    bus_share: float | None
     sizes_bytes: tuple[int, ...]
     times_s: tuple[float, ...]
     floor_s: float | None
@@ -86,30 +88,25 @@ class Shape:
     kinks: tuple[Kink, ...]
 
     @property
-    def bus_share(self) -> float:
-        """The bandwidth of the bus, divided by that of the algorithm."""
-        return bus_share(self.collective, self.ranks)
-
-    @property
     def reached_bytes_per_s(self) -> float:
         """The bandwidth of the algorithm at the largest size."""
         return self.sizes_bytes[-1] / self.times_s[-1]
 
     @property
-    def reached_bus_bytes_per_s(self) -> float:
-        """The bandwidth of the bus at the largest size."""
-        return self.reached_bytes_per_s * self.bus_share
+    def reached_bus_bytes_per_s(self) -> float | None:
+        """The bandwidth of the bus at the largest size; None if the number of ranks is unknown."""
+        return None if self.bus_share is None else self.reached_bytes_per_s * self.bus_share
 
     @property
     def best(self) -> tuple[int, float]:
-        """The size with the greatest bandwidth of the bus, and this bandwidth in bytes per second."""
-        rates = [size / time * self.bus_share for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
+        """The size with the greatest bandwidth of the algorithm, and this bandwidth in bytes per second."""
+        rates = [size / time for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
         return self.sizes_bytes[rates.index(max(rates))], max(rates)
 
     @property
     def bus_bytes_per_s(self) -> float | None:
-        """The bandwidth of the bus that the slope gives."""
-        return None if self.bytes_per_s is None else self.bytes_per_s * self.bus_share
+        """The bandwidth of the bus that the slope gives; None if it or the number of ranks is unknown."""
+        return None if self.bytes_per_s is None or self.bus_share is None else self.bytes_per_s * self.bus_share
 
     @property
     def half_bytes(self) -> float | None:
@@ -119,12 +116,12 @@ class Shape:
     @property
     def nodes(self) -> int | None:
         """Number of nodes, where that is known."""
-        return None if self.ranks_per_node is None else -(-self.ranks // self.ranks_per_node)
+        return None if self.ranks_per_node is None or self.ranks is None else -(-self.ranks // self.ranks_per_node)
 
     @property
     def carried_bytes_per_s(self) -> float | None:
         """What the cards of a node carried at least in a direction, at the largest size; None if that is unknown."""
-        share = node_share(self.collective, self.ranks, self.ranks_per_node)
+        share = None if self.ranks is None else node_share(self.collective, self.ranks, self.ranks_per_node)
         return None if share is None else self.reached_bytes_per_s * share
 
 
@@ -161,11 +158,24 @@ def shape_of(curve: Sequence[Measurement]) -> Shape | None:
         (size * (first.ranks if is_of_blocks else 1), median(time for _, time in group))
         for size, group in groupby(rows, key=lambda row: row[0])
     ]
+    share = bus_share(first.collective, first.ranks)
+    return shape_of_points(points, first.collective, first.ranks, first.ranks_per_node, share)
+
+
+def shape_of_points(
+    points: Sequence[tuple[int, float]],
+    collective: str,
+    ranks: int | None,
+    ranks_per_node: int | None,
+    bus_share: float | None,
+) -> Shape:
+    """Return the shape of a curve of points: rising sizes of the whole vector in bytes, and times in seconds."""
     bytes_per_s = _slope(points)
     return Shape(
-        first.collective,
-        first.ranks,
-        first.ranks_per_node,
+        collective,
+        ranks,
+        ranks_per_node,
+        bus_share,
         tuple(size for size, _ in points),
         tuple(time for _, time in points),
         _floor(points, bytes_per_s),
@@ -203,8 +213,12 @@ def _kinks(points: Sequence[tuple[int, float]]) -> tuple[Kink, ...]:
         if growth > _MOST_GROWTH:
             continue
         near = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
-        trends = [min(max(other_ratio, 1.0), other_growth) for _, _, other_growth, other_ratio in near]
-        is_last = len(near) < 2 and growth > _MOST_GROWTH_AT_END
+        trends = [
+            min(max(other_ratio, 1.0), other_growth)
+            for _, _, other_growth, other_ratio in near
+            if other_growth**2 >= growth  # sizes that lie much closer tell little
+        ]
+        is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END
         expected = growth if is_last else min(max(trends, default=growth), growth)
         is_spike = number + 1 < len(steps) and steps[number + 1][3] < _FALL_FACTOR
         if ratio > KINK_FACTOR * expected:
