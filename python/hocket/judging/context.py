@@ -15,6 +15,7 @@ from hocket.judging.shape import Shape, node_share
 
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
+_NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
 _SLOWEST_RDMA_GBIT = 100
 _GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
@@ -36,6 +37,7 @@ class Job:
         cards: Number of cards of a node that the library uses, or that the text tells.
         cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
         sockets: The mention of TCP sockets.
+        is_of_nccl: Whether the text tells of NCCL or RCCL.
     """
 
     collective: str
@@ -50,6 +52,12 @@ class Job:
     cards: int | None
     cards_of_node: int | None
     sockets: Mention | None
+    is_of_nccl: bool = False
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether the ranks are GPUs, as far as the text tells."""
+        return bool(self.gpu_name) or self.is_of_nccl
 
     @property
     def has_nvlink(self) -> bool:
@@ -101,6 +109,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=used or named or told,
         cards_of_node=max((count for count in (used, named, told) if count is not None), default=None),
         sockets=sockets,
+        is_of_nccl=_NCCL.search(mentions.text) is not None,
     )
 
 

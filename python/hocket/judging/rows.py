@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hocket.judging.mentions import ROW, Mentions, lines_of
+from hocket.judging.lines import ROW, is_row_of_nccl, lines_of
+from hocket.judging.mentions import Mentions
 
 _PAIR = re.compile(r"\s*(?:[0-9]+: +)?(?P<size>[0-9]+)[ \t]+(?P<time>[0-9]+\.[0-9]+)(?:[ \t]+[0-9.]+)*\s*")
 _IS_BANDWIDTH = re.compile(r"osu_\w*bw\b|Bandwidth \(MB/s\)|MB/s")
-_ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
 _LEAST_ROWS = 4
 
 
@@ -45,21 +45,18 @@ def _tables_of_nccl(lines: Sequence[str], file: str) -> Iterator[Rows]:
     first = 0
     for number, line in enumerate([*lines, "algbw"], start=1):
         row = ROW.search(line)
-        if row is not None and _is_consistent(row) and (not points or int(row["size"]) > points[-1][0]):
+        if (
+            row is not None
+            and is_row_of_nccl(row)
+            and int(row["size"])
+            and (not points or int(row["size"]) > points[-1][0])
+        ):
             first = first if points else number
             points.append((int(row["size"]), float(row["time"]) * 1e-6))
             share = max(share, (float(row["alg"]), float(row["bus"])))
         elif ("algbw" in line or row is not None) and points:
             yield Rows(tuple(points), share[1] / share[0] if share[0] else None, f"{file}:{first}")
             points, share = [], (0.0, 0.0)
-
-
-def _is_consistent(row: re.Match[str]) -> bool:
-    """Return whether the bandwidth of a row follows from its size and its time."""
-    time_us, gb_per_s = float(row["time"]), float(row["alg"])
-    if not (time_us > 0 and int(row["size"])):
-        return False
-    return abs(int(row["size"]) / time_us / 1e3 - gb_per_s) < _ROUNDING_GB_PER_S + _ROUNDING * gb_per_s
 
 
 def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
