@@ -1,0 +1,305 @@
+"""The judgement of a text alone: whether its times are good, which fabric they fit, and what the text says of causes.
+
+Nothing is simulated. A verdict follows from the bandwidth that public benchmarks reach on the machine that the text
+describes, or from the shape of the curve. A cause needs a line of the text, or a shape that has no other reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from math import ceil, inf, log2
+
+from hocket.base.units import format_bytes, format_count, format_rate, format_time
+from hocket.definitions.library import COLLECTIVES
+from hocket.judging.causes import causes_of
+from hocket.judging.context import Expectation, Job, carried_share, expectation_of, job_of
+from hocket.judging.fabrics import fabrics, fitting_fabrics
+from hocket.judging.figures import Figure, figures_in
+from hocket.judging.finding import Finding
+from hocket.judging.mentions import Mentions
+from hocket.judging.rows import rows_in
+from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
+from hocket.measurements.measurement import Measurement
+
+_NORMAL_SHARE = 0.85
+"""So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
+_FAST_FACTOR = 1.1
+_COLLAPSE_FACTOR = 1.4
+"""A large call whose bandwidth is as many times less than that of a smaller one is slow on any machine."""
+_SLOW_CALLS_FACTOR = 10
+_RUNS_FACTOR = 1.5
+_JUMP_FACTOR = 3
+_AVERAGE_SHARE = 0.5
+_MOST_NAMES = 4
+_BEGIN = re.compile(r"(?<!\S)-b\s+([0-9]{1,12})([KMGkmg]?)(?!\S)")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_ROUNDING_FACTOR = 1.05
+_CARDS_OF_NODES = (1, 2, 4, 8)
+_LEAST_LARGE_BYTES = 1 << 20
+_SLOWEST_LATENCY_S = 25.5e-6
+"""Of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table."""
+_MESSAGE_S = 1e-6
+"""What a further message costs at most, if many are under way: the latency of one on InfiniBand, as in the table."""
+
+_WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
+_BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
+
+
+def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
+    """Return what times and their text tell: the verdict, then causes, hints, and what the text does not tell.
+
+    Args:
+        curve: Times of one collective on one number of ranks. It may be empty: then, bandwidths that the text quotes
+            are judged.
+        mentions: What the text says.
+    """
+    shape = shape_of(curve) or _shape_of_rows(mentions)
+    job = job_of(mentions, shape)
+    verdict = _verdict(curve, shape, job, mentions)
+    found = causes_of(verdict, job, shape, _bus(shape, mentions), mentions)
+    return (verdict, *found, *_unknowns(job, mentions, verdict))
+
+
+def _bus(shape: Shape | None, mentions: Mentions) -> float | None:
+    """Return the bandwidth of the bus, of the rows or as the text quotes it."""
+    if shape is not None:
+        is_large = shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES
+        return shape.best[1] * shape.bus_share if is_large and shape.bus_share is not None else None
+    return next((one.bytes_per_s for one in figures_in(mentions) if one.is_of_bus), None)
+
+
+def _shape_of_rows(mentions: Mentions) -> Shape | None:
+    """Return the shape of rows that no format reads."""
+    rows = rows_in(mentions)
+    if rows is None:
+        return None
+    facts = mentions.told.facts
+    collective = facts.collective or ""
+    is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and rows.bus_share is None
+    blocks = facts.ranks if is_of_blocks and facts.ranks else 1
+    points = [(size * blocks, time_s) for size, time_s in rows.points]
+    share = bus_share(collective, facts.ranks) if facts.ranks and collective else rows.bus_share
+    return shape_of_points(points, collective, facts.ranks, facts.ranks_per_node, share)
+
+
+def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentions: Mentions) -> Finding:
+    figures = figures_in(mentions)
+    if shape is not None:
+        for verdict in (_between_runs(curve), _collapse(shape), _small_calls(shape, job), _jump(shape)):
+            if verdict is not None:
+                return verdict
+        if shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES and shape.bus_share is not None:
+            rate = shape.best[1] * shape.bus_share
+            return _bandwidth(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
+    if figures:
+        return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
+    if shape is None:
+        return Finding("unknown", "The text has no measured time and no bandwidth", "numbers")
+    if shape.bus_share is None:
+        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not tell on how many ranks"
+        return Finding("unknown", sentence, "ranks")
+    return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
+
+
+def _call(job: Job) -> str:
+    name = (job.collective or "the collective").replace("_", "-")
+    ranks = f" on {format_count(job.ranks, 'rank')}" if job.ranks else ""
+    return f"{name[0].upper()}{name[1:]}{ranks}"
+
+
+def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
+    """Return that two runs of the same call differ."""
+    rows = sorted((one.size_bytes, one.in_place, one.time_s) for one in curve)
+    for (size, _), group in groupby(rows, key=lambda row: row[:2]):
+        times = [time_s for *_, time_s in group]
+        if times[-1] > _RUNS_FACTOR * times[0]:
+            return Finding(
+                "slow",
+                f"Two runs of {format_bytes(size)} differ: one takes {format_time(times[0])}, the other "
+                f"{format_time(times[-1])}, {times[-1] / times[0]:.1f} times as long",
+                "two runs",
+            )
+    return None
+
+
+def _collapse(shape: Shape) -> Finding | None:
+    """Return that the largest call has much less bandwidth than a smaller one."""
+    size, rate = shape.best
+    last = shape.reached_bytes_per_s
+    if size == shape.sizes_bytes[-1] or rate < _COLLAPSE_FACTOR * last or len(shape.sizes_bytes) < 3:
+        return None
+    share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
+    return Finding(
+        "slow",
+        f"Large calls are slow: {format_bytes(size)} reach {format_rate(rate * share)}{of_bus}, but "
+        f"{format_bytes(shape.sizes_bytes[-1])} only {format_rate(last * share)}, {rate / last:.1f} times less",
+        "large sizes",
+    )
+
+
+def _small_calls(shape: Shape, job: Job) -> Finding | None:
+    """Return that small calls take longer than the latencies of any fabric explain."""
+    if shape.ranks is None or shape.ranks < 2 or shape.sizes_bytes[0] > _LEAST_LARGE_BYTES:
+        return None
+    steps = 2 * ceil(log2(shape.ranks))
+    normal_s = steps * _SLOWEST_LATENCY_S
+    if shape.collective.startswith(("alltoall", "allgather", "reduce_scatter", "gather", "scatter")):
+        normal_s += shape.ranks * _MESSAGE_S
+    floor_s = shape.floor_s if shape.floor_s is not None else min(shape.times_s)
+    if floor_s < _SLOW_CALLS_FACTOR * normal_s:
+        return None
+    return Finding(
+        "slow",
+        f"Small calls are slow: {_call(job)} takes {format_time(floor_s)}, {floor_s / normal_s:.0f} times what the "
+        "latencies of slow Ethernet explain",
+        "small sizes",
+    )
+
+
+def _jump(shape: Shape) -> Finding | None:
+    """Return that the time jumps so far between two sizes that one of them is slow on any machine."""
+    jumps = [kink for kink in shape.kinks if kink.factor >= _JUMP_FACTOR]
+    if not jumps:
+        return None
+    jump = max(jumps, key=lambda kink: kink.factor)
+    sentence = f"{format_bytes(jump.size_bytes)} takes {jump.factor:.1f} times what the sizes beside it explain"
+    return Finding("slow", f"Some sizes are slow: {sentence}", "some sizes")
+
+
+def _bandwidth(bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False) -> Finding:
+    """Return the verdict on a bus bandwidth."""
+    expected = expectation_of(job)
+    if expected is None:
+        return _fit(bus_bytes_per_s, job, start, source)
+    low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
+    if bus_bytes_per_s >= _NORMAL_SHARE * low and high == inf:
+        return _fit(bus_bytes_per_s, job, start, source)
+    usual = f"{_range(low, high)} is usual for {expected.what}"
+    if bus_bytes_per_s > _FAST_FACTOR * high:
+        return _above(bus_bytes_per_s, job, expected, f"{start}; {usual}", source)
+    if bus_bytes_per_s >= _NORMAL_SHARE * low:
+        return Finding("fine", f"{start}: {usual}", "bandwidth", source)
+    if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
+        sentence = f"{start}; {usual} at large sizes. An average also counts small sizes, so half of it is normal"
+        return Finding("fine", sentence, "average", source)
+    return Finding("slow", f"{start}; {usual}: {low / bus_bytes_per_s:.1f} times as much", "bandwidth", source)
+
+
+def _above(bus_bytes_per_s: float, job: Job, expected: Expectation, start: str, source: str) -> Finding:
+    """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
+    share = carried_share(job)
+    if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:
+        carried = format_rate(bus_bytes_per_s * share)
+        return Finding(
+            "fine",
+            f"{start}. The cards carry only {carried}, as a tree combines the data of a node before it sends them",
+            "bus bandwidth",
+            source,
+        )
+    return Finding(
+        "fast", f"{start}: the machine has more cards or faster ones, or the sizes differ", "bandwidth", source
+    )
+
+
+def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
+    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
+    kinds = {True: _WITHIN_NODES, False: _BETWEEN_NODES, None: (*_WITHIN_NODES, *_BETWEEN_NODES)}[job.is_one_node]
+    if job.is_one_node is False and job.net:
+        kinds = (job.net,)
+    if "MI" not in job.gpu_name:
+        kinds = tuple(kind for kind in kinds if kind != "xgmi")
+    names = [
+        fabric.name
+        for fabric in fitting_fabrics(bus_bytes_per_s, kinds)
+        if fabric.kind in _WITHIN_NODES or not job.cards
+    ]
+    if job.is_one_node is not True and job.net in ("", "rdma"):
+        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
+    if names:
+        return Finding("unknown", f"{start}: that of {', or '.join(names[:_MOST_NAMES])}", "fabric", source)
+    below = [one for one in fabrics() if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
+    if not below:
+        return Finding("unknown", f"{start}: less than any class of fabric reaches", "fabric", source)
+    nearest = max(below, key=lambda one: one.highest_bytes_per_s)
+    return Finding("unknown", f"{start}: more than {nearest.name} reaches", "fabric", source)
+
+
+def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
+    return [
+        f"{format_count(count, 'card')} of {fabric.name}"
+        for fabric in reversed(fabrics())
+        for count in ([cards] if cards else _CARDS_OF_NODES)
+        if fabric.kind == "rdma"
+        and _NORMAL_SHARE * fabric.lowest_bytes_per_s
+        <= bus_bytes_per_s / count
+        <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
+    ]
+
+
+def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
+    if high_bytes_per_s == inf:
+        return f"{low_bytes_per_s / 1e9:.3g} GB/s"
+    return f"{low_bytes_per_s / 1e9:.3g} to {high_bytes_per_s / 1e9:.3g} GB/s"
+
+
+def _between_averages(figures: Sequence[Figure]) -> Finding | None:
+    """Return that the averages of runs in one text differ by more than noise."""
+    averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
+    if len(averages) < 2 or averages[-1].bytes_per_s < _RUNS_FACTOR * averages[0].bytes_per_s:
+        return None
+    less, more = averages[0], averages[-1]
+    return Finding(
+        "slow",
+        f"Two runs differ: one has {format_rate(more.bytes_per_s)} on average, the other "
+        f"{format_rate(less.bytes_per_s)}, {more.bytes_per_s / less.bytes_per_s:.1f} times less",
+        "two runs",
+        less.source,
+    )
+
+
+def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
+    """Return the verdict on a bandwidth that the text quotes."""
+    rate = format_rate(figure.bytes_per_s)
+    if figure.is_of_bus:
+        return _bandwidth(
+            figure.bytes_per_s, job, f"The text quotes {rate}", figure.source, is_average=figure.is_average
+        )
+    share = 2 * (job.ranks - 1) / job.ranks if job.ranks and job.collective == "allreduce" else None
+    if share is None:
+        return Finding(
+            "unknown",
+            f"The text quotes {rate} of algorithm bandwidth: the bus bandwidth of an allreduce is up to twice as much, "
+            "and only that compares with a link",
+            "bus bandwidth",
+            figure.source,
+        )
+    bus = figure.bytes_per_s * share
+    return _bandwidth(
+        bus, job, f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source
+    )
+
+
+def _has_small_sizes(mentions: Mentions) -> bool:
+    """Return whether a benchmark begins with small sizes, as it does unless it is told otherwise."""
+    begins = [int(match[1]) * _UNITS[match[2].upper()] for match in _BEGIN.finditer(mentions.text)]
+    return not begins or min(begins) < _LEAST_LARGE_BYTES
+
+
+def _unknowns(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
+    """Return what the text does not tell, and what it states in two ways."""
+    found = [Finding("unknown", sentence, "ranks") for sentence in mentions.told.disagreements]
+    if verdict.kind != "unknown":
+        return found
+    if job.is_one_node is None:
+        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
+        found.append(Finding("unknown", sentence, "nodes"))
+    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
+        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
+        found.append(Finding("unknown", sentence, "cards"))
+    if job.is_one_node is not False and not job.gpu_name:
+        sentence = "The text does not name the GPUs: their links limit calls within a node"
+        found.append(Finding("unknown", sentence, "GPUs"))
+    return found

@@ -1,0 +1,201 @@
+"""The job that a text describes, and the bandwidth that its machine allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from hocket.base.units import format_count
+from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
+from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.patterns import SOCKETS
+from hocket.judging.shape import Shape, node_share
+
+_NVLINK_FORMS = ("SXM", "OAM")
+_ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
+_NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
+_SLOWEST_RDMA_GBIT = 100
+_GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job that a text describes. What it does not tell is None, or empty.
+
+    Attributes:
+        collective: The collective.
+        ranks: Number of ranks.
+        ranks_per_node: Ranks on a node.
+        nodes: Number of nodes.
+        is_one_node: Whether all ranks are on one node; None if that is unknown.
+        gpu: The model of the GPUs.
+        gpu_name: Its name in the text, also where its bandwidth is not known.
+        net: The kind of the network, as in `hocket.judging.fabrics.Fabric`.
+        card: The class of a network card.
+        cards: Number of cards of a node that the library uses, or that the text tells.
+        cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
+        sockets: The mention of TCP sockets.
+        is_of_nccl: Whether the text tells of NCCL or RCCL.
+    """
+
+    collective: str
+    ranks: int | None
+    ranks_per_node: int | None
+    nodes: int | None
+    is_one_node: bool | None
+    gpu: GpuModel | None
+    gpu_name: str
+    net: str
+    card: Fabric | None
+    cards: int | None
+    cards_of_node: int | None
+    sockets: Mention | None
+    is_of_nccl: bool = False
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether the ranks are GPUs, as far as the text tells."""
+        return bool(self.gpu_name) or self.is_of_nccl
+
+    @property
+    def has_nvlink(self) -> bool:
+        """Whether NVLink or xGMI connects the GPUs of a node."""
+        return self.gpu is not None and self.gpu.form in _NVLINK_FORMS
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The bus bandwidth that benchmarks reach on a machine.
+
+    Attributes:
+        what: What limits it, such as "4 cards of 200 Gbit/s InfiniBand/RoCE".
+        lowest_bytes_per_s: The least bus bandwidth that is normal.
+        highest_bytes_per_s: The greatest; infinite where the rate of the cards is not known.
+    """
+
+    what: str
+    lowest_bytes_per_s: float
+    highest_bytes_per_s: float
+
+
+def job_of(mentions: Mentions, shape: Shape | None) -> Job:
+    """Return the job that a text describes, and whose times have a shape."""
+    facts = mentions.told.facts
+    ranks = shape.ranks if shape is not None and shape.ranks else facts.ranks
+    per_node = shape.ranks_per_node if shape is not None and shape.ranks_per_node else facts.ranks_per_node
+    nodes = _nodes(mentions, ranks, per_node)
+    if per_node is None and nodes and ranks and ranks % nodes == 0:
+        per_node = ranks // nodes
+    name, gpu = _gpu(mentions)
+    net = _one(mentions.values("net")) or ""
+    rate = _one(mentions.values("rate"))
+    sockets = next((one for one in mentions.about(SOCKETS) if one.value != "none"), None)
+    used, named, told = (_count(mentions, kind) for kind in ("cards used", "cards named", "cards told"))
+    if not net and named is not None:
+        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
+    kind = "tcp" if sockets is not None else net
+    return Job(
+        collective=(shape.collective if shape is not None else facts.collective) or "",
+        ranks=ranks,
+        ranks_per_node=per_node,
+        nodes=nodes,
+        is_one_node=_is_one_node(mentions, nodes),
+        gpu=gpu,
+        gpu_name=name,
+        net=kind,
+        card=card_fabric(kind, int(rate)) if rate and kind else None,
+        cards=used or named or told,
+        cards_of_node=max((count for count in (used, named, told) if count is not None), default=None),
+        sockets=sockets,
+        is_of_nccl=_NCCL.search(mentions.text) is not None,
+    )
+
+
+def expectation_of(job: Job) -> Expectation | None:
+    """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
+    if job.is_one_node:
+        return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
+    if job.is_one_node is not False or job.cards_of_node is None:
+        return None
+    if job.card is not None:
+        return _between_nodes(job, job.card, 1 if job.sockets is not None else job.cards_of_node)
+    slowest = card_fabric("rdma", _SLOWEST_RDMA_GBIT)
+    if job.net != "rdma" or job.cards_of_node == 1 or slowest is None:
+        return None
+    what = f"{job.cards_of_node} cards of {slowest.name} or more"
+    return Expectation(what, job.cards_of_node * slowest.lowest_bytes_per_s, inf)
+
+
+def carried_share(job: Job) -> float | None:
+    """Return what the cards of a node carry at least, by the bandwidth of the bus; None if that is unknown."""
+    if job.ranks is None or job.nodes is None or job.collective != "allreduce":
+        return None
+    share = node_share(job.collective, job.ranks, job.ranks_per_node)
+    return None if share is None else share / (2 * (job.ranks - 1) / job.ranks)
+
+
+def _within_node(job: Job, gpu: GpuModel) -> Expectation | None:
+    count = f"{job.ranks} " if job.ranks else ""
+    what = f"{count}{gpu.name} GPUs on {gpu.fabric}"
+    highest = gpu.highest_bytes_per_s
+    if job.collective not in ("allreduce", ""):
+        highest = max(gpu.lowest_bytes_per_s, highest)
+    return Expectation(what, gpu.lowest_bytes_per_s, highest)
+
+
+def _between_nodes(job: Job, card: Fabric, cards: int) -> Expectation:
+    what = f"{format_count(cards, 'card')} of {card.name}"
+    lowest, highest = cards * card.lowest_bytes_per_s, cards * card.highest_bytes_per_s
+    if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
+        return Expectation(
+            f"{job.gpu.name} GPUs on {job.gpu.fabric}", job.gpu.lowest_bytes_per_s, job.gpu.highest_bytes_per_s
+        )
+    return Expectation(what, lowest, highest)
+
+
+def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:
+    if ranks is not None and per_node is not None:
+        return -(-ranks // per_node)
+    told = _count(mentions, "nodes")
+    hosts = len(mentions.values("host"))
+    return told if told is not None and told >= hosts else None
+
+
+def _is_one_node(mentions: Mentions, nodes: int | None) -> bool | None:
+    """Return whether all ranks are on one node, by their number or by what the library does between nodes."""
+    if nodes is not None:
+        return nodes == 1
+    counts = [int(value) for value in mentions.values("nodes")]
+    is_between = any(one.value in ("socket", "NET", "GDRDMA") for one in mentions.of("transport"))
+    if {*counts} == {1} and not is_between:
+        return True
+    if is_between or len(mentions.values("host")) > 1 or (counts and min(counts) > 1):
+        return False
+    return None
+
+
+def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
+    """Return the name of the GPUs, and their model, if the text tells of one model only."""
+    parts = {(match["model"], match["form"] or "") for value in mentions.values("gpu") if (match := _GPU.match(value))}
+    names = {model for model, _ in parts}
+    if len(names) != 1:
+        return "", None
+    name = names.pop()
+    form = {"SXM": "SXM", "PCI": "PCIe"}.get(next((form for _, form in parts if form), ""), "")
+    has_links = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
+    if not form and (has_links or name in _ONLY_SXM):
+        form = "SXM"
+    if not form and name in ("A100", "H100", "V100"):
+        return name, None
+    return name, gpu_model(name, form if form in ("SXM", "PCIe") else "")
+
+
+def _one(values: Sequence[str]) -> str | None:
+    return values[0] if len(values) == 1 else None
+
+
+def _count(mentions: Mentions, kind: str) -> int | None:
+    value = _one(mentions.values(kind))
+    return None if value is None else int(value)

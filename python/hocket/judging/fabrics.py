@@ -1,0 +1,125 @@
+"""Classes of fabrics, and the bandwidths that benchmarks reach on them.
+
+The tables are `fabrics.csv` and `gpus.csv`. Every row names the public documents or threads that its numbers are from.
+A number that no source gives is left out. Where the least bandwidth is left out, a fabric reaches its greatest one
+within `_USUAL_SPREAD`.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+_GB = 1e9
+_US = 1e-6
+_USUAL_SPREAD = 1.25
+"""NIC bandwidths of 20 to 24 GB/s both pass as normal: https://github.com/NVIDIA/nccl-tests/issues/160."""
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A class of fabrics.
+
+    Attributes:
+        name: Its name, such as "200 Gbit/s InfiniBand/RoCE".
+        kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
+        nominal_bytes_per_s: The bandwidth of one direction by its specification; None if it has none.
+        lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.
+        highest_bytes_per_s: The greatest.
+        lowest_latency_s: The least latency of a small message; None where no source gives it.
+        highest_latency_s: The greatest; None where no source gives it.
+        sources: Addresses of the documents.
+    """
+
+    name: str
+    kind: str
+    nominal_bytes_per_s: float | None
+    lowest_bytes_per_s: float
+    highest_bytes_per_s: float
+    lowest_latency_s: float | None
+    highest_latency_s: float | None
+    sources: tuple[str, ...]
+
+    def fits(self, bytes_per_s: float) -> bool:
+        """Return whether benchmarks reach this bandwidth on it."""
+        return self.lowest_bytes_per_s <= bytes_per_s <= self.highest_bytes_per_s
+
+
+@dataclass(frozen=True)
+class GpuModel:
+    """A model of GPUs, and the bandwidth of a node of them.
+
+    Attributes:
+        name: Its name, such as "H100".
+        form: Its form: "SXM", "OAM" or "PCIe".
+        fabric: The name of the fabric that connects the GPUs of a node.
+        lowest_bytes_per_s: The least bus bandwidth of an allreduce on the GPUs of a node.
+        highest_bytes_per_s: The greatest.
+        sources: Addresses of the documents.
+    """
+
+    name: str
+    form: str
+    fabric: str
+    lowest_bytes_per_s: float
+    highest_bytes_per_s: float
+    sources: tuple[str, ...]
+
+
+@cache
+def fabrics() -> tuple[Fabric, ...]:
+    """Return the classes of fabrics, in the order of their table."""
+    return tuple(
+        Fabric(
+            row["name"],
+            row["kind"],
+            _number(row["nominal_gb_per_s"], _GB),
+            *_range(row),
+            _number(row["lowest_latency_us"], _US),
+            _number(row["highest_latency_us"], _US),
+            tuple(row["source"].split()),
+        )
+        for row in _rows("fabrics.csv")
+    )
+
+
+@cache
+def gpu_models() -> tuple[GpuModel, ...]:
+    """Return the models of GPUs, in the order of their table."""
+    return tuple(
+        GpuModel(row["model"], row["form"], row["fabric"], *_range(row), tuple(row["source"].split()))
+        for row in _rows("gpus.csv")
+    )
+
+
+def gpu_model(name: str, form: str = "") -> GpuModel | None:
+    """Return the model of a name; None if its bandwidth is not known, as where its form is another one."""
+    return next((one for one in gpu_models() if one.name == name and form in ("", one.form)), None)
+
+
+def card_fabric(kind: str, gbit_per_s: int) -> Fabric | None:
+    """Return the class of network cards of a kind and a rate; None if there is none."""
+    start = f"{gbit_per_s} Gbit/s "
+    return next((one for one in fabrics() if one.kind == kind and one.name.startswith(start)), None)
+
+
+def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric, ...]:
+    """Return the fabrics of some kinds on which benchmarks reach a bus bandwidth."""
+    return tuple(one for one in fabrics() if one.kind in kinds and one.fits(bytes_per_s))
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = resources.files("hocket.judging").joinpath(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def _number(text: str, unit: float) -> float | None:
+    return float(text) * unit if text else None
+
+
+def _range(row: dict[str, str]) -> tuple[float, float]:
+    highest = float(row["highest_gb_per_s"]) * _GB
+    lowest = _number(row["lowest_gb_per_s"], _GB)
+    return (highest / _USUAL_SPREAD if lowest is None else lowest), highest

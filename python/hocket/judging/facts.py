@@ -1,0 +1,242 @@
+"""The facts that a text tells of its measurements: the collective, and the ranks, in all and on a node.
+
+Nothing is guessed. Where two lines disagree, neither counts, and the disagreement is told.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+
+from hocket.definitions.library import find_collective, is_collective
+from hocket.judging.lines import DEVICE, ROW, is_row_of_nccl, lines_of, whole_number
+from hocket.measurements.measurement import NCCL_NAMES, Facts
+
+T = TypeVar("T", bound=Hashable)
+LAUNCH_COMMAND = re.compile(r"(?:^|[\s/`$>])(?P<launcher>mpirun|mpiexec|srun|orterun)(?:\.\w+)?\s")
+_TEST = re.compile(r"(?:^|[\s/])(?P<name>[a-z_]+?)_perf(?:_mpi)?\b")
+_OSU = re.compile(r"\bosu_i?(?P<name>all\w+|bcast|reduce\w*|gather|scatter)\b")
+_PROSE = re.compile(
+    r"(?i)\b(?P<name>all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?allv?|broadcast)\b"
+)
+_PER_NODE = re.compile(
+    r"(?:^|\s)(?:-N|--ntasks-per-node|-ppn|--ppn|-npernode|--npernode|--map-by ppr:)"
+    r"[ =:]?(?P<count>[0-9]{1,4})(?=\s|:|$)"
+)
+_NRANKS = re.compile(r"\bnranks (?P<count>[0-9]{1,7})\b")
+_NODES_AND_RANKS = (
+    re.compile(
+        r"(?i)\b(?P<nodes>[0-9]{1,5}|two|three|four|eight) (?:compute )?nodes? (?:run )?(?:with|x|,) "
+        r"(?P<ranks>[0-9]{1,3}|two|four|eight) (?:MPI )?(?:tasks|processes|procs|ranks|gpus)\b"
+    ),
+    re.compile(r"(?i)\b(?P<ranks>[0-9]{1,3}) ?procs/node\+(?P<nodes>[0-9]{1,5}) ?nodes"),
+)
+_HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
+_LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
+"""Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """Facts that a text tells of its measurements.
+
+    Attributes:
+        facts: The facts. Unknown ones are None.
+        sources: The file and the line of each fact, by its name in `Facts`.
+        disagreements: Sentences on facts that two lines state differently, without a full stop.
+    """
+
+    facts: Facts
+    sources: Mapping[str, str]
+    disagreements: tuple[str, ...] = ()
+
+
+def facts_in(text: str, file: str) -> TextFacts:
+    """Return the ranks, the ranks on a node and the collective that a text tells.
+
+    Args:
+        text: The text.
+        file: The name of its file, for sources.
+    """
+    lines = lines_of(text)
+    sources: dict[str, str] = {}
+    disagreements: list[str] = []
+    collectives = list(_collectives(lines, file))
+    collective = _only("collective", collectives, sources, disagreements)
+    ratio = list(_ranks_by_ratio(lines, file, collective))
+    ranks = _only("ranks", list(_ranks(lines, file)) or ratio, sources, disagreements)
+    per_node = _only("ranks_per_node", list(_ranks_per_node(lines, file)), sources, disagreements)
+    if ranks is not None and ratio and ratio[0][0] != ranks:
+        disagreements.append(
+            f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
+        )
+        ranks = None
+    if ranks is not None and per_node is not None and per_node > ranks:
+        per_node = None
+    facts = Facts(ranks=ranks, ranks_per_node=per_node, collective=collective)
+    return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
+
+
+def _only(name: str, told: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]) -> T | None:
+    """Return the one value that is told; None if none is, or two differ."""
+    first = {value: source for value, source in reversed(told)}
+    if len(first) > 1:
+        (one, source), (other, other_source) = list(first.items())[:2]
+        what = "ranks on a node" if name == "ranks_per_node" else name
+        disagreements.append(f"{what}: {source} tells {one}, but {other_source} tells {other}")
+    if len(first) != 1:
+        return None
+    value, sources[name] = next(iter(first.items()))
+    return value
+
+
+def _collectives(lines: Iterable[str], file: str) -> list[tuple[str, str]]:
+    """Return the collectives of command lines; without any, that of the rows or of the text.
+
+    Only an allreduce has a bandwidth of the bus above that of its algorithm.
+    """
+    commands: list[tuple[str, str]] = []
+    prose: list[tuple[str, str]] = []
+    of_reductions: list[tuple[str, str]] = []
+    for number, line in enumerate(lines, start=1):
+        source = f"{file}:{number}"
+        commands += [(match["name"], source) for expression in (_TEST, _OSU) for match in expression.finditer(line)]
+        prose += [(re.sub("[-_ ]", "", match["name"].lower()), source) for match in _PROSE.finditer(line)]
+        if (row := ROW.search(line)) is not None and _is_above_one(row):
+            of_reductions.append(("allreduce", source))
+    named, spoken = ([(name, source) for word, source in words if (name := _collective(word)) is not None]
+                     for words in (commands, prose))  # fmt: skip
+    return named or of_reductions[:1] or (spoken if len({name for name, _ in spoken}) == 1 else [])
+
+
+def _collective(word: str) -> str | None:
+    name = NCCL_NAMES.get(word, {"reducescatter": "reduce_scatter", "bcast": "broadcast"}.get(word, word))
+    return find_collective(name) if is_collective(name) else None
+
+
+def _ranks(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]]:
+    """Give the numbers of ranks that commands, lists of devices and libraries tell."""
+    devices: dict[int, str] = {}
+    for number, line in enumerate(lines, start=1):
+        source = f"{file}:{number}"
+        if (device := DEVICE.search(line)) is not None:
+            devices.setdefault(int(device["rank"]), source)
+        yield from ((count, source) for count in ranks_of_command(line))
+        yield from ((count, source) for match in _NRANKS.finditer(line) if (count := whole_number(match["count"])))
+        yield from ((nodes * per_node, source) for nodes, per_node in _nodes_and_ranks(line))
+    if len(devices) > 1 and sorted(devices) == [*range(len(devices))] and _is_whole_list(lines):
+        yield len(devices), devices[0]
+
+
+def _is_whole_list(lines: Sequence[str]) -> bool:
+    """Return whether the lines after a list of devices are its frame, not a cut."""
+    last = max(number for number, line in enumerate(lines) if DEVICE.search(line))
+    return last + 1 < len(lines) and re.match(r"\s*#|.*NCCL (?:version|INFO)", lines[last + 1]) is not None
+
+
+def ranks_of_command(line: str) -> Iterator[int]:
+    """Give the number of ranks that a command starts, if the line is one."""
+    launch = LAUNCH_COMMAND.search(line)
+    options = line[launch.end() :] if launch is not None else line
+    test = _TEST.search(options)
+    per_process = 1
+    if test is not None:
+        for option in ("-g", "-t"):
+            count = re.search(rf"\s{option}\s+([0-9]{{1,3}})(?!\S)", options[test.end() :])
+            per_process *= int(count[1]) if count else 1
+    if launch is None:
+        if test is not None and per_process > 1:
+            yield per_process
+        return
+    processes = _processes(options[: test.start()] if test is not None else options)
+    if processes is not None:
+        yield processes * per_process
+
+
+def _processes(options: str) -> int | None:
+    """Return the number of processes that options of a launcher ask for."""
+    if (count := re.search(r"(?:^|\s)(?:--?np?|--ntasks)[ =]([0-9]{1,7})(?!\S)", options)) is not None:
+        return int(count[1])
+    nodes = re.search(r"(?:^|\s)(?:-N|--nodes)[ =]([0-9]{1,6})(?!\S)", options)
+    if nodes is not None and (per_node := _PER_NODE.search(options)) is not None:
+        return int(nodes[1]) * int(per_node["count"])
+    return sum(slots) if (slots := _slots(options)) else None
+
+
+def _slots(options: str) -> list[int]:
+    """Return the slots of the hosts in `-H host1:8,host2:8`; empty where a host has none."""
+    hosts = re.search(r"(?:^|\s)(?:-H|--?host)[ =](\S+)", options)
+    slots = [host.rpartition(":")[2] for host in hosts[1].split(",")] if hosts else []
+    return [int(slot) for slot in slots] if slots and all(re.fullmatch("[0-9]{1,4}", slot) for slot in slots) else []
+
+
+def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
+    """Give numbers of nodes, and of ranks on a node, that a sentence tells together."""
+    for expression in _NODES_AND_RANKS:
+        for match in expression.finditer(line):
+            nodes, per_node = whole_number(match["nodes"]), whole_number(match["ranks"])
+            if nodes is not None and per_node is not None:
+                yield nodes, per_node
+
+
+def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]]:
+    """Give the numbers of ranks on a node that commands, lists of devices and sentences tell."""
+    hosts: dict[str, set[int]] = {}
+    local: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        source = f"{file}:{number}"
+        if (device := DEVICE.search(line)) is not None:
+            hosts.setdefault(device["host"], set()).add(int(device["rank"]))
+        launch = LAUNCH_COMMAND.search(line)
+        if launch is not None:
+            test = _TEST.search(line)
+            options = line[launch.end() : test.start() if test is not None else None]
+            per_node = _PER_NODE.search(options)
+            slots = set(_slots(options))
+            if per_node is not None:
+                yield int(per_node["count"]), source
+            elif len(slots) == 1:
+                yield slots.pop(), source
+            elif not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
+                local += [(count, source) for count in ranks_of_command(line)]
+        elif len(counts := list(ranks_of_command(line))) == 1:
+            yield counts[0], source
+        yield from ((ranks, source) for _, ranks in _nodes_and_ranks(line))
+    if len(hosts) == 1:
+        yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
+    counts_on_hosts = Counter(len(ranks) for ranks in hosts.values())
+    if len(hosts) > 1 and len(counts_on_hosts) == 1 and _is_whole_list(lines):
+        number = next(number for number, line in enumerate(lines, start=1) if DEVICE.search(line))
+        yield next(iter(counts_on_hosts)), f"{file}:{number}"
+
+
+def _ranks_by_ratio(lines: Iterable[str], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
+    """Give the number of ranks that the ratio of the bandwidths of nccl-tests has, if one number only fits all rows."""
+    share = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1}.get(collective or "")
+    lowest, highest, source = 0.0, float("inf"), ""
+    for number, line in enumerate(lines, start=1):
+        row = ROW.search(line)
+        if row is None or share is None or not is_row_of_nccl(row):
+            continue
+        bus = float(row["bus"])
+        if bus < _LEAST_RATIO_GB_PER_S:
+            continue
+        time_us, digits = float(row["time"]), len(row["time"].partition(".")[2])
+        half_us = 0.51 / 10**digits
+        lowest = max(lowest, (bus - _HALF_DIGIT) * (time_us - half_us) * 1e3 / int(row["size"]))
+        highest = min(highest, (bus + _HALF_DIGIT) * (time_us + half_us) * 1e3 / int(row["size"]))
+        source = source or f"{file}:{number}"
+    if share is not None and source and lowest < share:
+        least = max(2, math.ceil(share / (share - lowest) - 1e-9))
+        most = math.floor(share / (share - highest) + 1e-9) if highest < share else math.inf
+        if least == most:
+            yield least, source
+
+
+def _is_above_one(row: re.Match[str]) -> bool:
+    return is_row_of_nccl(row) and float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))

@@ -1,0 +1,80 @@
+"""Bandwidths that a text quotes in words, for texts without rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hocket.judging.mentions import Mentions
+
+_FIGURE = re.compile(
+    r"(?<![\w./-])~?(?P<value>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>GB/[sS]|GBps|GB/sec|Gbps|Gb/s|Gbit/s)(?!\w)"
+)
+_AVERAGE = re.compile(r"\bAvg bus bandwidth\s*:\s*(?P<value>[0-9]+(?:\.[0-9]+)?)")
+_BARE = re.compile(r"(?i)\bbus ?bw\s*(?:is|of|=|:)?\s*(?P<value>[0-9]+(?:\.[0-9]+)?)(?![0-9.]|\s*(?:us|ms|%))")
+_ABOUT_BANDWIDTH = re.compile(r"(?i)band ?width|bus ?bw|al(?:go|g)\w*bw|performance|allreduce|all_reduce")
+_NOT_MEASURED = re.compile(
+    r"(?i)expect\w*|theor\w*|should|officials?|claim\w*|capab\w*|advertis\w*|target|limit|link|per (?:nic|card)|"
+    r"peak for|supposed|as the slides|shown as|line rate|^\s*\|"
+)
+_ALGORITHM = re.compile(r"(?i)\balg\w*bw\b|\balgorithm bandwidth")
+_MEAN = re.compile(r"(?i)\bavg\b|\baverage\b")
+_MOST_REACH = 80
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured bandwidth that a text quotes.
+
+    Attributes:
+        bytes_per_s: The bandwidth.
+        is_of_bus: Whether it is of the bus, not of the algorithm.
+        source: The file and the line.
+        is_average: Whether it is the average over sizes, small ones too.
+        is_of_output: Whether it is in the output of nccl-tests, not in a sentence.
+    """
+
+    bytes_per_s: float
+    is_of_bus: bool
+    source: str
+    is_average: bool = False
+    is_of_output: bool = False
+
+
+def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
+    """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
+    figures: list[Figure] = []
+    lines = mentions.text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        source = f"{mentions.file}:{number}"
+        if (average := _AVERAGE.search(line)) is not None:
+            figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))
+        elif _ABOUT_BANDWIDTH.search(line):
+            matches = list(_FIGURE.finditer(line)) or list(_BARE.finditer(line))
+            figures += _measured(line, matches, source)
+    return tuple(figures)
+
+
+def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figure]:
+    """Return the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
+    figures = []
+    end = 0
+    for match in matches:
+        before = _before(line, match)
+        is_repeated = bool(end) and re.fullmatch(r"[\s(`~=*x0-9,]*", line[end : match.start()]) is not None
+        if not is_repeated and not _NOT_MEASURED.search(before):
+            is_average = _MEAN.search(before) is not None
+            figures.append(Figure(_bytes_per_s(match), not _ALGORITHM.search(before), source, is_average))
+        end = match.end()
+    return figures
+
+
+def _before(line: str, match: re.Match[str]) -> str:
+    """Return what stands before a figure, back to the figure before it or the end of a sentence."""
+    text = line[max(0, match.start() - _MOST_REACH) : match.start()]
+    return re.split(r"[.;!?]\s|[0-9]\s?G[Bb]\S*", text)[-1]
+
+
+def _bytes_per_s(match: re.Match[str]) -> float:
+    unit = match.groupdict().get("unit") or "GB/s"
+    return float(match["value"]) * (1e9 if unit.startswith("GB") else 1e9 / 8)

@@ -1,0 +1,43 @@
+"""The lines of a text, and what several readers look for in them: numbers, lists of devices, and rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hocket.measurements.margins import readable
+
+_MOST_LINE_LETTERS = 4000
+_MOST_RANKS = 10_000_000
+_NUMBERS: Mapping[str, int] = MappingProxyType(
+    {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16}
+)
+NUMBER = rf"(?<![\w.])(?P<{{}}>[0-9]{{{{1,3}}}}(?![0-9])|{'|'.join(_NUMBERS)})"
+DEVICE = re.compile(r"\bRank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
+ROW = re.compile(
+    r"(?<!\S)(?P<size>[0-9]{1,15})\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?(?:\[[0-9]+\])?"
+    r"\s+(?P<time>[0-9]+(?:\.[0-9]+)?)\s+(?P<alg>[0-9]+\.[0-9]+)\s+(?P<bus>[0-9]+\.[0-9]+)(?=\s|$)"
+)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text without escapes; a command that goes on over several lines is the first of them."""
+    lines = [line[:_MOST_LINE_LETTERS] for line in readable(text).split("\n")]
+    for number in range(len(lines) - 2, -1, -1):
+        if lines[number].rstrip().endswith("\\"):
+            lines[number] = f"{lines[number].rstrip()[:-1]} {lines[number + 1]}"[:_MOST_LINE_LETTERS]
+            lines[number + 1] = ""
+    return lines
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number above zero that is written in digits or as a word; None if it is none."""
+    value = _NUMBERS.get(text.lower()) if not text.isdecimal() else int(text)
+    return value if value is not None and 0 < value <= _MOST_RANKS else None
+
+
+def is_row_of_nccl(row: re.Match[str]) -> bool:
+    """Return whether the bandwidth of a row follows from its size and its time."""
+    time_us = float(row["time"])
+    return time_us > 0 and abs(int(row["size"]) / time_us / 1e3 - float(row["alg"])) < 0.006 + 0.01 * float(row["alg"])

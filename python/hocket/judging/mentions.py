@@ -1,0 +1,130 @@
+"""What a text says of the machine and of the run: GPUs, cards, transports, settings, and the ranks of the job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hocket.base.units import format_count
+from hocket.judging.cards import cards_in
+from hocket.judging.facts import LAUNCH_COMMAND, TextFacts, facts_in, ranks_of_command
+from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number
+from hocket.judging.mention import Mention
+from hocket.judging.patterns import LAUNCH, PATTERNS
+
+_BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
+_NODE_COUNT = re.compile(
+    NUMBER.format("count") + r"(?:x|\s?\*)?\s+(?:(?:compute|GPU|HGX|DGX|AWS|P5|A100|H100|different|physical)\s+)*"
+    r"(?:nodes?|machines|servers|hosts|VMs|instances)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """What a text says of the machine and of the run.
+
+    Attributes:
+        file: The name of its file.
+        mentions: What lines say, in their order.
+        told: The text's own facts, and where they are told.
+        text: The text.
+    """
+
+    file: str
+    mentions: tuple[Mention, ...]
+    told: TextFacts
+    text: str = ""
+
+    def of(self, kind: str) -> tuple[Mention, ...]:
+        """Return the mentions of a kind."""
+        return tuple(one for one in self.mentions if one.kind == kind)
+
+    def about(self, subject: str) -> tuple[Mention, ...]:
+        """Return the mentions that may explain something."""
+        return tuple(one for one in self.mentions if one.subject == subject)
+
+    def values(self, kind: str) -> tuple[str, ...]:
+        """Return the values of the mentions of a kind, each once."""
+        return tuple(dict.fromkeys(one.value for one in self.of(kind)))
+
+
+def mentions_of(text: str, file: str) -> Mentions:
+    """Return what a text says of the machine and of the run.
+
+    Args:
+        text: The text, such as a log or a question that quotes one.
+        file: The name of its file, for sources.
+    """
+    lines = lines_of(text)
+    found = [
+        *_by_patterns(lines, file),
+        *cards_in(lines, file),
+        *_hosts(lines, file),
+        *_nodes(lines, file),
+        *_separate_runs(lines, file),
+    ]
+    first = {(one.kind, one.value): one for one in reversed(found)}
+    mentions = sorted(first.values(), key=lambda one: _line_number(one.source))
+    return Mentions(file, tuple(mentions), facts_in(text, file), text)
+
+
+def _line_number(source: str) -> int:
+    return int(source.rpartition(":")[2])
+
+
+def _by_patterns(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    for number, line in enumerate(lines, start=1):
+        for pattern in PATTERNS:
+            if (match := pattern.expression.search(line)) is not None:
+                words = {name: (word or "").strip() for name, word in match.groupdict().items()}
+                value, sentence = (re.sub(r"(?<=[0-9])(?=SXM|PCI)", " ", text.format(**words))
+                                   for text in (pattern.value, pattern.sentence))  # fmt: skip
+                yield Mention(pattern.kind, value, sentence, f"{file}:{number}", pattern.subject)
+
+
+def _hosts(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    for number, line in enumerate(lines, start=1):
+        if (device := DEVICE.search(line)) is not None:
+            yield Mention("host", device["host"], f"ranks run on {device['host']}", f"{file}:{number}")
+
+
+def _nodes(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    for number, line in enumerate(lines, start=1):
+        if LAUNCH_COMMAND.search(line) is None and any(ranks_of_command(line)):
+            yield Mention("nodes", "1", "a single process runs all ranks", f"{file}:{number}")
+        for match in _NODE_COUNT.finditer(line):
+            if (count := whole_number(match["count"])) is not None:
+                yield Mention(
+                    "nodes", str(count), f"the text tells of {format_count(count, 'node')}", f"{file}:{number}"
+                )
+
+
+def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    """Give a mention where a list of devices has rank 0 twice: single jobs that print into each other."""
+    zeros: dict[str, int] = {}
+    sizes: list[tuple[str, str]] = []
+    begins = 0
+    for number, line in enumerate(lines, start=1):
+        begins += _BEGIN.search(line) is not None
+        if (device := DEVICE.search(line)) is not None and int(device["rank"]) == 0:
+            if zeros and device["host"] not in zeros and min(zeros.values()) >= number - 20 and begins > 1:
+                yield _separate(
+                    f"{file}:{number}", f"the hosts {next(iter(zeros))} and {device['host']} both have a rank 0"
+                )
+            zeros[device["host"]] = number
+        if (row := ROW.search(line)) is not None:
+            size = (line[: row.start()].strip(), row["size"])
+            if sizes[-1:] == [size] and row["size"] != "0":
+                yield _separate(f"{file}:{number}", f"the size {row['size']} has two rows in a run")
+            sizes.append(size)
+        elif "algbw" in line:
+            sizes = []
+
+
+def _separate(source: str, sentence: str) -> Mention:
+    return Mention("launch", "separate runs", f"{sentence}: single jobs print into each other", source, LAUNCH)
+
+
+__all__ = ["Mention", "Mentions", "TextFacts", "facts_in", "mentions_of"]
