@@ -21,7 +21,8 @@ from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
-from hocket.judging.judge import TEXT_NAME, Text, changes_of_algorithms, judge_texts, runs_of
+from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_texts
+from hocket.judging.texts import Text, runs_of
 from hocket.measurements.measurement import Facts
 from hocket.words.assessments import assessment_table, change_table, finding_lines
 
@@ -85,9 +86,9 @@ def judge(
         for file, lacking in zip((*before, *files), facts, strict=True)
     ]
     earlier, texts = texts[: len(before)], texts[len(before) :]
-    runs = runs_of(texts)
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     before_runs = baselines.load(baseline) if baseline is not None else runs_of(earlier)
+    runs = runs_of(texts) if before_runs or save is not None else ()
     if save is not None:
         path = baselines.save(save, runs)
         note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
@@ -121,7 +122,11 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
         if (table := assessment_table(curve)) is not None:
             print_table(table.columns, table.rows, right=table.right)
         print_facts(finding_lines(curve.findings[1:]))
-    print_facts(finding_lines(assessment.findings))
+    findings = assessment.findings
+    if not assessment.curves:
+        print_words(assessment.title, bold=True, inner=0)
+        findings = findings[1:]
+    print_facts(finding_lines(findings))
     print_files(files)
 
 

@@ -131,7 +131,8 @@ class Assessment(Result):
     @property
     def title(self) -> str:
         """The verdicts of all curves."""
-        return " ".join(f"{one.verdict.sentence}." for one in self.curves)
+        verdicts = [one.verdict for one in self.curves] or [*self.findings[:1]]
+        return " ".join(f"{one.sentence}." for one in verdicts)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each curve and size."""

@@ -24,9 +24,11 @@ class Curve:
 
     Attributes:
         measurements: One of each size, by rising sizes. A size that was measured several times has its median.
+        runs: All measurements.
     """
 
     measurements: tuple[Measurement, ...]
+    runs: tuple[Measurement, ...]
 
     @property
     def first(self) -> Measurement:
@@ -41,7 +43,7 @@ class Curve:
     def thin(self, most: int) -> Curve:
         """Return the curve with at most so many of its sizes, spread evenly."""
         step = -(-len(self.measurements) // most)
-        return Curve(self.measurements[::step])
+        return replace(self, measurements=self.measurements[::step])
 
     @property
     def title(self) -> str:
@@ -57,10 +59,15 @@ def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
     groups: dict[Key, dict[int, list[Measurement]]] = {}
     for one in measurements:
         groups.setdefault((*_key(one), one.in_place), {}).setdefault(one.size_bytes, []).append(one)
-    curves = {key: Curve(tuple(_middle(sizes[size]) for size in sorted(sizes))) for key, sizes in groups.items()}
+    curves = {key: _curve(sizes) for key, sizes in groups.items()}
     return tuple(
         curve for key, curve in curves.items() if not (key[-1] and _alike(curve, curves.get((*key[:-1], False))))
     )
+
+
+def _curve(by_size: dict[int, list[Measurement]]) -> Curve:
+    measurements = tuple(_middle(by_size[size]) for size in sorted(by_size))
+    return Curve(measurements, tuple(one for runs in by_size.values() for one in runs))
 
 
 def _key(one: Measurement) -> Key:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from os import PathLike, fspath
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
@@ -15,24 +15,44 @@ from hocket.base.checks import several
 from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
+from hocket.judging.alone import judge_alone
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding
-from hocket.judging.verdicts import findings_of
-from hocket.measurements.formats import measurements_in
-from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
+from hocket.judging.mentions import Mentions, mentions_of
+from hocket.judging.rows import rows_in
+from hocket.judging.texts import Source, Text, read
+from hocket.judging.verdicts import findings_of, shape_findings
+from hocket.measurements.measurement import Facts, Measurement
 from hocket.rules.tuning_files.counterparts import library_of
 
 
-def _judge(curve: Curve, machine: Machine | None, library: str | None, executor: Executor | None) -> CurveAssessment:
-    """Return a curve beside the times of a machine."""
-    part = curve.thin(_MOST_SIZES)
-    expectation = expect(part, machine, library=library, executor=executor)
+@dataclass(frozen=True)
+class _Judging:
+    """How curves are judged.
+
+    Attributes:
+        machine: The machine; None to judge them by themselves.
+        library: The library that ran, if it is known.
+        executor: Who simulates.
+    """
+
+    machine: Machine | None
+    library: str | None
+    executor: Executor | None
+
+
+def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment:
+    """Return a curve beside the times of a machine, or by itself."""
+    alone = judge_alone(curve.runs, mentions)
+    if judging.machine is None:
+        return CurveAssessment(curve, None, (), (*alone, *shape_findings(curve.measurements)))
+    expectation = expect(curve.thin(_MOST_SIZES), judging.machine, library=judging.library, executor=judging.executor)
     rows = tuple(_row(expectation, size) for size in expectation.sizes_bytes)
-    return CurveAssessment(
-        curve, machine.name, rows, (*findings_of(expectation, rows), *_omissions(curve, expectation))
-    )
+    findings = findings_of(expectation, rows)
+    causes = [one for one in alone[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]
+    return CurveAssessment(curve, judging.machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
 
 
 def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
@@ -119,35 +139,8 @@ def judge(
         text = Text(str(measured), TEXT_NAME, facts) if is_text else Text(read_text(measured), fspath(measured), facts)
         return judge_texts([text], machine=model, library=library, executor=executor)
     measurements = several("measured", measured, Measurement, "hocket.Measurement")
-    return _assess(measurements, model, library, executor)
-
-
-class Text(NamedTuple):
-    """The output of a benchmark.
-
-    Attributes:
-        text: The text.
-        file: The name of its file.
-        facts: What it does not tell.
-    """
-
-    text: str
-    file: str
-    facts: Facts
-
-
-def runs_of(texts: Iterable[Text]) -> tuple[Measurement, ...]:
-    """Return the measurements of some texts.
-
-    Raises:
-        Error: A text has no measurements, or does not tell what it must.
-    """
-    return tuple(one for text in texts for one in _reading(text).measurements)
-
-
-def _reading(text: Text) -> Reading:
-    facts = replace(text.facts, algorithm=text.facts.algorithm or DEFAULT)
-    return measurements_in(text.text, text.file, facts)
+    judging = _Judging(model, None if library is None else library_of(library).name, executor)
+    return _assess(measurements, mentions_of("", TEXT_NAME), judging)
 
 
 def judge_texts(
@@ -158,27 +151,41 @@ def judge_texts(
     executor: Executor | None = None,
 ) -> Assessment:
     """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
-    return _assess(runs_of(texts), machine, library, executor)
+    sources = [read(text) for text in texts]
+    judging = _Judging(machine, None if library is None else library_of(library).name, executor)
+    refusals = [one for one in sources if one.refusal is not None]
+    unread = [one for source in refusals for one in _without_rows(source, judging)]
+    mentions = mentions_of("\n".join(text.text for text in texts), texts[0].file)
+    assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
+    return replace(assessment, findings=(*unread, *assessment.findings))
 
 
-def _assess(
-    measurements: Iterable[Measurement], machine: Machine | None, library: str | None, executor: Executor | None
-) -> Assessment:
-    library = None if library is None else library_of(library).name
-    curves = curves_of(measurements)
-    outcomes = [_try(curve, machine, library, executor) for curve in curves]
+def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
+    """Give what follows from a text whose rows cannot be read.
+
+    Raises:
+        Error: Nothing does, or a machine is to be asked.
+    """
+    assert source.refusal is not None
+    findings = judge_alone((), source.mentions)
+    if judging.machine is not None or (findings[0].kind == "unknown" and not rows_in(source.mentions)):
+        raise source.refusal
+    yield from findings
+    yield Finding("unknown", str(source.refusal), "rows")
+
+
+def _assess(measurements: Iterable[Measurement], mentions: Mentions, judging: _Judging) -> Assessment:
+    outcomes = [_try(curve, mentions, judging) for curve in curves_of(measurements)]
     judgements = tuple(one for one in outcomes if isinstance(one, CurveAssessment))
     refusals = [one for one in outcomes if isinstance(one, Error)]
-    if not judgements:
+    if refusals and not judgements:
         raise refusals[0]
     return Assessment(judgements, tuple(Finding("unknown", str(one), "not judged") for one in refusals))
 
 
-def _try(
-    curve: Curve, machine: Machine | None, library: str | None, executor: Executor | None
-) -> CurveAssessment | Error:
+def _try(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment | Error:
     try:
-        return _judge(curve, machine, library, executor)
+        return _judge(curve, mentions, judging)
     except Error as error:
         return error
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from hocket.base.units import format_bytes, format_count, from_to
+from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
 from hocket.definitions.machine import presets
 from hocket.judging.assessment import Grade, Row, mean_factor
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
+from hocket.judging.shape import shape_of
+from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
@@ -169,3 +171,21 @@ def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     sizes = first if first == last else f"{first}..{last}"
     command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {machine}"
     return Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
+
+
+def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
+    """Give what the times of a curve imply by themselves: latency and bandwidth."""
+    shape = shape_of(curve)
+    if shape is None:
+        return
+    parts = [] if shape.floor_s is None else [f"small calls take {format_time(shape.floor_s)}"]
+    if shape.bytes_per_s is not None:
+        bus = shape.bus_bytes_per_s
+        parts.append(
+            f"large ones {format_rate(shape.bytes_per_s)}"
+            + ("" if bus is None else f" ({format_rate(bus)} of bus bandwidth)")
+        )
+    if shape.half_bytes is not None:
+        parts.append(f"half the bandwidth is reached at {format_bytes(int(shape.half_bytes))}")
+    if parts:
+        yield Finding("hint", "By its rows: " + ", ".join(parts), "shape")

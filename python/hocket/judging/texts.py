@@ -1,0 +1,74 @@
+"""Texts with measured times: what they measure, and what they say besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from hocket._native import Error
+from hocket.judging.mentions import Mentions, mentions_of
+from hocket.measurements.formats import measurements_in
+from hocket.measurements.measurement import DEFAULT, Facts, Measurement
+
+
+class Text(NamedTuple):
+    """The output of a benchmark.
+
+    Attributes:
+        text: The text.
+        file: The name of its file.
+        facts: What it does not tell.
+    """
+
+    text: str
+    file: str
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that was read.
+
+    Attributes:
+        mentions: What it says of the machine and of the run.
+        measurements: Its measured times.
+        refusal: Why it has none that can be read; None if it has some.
+    """
+
+    mentions: Mentions
+    measurements: tuple[Measurement, ...]
+    refusal: Error | None
+
+
+def read(text: Text) -> Source:
+    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
+    mentions = mentions_of(text.text, text.file)
+    told = mentions.told.facts
+    facts = replace(
+        text.facts,
+        algorithm=text.facts.algorithm or DEFAULT,
+        collective=text.facts.collective or told.collective,
+        ranks_per_node=text.facts.ranks_per_node or told.ranks_per_node,
+    )
+    refusal: Error | None = None
+    for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or told.ranks))):
+        try:
+            return Source(mentions, measurements_in(text.text, text.file, attempt).measurements, None)
+        except Error as error:
+            refusal = error
+    return Source(mentions, (), refusal)
+
+
+def runs_of(texts: Iterable[Text]) -> tuple[Measurement, ...]:
+    """Return the measurements of some texts.
+
+    Raises:
+        Error: A text has no measurements, or does not tell what it must.
+    """
+    runs: list[Measurement] = []
+    for source in map(read, texts):
+        if source.refusal is not None:
+            raise source.refusal
+        runs.extend(source.measurements)
+    return tuple(runs)
