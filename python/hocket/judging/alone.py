@@ -23,6 +23,9 @@ from hocket.judging.rows import rows_in
 from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
 from hocket.measurements.measurement import Measurement
 
+NO_NUMBERS = "numbers"
+"""The subject of the verdict on a text that has none."""
+
 _NORMAL_SHARE = 0.85
 """So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
 _FAST_FACTOR = 1.1
@@ -96,7 +99,7 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
     if figures:
         return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
     if shape is None:
-        return Finding("unknown", "The text has no measured time and no bandwidth", "numbers")
+        return Finding("unknown", "The text has no measured time and no bandwidth", NO_NUMBERS)
     if shape.bus_share is None:
         sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not tell on how many ranks"
         return Finding("unknown", sentence, "ranks")

@@ -15,7 +15,7 @@ from hocket.base.checks import several
 from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.judging.alone import judge_alone
+from hocket.judging.alone import NO_NUMBERS, judge_alone
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
@@ -168,7 +168,9 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
     """
     assert source.refusal is not None
     findings = judge_alone((), source.mentions)
-    if judging.machine is not None or (findings[0].kind == "unknown" and not rows_in(source.mentions)):
+    has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
+    has_rows = rows_in(source.mentions) is not None
+    if judging.machine is not None or findings[0].subject == NO_NUMBERS or not (has_answer or has_rows):
         raise source.refusal
     yield from findings
     yield Finding("unknown", str(source.refusal), "rows")
