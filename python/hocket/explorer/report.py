@@ -17,19 +17,20 @@ from hocket.base.version import VERSION, commit
 from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import scene_texts
-from hocket.explorer.views import VIEWS, OnDone, tell_part, view
+from hocket.explorer.views import OnDone, names_of_views, tell_part, view
 from hocket.words.comparisons import trials_words
 
 
-def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
+def report(question: Question, names: Iterable[str] = (), *, on_done: OnDone) -> str:
     """Return the report as the text of an HTML file.
 
-    It has the named views of `VIEWS`. If a view cannot be made, the report says why in its place.
+    It has the named views of `VIEWS`, by default those that `names_of_views` gives. If a view cannot be made, the report
+    says why in its place.
 
     Raises:
         Error: No view can be made; the message is the reason of the first one.
     """
-    view_names = list(names)
+    view_names = list(names) or names_of_views(question)
     sections: list[dict[str, Any]] = []
     for number, name in enumerate(view_names):
         on_done(number, len(view_names))

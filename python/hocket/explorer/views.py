@@ -6,6 +6,7 @@ The page and the report display views; they do not know how a view's content is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,11 +19,13 @@ from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
+from hocket.explorer.judgement import assess, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import (
     Source,
     comparing,
     explaining,
+    judging,
     linking,
     mapping,
     scene_texts,
@@ -56,6 +59,7 @@ OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
+_JUDGE = "judge"
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
         Error: There is no such view, or the question has no answer; the message says what was expected.
     """
     draw = VIEWS[among("view", name, VIEWS)]
-    if question.other_machine is None:
+    if question.other_machine is None or (name == _JUDGE and question.is_judged_alone):
         return draw(question, on_done)
     views: list[View] = []
     errors: list[Error] = []
@@ -122,7 +126,10 @@ def tell_part(on_done: OnDone, number: int, parts: int, progress: int, total: in
 def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
     """Give all charts with a time axis the same axis."""
     axes = [
-        (layer["encoding"]["y"], [row["time_s"] for rows in chart["datasets"].values() for row in rows])
+        (
+            layer["encoding"]["y"],
+            [row["time_s"] for rows in chart["datasets"].values() for row in rows if "time_s" in row],
+        )
         for chart in charts
         for layer in chart.get("layer", ())
         if layer["encoding"].get("y", {}).get("field") == "time_s"
@@ -311,6 +318,21 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     )
 
 
+def _judgement(question: Question, on_done: OnDone) -> View:
+    found = assess(question)
+    chart = None
+    with suppress(Error):  # there are no several sizes
+        drawing = found.plot()
+        chart = _wide(drawing.vconcat[0]) if len(drawing.vconcat) == 1 else drawing.to_dict()
+    return View(
+        judgement_title(found),
+        judging(question),
+        facts=(*judgement_lines(found), *form_lines(question)),
+        chart=chart,
+        tables=tuple(judgement_tables(found)),
+    )
+
+
 def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
@@ -338,5 +360,11 @@ VIEWS: Mapping[str, Callable[[Question, OnDone], View]] = {
     "space-time": _space_time,
     "links": _links,
     "verdict": _verdict,
+    _JUDGE: _judgement,
 }
 """The views by name, in their order."""
+
+
+def names_of_views(question: Question) -> list[str]:
+    """Return the names of the views that a report has: all, but a judgement only of measured times."""
+    return [name for name in VIEWS if name != _JUDGE or question.pasted or question.judged]
