@@ -15,7 +15,7 @@ from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources, name_of
 from hocket.explorer.report import report as report_of
-from hocket.explorer.views import VIEWS, names_of_views
+from hocket.explorer.views import VIEWS, names_of_views, sections
 from hocket.simulating.scenes import Scene
 
 
@@ -107,7 +107,7 @@ def report(
             bar.reach(ready)
             bar.describe(f"reporting {view_names[min(int(ready), len(view_names) - 1)]}")
 
-        text = report_of(question, view_names, on_done=note)
+        text = report_of(question, sections(question, view_names, note))
     files.write(file, text)
     if not files.is_stdout(file):
         say(f"report: {file}")

@@ -109,7 +109,7 @@ class Question:
         scene: When the ranks begin the call, how often they call, and which links are slow or down.
         other_machine: A second machine for the same question, or None.
         other_machine_name: The second machine's name, as `machine_name`.
-        pasted: The output of a benchmark, to be judged.
+        output: The output of a benchmark, to be judged; empty to judge the measured files.
         is_judged_alone: Whether measured times are judged without the machine.
     """
 
@@ -129,7 +129,7 @@ class Question:
     scene: Scene = NO_SCENE
     other_machine: Machine | None = None
     other_machine_name: str | None = None
-    pasted: str = ""
+    output: str = ""
     is_judged_alone: bool = False
 
     def __post_init__(self) -> None:
@@ -155,8 +155,8 @@ class Question:
         return {file: times for file, times in measurements_by_file.items() if times}
 
     @cached_property
-    def judged(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
-        """Those measured times for which a library chose the algorithm."""
+    def default_times(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
+        """The measured times for which a library chose the algorithm, by file."""
         measurements_by_file = {file: tuple(filter(_is_default, times)) for file, times in self.measured.items()}
         return {file: times for file, times in measurements_by_file.items() if times}
 
@@ -292,15 +292,15 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         ),
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
-        pasted=_pasted(texts.get("pasted", "")),
-        is_judged_alone=field("alone", _alone),
+        output=_output(texts.get("output", "")),
+        is_judged_alone=field("alone", _is_alone),
     )
 
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
     *("parameters", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "beside"),
-    *("pasted", "alone"),
+    *("output", "alone"),
 )
 
 
@@ -314,18 +314,18 @@ def _defaults(text: str) -> tuple[str, ...]:
     return MPI_DEFAULTS if text else ()
 
 
-def _pasted(text: str) -> str:
+def _output(text: str) -> str:
     """Return the text as it is: errors give the numbers of its lines.
 
     Raises:
         Error: It is too long.
     """
     if len(text) > MOST_LETTERS:
-        raise Error(f"pasted: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
+        raise Error(f"output: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
     return text if text.strip() else ""
 
 
-def _alone(text: str) -> bool:
+def _is_alone(text: str) -> bool:
     if text not in ("", "alone"):
         raise Error(f'got "{text:.40}", expected nothing, or "alone"')
     return bool(text)

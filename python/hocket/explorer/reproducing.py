@@ -11,16 +11,15 @@ from itertools import pairwise
 
 from hocket.base.units import format_ranks
 from hocket.definitions.library import COLLECTIVES
-from hocket.explorer.judgement import facts_of
 from hocket.explorer.questions import Question
-from hocket.measurements.measurement import DEFAULT
+from hocket.measurements.measurement import DEFAULT, Facts
 from hocket.simulating.arrivals import arrivals_text
 from hocket.simulating.faults import as_faults, join
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import UNTIL_DECIDED
 
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
-_PASTED_FILE = "out.txt"
+_OUTPUT_FILE = "out.txt"
 _WIDTH = 100  # characters of a line of names
 
 
@@ -60,8 +59,8 @@ for best in found.best():
 def _measured_words(question: Question) -> list[str]:
     files = [word for file in question.measured for word in ("--measured", file.path)]
     names = [file.algorithm or DEFAULT for file in question.measured]
-    told = names if len(set(names)) > 1 else names[:1]
-    return [*files, *(word for name in told for word in ("--measured-algorithm", name))]
+    each_name = names if len(set(names)) > 1 else names[:1]
+    return [*files, *(word for name in each_name for word in ("--measured-algorithm", name))]
 
 
 def _measured(question: Question) -> str:
@@ -138,25 +137,30 @@ for counterexample in verdict.counterexamples:
     )
 
 
-def judging(question: Question) -> Source:
-    """Return the source of a judgement: of a file with the pasted text, or of each measured file."""
-    told = facts_of(question)
-    files = (
-        [(_PASTED_FILE, {"ranks": told.ranks, "collective": told.collective})]
-        if question.pasted
-        else [(file.path, {"ranks": file.ranks, "algorithm": file.algorithm}) for file in question.judged]
-    )
-    commands, lines = [], []
+def judging(question: Question, facts: Facts) -> Source:
+    """Return the source of a judgement: of a file with the output, of which these facts are told, or of each file."""
+    files: list[tuple[str, dict[str, object]]] = [
+        (file.path, {"ranks": file.ranks, "algorithm": file.algorithm}) for file in question.default_times
+    ]
+    if question.output:
+        files = [(_OUTPUT_FILE, {"ranks": facts.ranks, "collective": facts.collective})]
+    commands, lines = zip(*(_judging(question, path, values) for path, values in files), strict=True)
+    machine = [] if question.is_judged_alone else [_machine(question)]
+    return Source("\n".join(commands), "\n".join(["import hocket", "", *machine, *lines]))
+
+
+def _judging(question: Question, path: str, values: Mapping[str, object]) -> tuple[str, str]:
+    """Return the command line and the Python code that judge a file."""
+    arguments = {name: value for name, value in values.items() if value is not None}
+    words = ["judge", path, *(word for name, value in arguments.items() for word in (f"--{name}", str(value)))]
+    line = shlex.join(["hocket", *words]) if question.is_judged_alone else _on_machine(question, words)
     machine = "" if question.is_judged_alone else ", machine=machine"
-    for path, facts in files:
-        known = {name: value for name, value in facts.items() if value is not None}
-        words = ["judge", path, *(word for name, value in known.items() for word in (f"--{name}", str(value)))]
-        commands.append(shlex.join(["hocket", *words]) if question.is_judged_alone else _on_machine(question, words))
-        arguments = "".join(f", {name}={value!r}" for name, value in known.items())
-        lines.append(f"found = hocket.judge({json.dumps(path)}{machine}{arguments})")
-        lines.append('print(found.title)\nfor one in found.curves:\n    print(*one.findings, *one.rows, sep="\\n")')
-    machine_lines = [] if question.is_judged_alone else [_machine(question)]
-    return Source("\n".join(commands), "\n".join(["import hocket", "", *machine_lines, *lines]))
+    texts = "".join(f", {name}={json.dumps(value)}" for name, value in arguments.items())
+    code = f"""\
+found = hocket.judge({json.dumps(path)}{machine}{texts})
+for one in found.curves:
+    print(*one.findings, *one.rows, sep="\\n")"""
+    return line, code
 
 
 def _command(question: Question, words: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
@@ -19,7 +20,7 @@ from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
-from hocket.explorer.judgement import assess, form_lines, judgement_lines, judgement_tables, judgement_title
+from hocket.explorer.judgement import facts_of, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import (
     Source,
@@ -32,7 +33,9 @@ from hocket.explorer.reproducing import (
     simulating,
     verifying,
 )
-from hocket.measurements.measurement import Measurement
+from hocket.judging.assessment import Assessment
+from hocket.judging.judge import PASTED, judge, judge_text
+from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
@@ -319,18 +322,31 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 
 
 def _judgement(question: Question, on_done: OnDone) -> View:
-    found = assess(question)
+    facts = facts_of(question) if question.output else Facts()
+    assessment = _assess(question, facts)
     chart = None
-    with suppress(Error):  # there are no several sizes
-        drawing = found.plot()
-        chart = _wide(drawing.vconcat[0]) if len(drawing.vconcat) == 1 else drawing.to_dict()
+    with suppress(Error):  # no curve has several sizes
+        panels = assessment.plot().vconcat
+        chart = _wide(panels[0]) if len(panels) == 1 else assessment.plot().to_dict()
     return View(
-        judgement_title(found),
-        judging(question),
-        facts=(*judgement_lines(found), *form_lines(question)),
+        judgement_title(assessment),
+        judging(question, facts),
+        facts=(*judgement_lines(assessment), *form_lines(facts)),
         chart=chart,
-        tables=tuple(judgement_tables(found)),
+        tables=tuple(judgement_tables(assessment)),
     )
+
+
+def _assess(question: Question, facts: Facts) -> Assessment:
+    """Judge the output of a benchmark, of which the form tells these facts, or else the measured files."""
+    machine = None if question.is_judged_alone else question.machine
+    if question.output:
+        assessment = judge_text(question.output, PASTED, facts, machine=machine)
+    else:
+        assessment = judge(chain.from_iterable(question.default_times.values()), machine=machine)
+    if not assessment.curves:
+        raise Error("nothing to judge, expected measured times of a collective that Hocket has")
+    return assessment
 
 
 def _simulated(question: Question, kind: Detail) -> Simulation:
@@ -366,5 +382,25 @@ VIEWS: Mapping[str, Callable[[Question, OnDone], View]] = {
 
 
 def names_of_views(question: Question) -> list[str]:
-    """Return the names of the views that a report has: all, but a judgement only of measured times."""
-    return [name for name in VIEWS if name != _JUDGE or question.pasted or question.judged]
+    """Return the names of the views that a report has: all, but the judgement only if there are times to judge."""
+    return [name for name in VIEWS if name != _JUDGE or question.output or question.default_times]
+
+
+def sections(question: Question, names: Iterable[str], on_done: OnDone) -> list[dict[str, Any]]:
+    """Return the named views as plain data for a report, each or the reason why it cannot be made.
+
+    Raises:
+        Error: No view can be made; the message is the reason of the first one.
+    """
+    view_names = list(names)
+    entries: list[dict[str, Any]] = []
+    for number, name in enumerate(view_names):
+        on_done(number, len(view_names))
+        try:
+            content = view(name, question, partial(tell_part, on_done, number, len(view_names)))
+            entries.append({"view": content.as_dict()})
+        except Error as error:
+            entries.append({"error": f"{name}: {error}"})
+    if not any("view" in entry for entry in entries):
+        raise Error(entries[0]["error"])
+    return entries
