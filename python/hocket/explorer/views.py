@@ -342,10 +342,12 @@ def _assess(question: Question, facts: Facts) -> Assessment:
     machine = None if question.is_judged_alone else question.machine
     if question.output:
         assessment = judge_text(question.output, PASTED, facts, machine=machine)
-    else:
+    elif question.default_times:
         assessment = judge(chain.from_iterable(question.default_times.values()), machine=machine)
+    else:
+        raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
     if not assessment.curves:
-        raise Error("nothing to judge, expected measured times of a collective that Hocket has")
+        raise Error("nothing to judge, expected times of a collective that Hocket has")
     return assessment
 
 
