@@ -199,8 +199,10 @@ function select(name, isFocused = true) {
   }
   if (isFocused) byId(`tab-${name}`).focus();
   byId("judged").hidden = name !== "judge";
-  if (name === "judge" && !hasOutput() && !offered.has_measured) cancel();
-  else if (!isCurrent(name)) run();
+  if (isCurrent(name)) return;
+  if (name !== "judge" || hasOutput() || offered.has_measured) return run();
+  cancel(); // there is nothing to judge yet
+  showRunning(false, "");
 }
 
 function makeTabs() {
