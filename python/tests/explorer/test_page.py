@@ -345,7 +345,8 @@ def test_a_pasted_text_is_judged(opened: Opened) -> None:
     opened.tab("verdict")
     opened.shown("verdict")
     assert page.is_hidden("#output")
-    opened.fill(output="")  # hidden, and no field of the other views
+    page.evaluate("document.getElementById('output').value = ''; changed()")
+    assert page.locator("#panel-judge.stale").count() == 1
     assert page.locator("#panel-verdict.stale").count() == 0
 
 
