@@ -23,7 +23,8 @@ from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, Text, changes_of_algorithms, judge_texts, runs_of
 from hocket.measurements.measurement import Facts
-from hocket.words.assessments import assessment_table, change_table, finding_lines
+from hocket.words.assessments import assessment_table, finding_lines
+from hocket.words.changes import change_table
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
