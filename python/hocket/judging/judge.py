@@ -166,6 +166,8 @@ def _assess(
 ) -> Assessment:
     library = None if library is None else library_of(library).name
     curves = curves_of(measurements)
+    if not curves:
+        raise Error("nothing to judge, expected times of a collective that Hocket has")
     outcomes = [_try(curve, machine, library, executor) for curve in curves]
     judgements = tuple(one for one in outcomes if isinstance(one, CurveAssessment))
     refusals = [one for one in outcomes if isinstance(one, Error)]
