@@ -51,12 +51,12 @@ def judgement_title(assessment: Assessment) -> str:
 def judgement_lines(assessment: Assessment) -> list[tuple[str, str]]:
     """Return what follows besides the title."""
     lines = chain.from_iterable(_lines(one, has_verdict=len(assessment.curves) > 1) for one in assessment.curves)
-    return [*lines, *((one.subject, one.sentence) for one in assessment.findings)]
+    return [*lines, *finding_lines(assessment.findings)]
 
 
 def _lines(one: CurveAssessment, *, has_verdict: bool) -> Iterable[tuple[str, str]]:
     verdict = [(one.curve.title, f"{one.verdict.sentence}.")] if has_verdict else []
-    return [*verdict, *finding_lines(one)]
+    return [*verdict, *finding_lines(one.findings[1:])]
 
 
 def judgement_tables(assessment: Assessment) -> list[Words]:

@@ -34,7 +34,7 @@ from hocket.explorer.reproducing import (
     verifying,
 )
 from hocket.judging.assessment import Assessment
-from hocket.judging.judge import PASTED, judge, judge_text
+from hocket.judging.judge import TEXT_NAME, Text, judge, judge_texts
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
@@ -341,14 +341,10 @@ def _assess(question: Question, facts: Facts) -> Assessment:
     """Judge the output of a benchmark, of which the form tells these facts, or else the measured files."""
     machine = None if question.is_judged_alone else question.machine
     if question.output:
-        assessment = judge_text(question.output, PASTED, facts, machine=machine)
-    elif question.default_times:
-        assessment = judge(chain.from_iterable(question.default_times.values()), machine=machine)
-    else:
-        raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
-    if not assessment.curves:
-        raise Error("nothing to judge, expected times of a collective that Hocket has")
-    return assessment
+        return judge_texts([Text(question.output, TEXT_NAME, facts)], machine=machine)
+    if question.default_times:
+        return judge(chain.from_iterable(question.default_times.values()), machine=machine)
+    raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
 
 
 def _simulated(question: Question, kind: Detail) -> Simulation:

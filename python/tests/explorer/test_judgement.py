@@ -24,6 +24,12 @@ IMB = """\
          1024         1000        30.00        40.00        35.00
          2048         1000        40.00        50.00        45.00
 """
+PING_PONG = """\
+# Benchmarking PingPong
+# #processes = 2
+       #bytes #repetitions      t[usec]   Mbytes/sec
+         1024         1000        30.00        34.00
+"""
 
 
 def judgement(**texts: str) -> View:
@@ -73,11 +79,11 @@ def test_several_curves_each_have_their_verdict() -> None:
 def test_without_a_machine_the_text_alone_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     machines: list[Any] = []
 
-    def judge_text(text: str, file: str, facts: Any, *, machine: Any) -> Any:
+    def judge_texts(texts: Any, *, machine: Any) -> Any:
         machines.append(machine)
-        return hocket.judge(text, machine="cluster", ranks=facts.ranks)
+        return hocket.judge(texts[0].text, machine="cluster", ranks=texts[0].facts.ranks)
 
-    monkeypatch.setattr(views, "judge_text", judge_text)
+    monkeypatch.setattr(views, "judge_texts", judge_texts)
     found = judgement(output=OSU, alone="alone", beside="lumi")
     assert machines == [None] and found.other_view is None
     assert found.source is not None
@@ -89,6 +95,7 @@ def test_without_a_machine_the_text_alone_is_judged(monkeypatch: pytest.MonkeyPa
     ("texts", "told"),
     [
         ({"output": ""}, "nothing to judge, expected the output of a benchmark"),
+        ({"output": PING_PONG}, "^nothing to judge, expected times of a collective that Hocket has"),
         ({"output": "hello\n"}, "^text: unknown format, expected the CSV of PICO"),
         ({"output": "/etc/passwd"}, "^text: unknown format"),
         ({"output": OSU.replace("390.20", "fast")}, r"^text:5: "),
