@@ -24,7 +24,8 @@ from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_texts
 from hocket.judging.texts import Text, runs_of
 from hocket.measurements.measurement import Facts
-from hocket.words.assessments import assessment_table, change_table, finding_lines
+from hocket.words.assessments import assessment_table, finding_lines
+from hocket.words.changes import change_table
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 

@@ -15,7 +15,7 @@ from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources, name_of
 from hocket.explorer.report import report as report_of
-from hocket.explorer.views import VIEWS
+from hocket.explorer.views import VIEWS, names_of_views, sections
 from hocket.simulating.scenes import Scene
 
 
@@ -99,7 +99,7 @@ def report(
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
     )
-    view_names = views or tuple(VIEWS)
+    view_names = views or names_of_views(question)
     with progress("reporting", len(view_names)) as bar:
 
         def note(progress: int, total: int) -> None:
@@ -107,7 +107,7 @@ def report(
             bar.reach(ready)
             bar.describe(f"reporting {view_names[min(int(ready), len(view_names) - 1)]}")
 
-        text = report_of(question, view_names, on_done=note)
+        text = report_of(question, sections(question, view_names, note))
     files.write(file, text)
     if not files.is_stdout(file):
         say(f"report: {file}")

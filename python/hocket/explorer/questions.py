@@ -16,12 +16,12 @@ from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import declared_values
-from hocket.definitions.libraries import MPI_DEFAULTS
+from hocket.definitions.libraries import MPI_DEFAULTS, library_named
 from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
 from hocket.definitions.machine import Machine, algorithms_for, find_machine, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Facts, Measurement
+from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 from hocket.simulating.arrivals import describe
 from hocket.simulating.best import choose
 from hocket.simulating.comparison import compare
@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 VERIFIED_RANKS = tuple(range(1, 17))
 """The default rank counts for verifying an algorithm."""
+
+MOST_LETTERS = 1 << 19
+"""How many letters a pasted text may have."""
 
 _MOST_SIMULATIONS = 10_000
 _MOST_TRIALS = 1_000_000
@@ -46,7 +49,7 @@ class MeasuredFile:
 
     Attributes:
         path: The file.
-        algorithm: Its algorithm, if it does not name it.
+        algorithm: Its algorithm, if it does not name it; None for what the library chose by itself.
         ranks: Its number of ranks, if it does not tell it.
     """
 
@@ -57,7 +60,7 @@ class MeasuredFile:
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
         """Its times."""
-        return read_measurements(self.path, Facts(self.algorithm, self.ranks)).measurements
+        return read_measurements(self.path, Facts(self.algorithm or DEFAULT, self.ranks)).measurements
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Question:
         scene: When the ranks begin the call, how often they call, and which links are slow or down.
         other_machine: A second machine for the same question, or None.
         other_machine_name: The second machine's name, as `machine_name`.
+        output: The output of a benchmark, to be judged; empty to judge the measured files.
+        is_judged_alone: Whether measured times are judged without the machine.
     """
 
     collective: str
@@ -124,6 +129,8 @@ class Question:
     scene: Scene = NO_SCENE
     other_machine: Machine | None = None
     other_machine_name: str | None = None
+    output: str = ""
+    is_judged_alone: bool = False
 
     def __post_init__(self) -> None:
         """Refuse questions that no view can answer."""
@@ -145,6 +152,12 @@ class Question:
         measurements_by_file = {
             file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files
         }
+        return {file: times for file, times in measurements_by_file.items() if times}
+
+    @cached_property
+    def default_times(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
+        """The measured times for which a library chose the algorithm, by file."""
+        measurements_by_file = {file: tuple(filter(_is_default, times)) for file, times in self.measured.items()}
         return {file: times for file, times in measurements_by_file.items() if times}
 
     @property
@@ -216,6 +229,10 @@ class Question:
         return values_of(self.parameters, [*self.candidates, *algorithms_explained])
 
 
+def _is_default(one: Measurement) -> bool:
+    return one.algorithm == DEFAULT or library_named(one.algorithm) is not None
+
+
 def name_of(machine: Machine) -> str | None:
     """Return the name or path that a machine was loaded by; None if it came from a pipe, or was changed since."""
     preset = machine.file.removesuffix(".toml")
@@ -275,12 +292,15 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         ),
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
+        output=_output(texts.get("output", "")),
+        is_judged_alone=field("alone", _is_alone),
     )
 
 
 _FIELDS = (
     *("collective", "algorithms", "ranks", "sizes", "machine", "algorithm", "size", "verified"),
     *("parameters", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "beside"),
+    *("output", "alone"),
 )
 
 
@@ -292,6 +312,23 @@ def _defaults(text: str) -> tuple[str, ...]:
     if text not in ("", "shown"):
         raise Error(f'got "{text}", expected nothing, or "shown"')
     return MPI_DEFAULTS if text else ()
+
+
+def _output(text: str) -> str:
+    """Return the text as it is: errors give the numbers of its lines.
+
+    Raises:
+        Error: It is too long.
+    """
+    if len(text) > MOST_LETTERS:
+        raise Error(f"output: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
+    return text if text.strip() else ""
+
+
+def _is_alone(text: str) -> bool:
+    if text not in ("", "alone"):
+        raise Error(f'got "{text:.40}", expected nothing, or "alone"')
+    return bool(text)
 
 
 def _one_size_if_any(text: str) -> int | None:

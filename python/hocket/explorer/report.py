@@ -6,41 +6,20 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Mapping, Sequence
 from string import Template
 from typing import Any
 
-from hocket._native import Error
 from hocket.base.units import format_ranks
 from hocket.base.version import VERSION, commit
 from hocket.explorer.page_files import page_file, vega
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import scene_texts
-from hocket.explorer.views import VIEWS, OnDone, tell_part, view
 from hocket.words.comparisons import trials_words
 
 
-def report(question: Question, names: Iterable[str] = tuple(VIEWS), *, on_done: OnDone) -> str:
-    """Return the report as the text of an HTML file.
-
-    It has the named views of `VIEWS`. If a view cannot be made, the report says why in its place.
-
-    Raises:
-        Error: No view can be made; the message is the reason of the first one.
-    """
-    view_names = list(names)
-    sections: list[dict[str, Any]] = []
-    for number, name in enumerate(view_names):
-        on_done(number, len(view_names))
-        try:
-            sections.append(
-                {"view": view(name, question, partial(tell_part, on_done, number, len(view_names))).as_dict()}
-            )
-        except Error as error:
-            sections.append({"error": f"{name}: {error}"})
-    if not any("view" in section for section in sections):
-        raise Error(sections[0]["error"])
+def report(question: Question, sections: Sequence[Mapping[str, Any]]) -> str:
+    """Return the report as the text of an HTML file, with these sections, such as `views.sections` returns."""
     return _fill({**_question_entry(question), "sections": sections})
 
 

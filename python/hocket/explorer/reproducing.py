@@ -12,12 +12,14 @@ from itertools import pairwise
 from hocket.base.units import format_ranks
 from hocket.definitions.library import COLLECTIVES
 from hocket.explorer.questions import Question
+from hocket.measurements.measurement import DEFAULT, Facts
 from hocket.simulating.arrivals import arrivals_text
 from hocket.simulating.faults import as_faults, join
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import UNTIL_DECIDED
 
 _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_OUTPUT_FILE = "out.txt"
 _WIDTH = 100  # characters of a line of names
 
 
@@ -56,13 +58,16 @@ for best in found.best():
 
 def _measured_words(question: Question) -> list[str]:
     files = [word for file in question.measured for word in ("--measured", file.path)]
-    names = [file.algorithm for file in question.measured if file.algorithm is not None]
-    return [*files, *(word for name in names for word in ("--measured-algorithm", name))]
+    names = [file.algorithm or DEFAULT for file in question.measured]
+    each_name = names if len(set(names)) > 1 else names[:1]
+    return [*files, *(word for name in each_name for word in ("--measured-algorithm", name))]
 
 
 def _measured(question: Question) -> str:
     """Return the lines that read measured times, if there are any."""
-    files = ((json.dumps(file.path), f"Facts({file.algorithm!r}, {file.ranks})") for file in question.measured)
+    files = (
+        (json.dumps(file.path), f"Facts({file.algorithm or DEFAULT!r}, {file.ranks})") for file in question.measured
+    )
     lines = "".join(
         f"    *hocket.read_measurements({path}, {facts_text}).measurements,\n" for path, facts_text in files
     )
@@ -132,10 +137,40 @@ for counterexample in verdict.counterexamples:
     )
 
 
+def judging(question: Question, facts: Facts) -> Source:
+    """Return the source of a judgement: of a file with the output, of which these facts are told, or of each file."""
+    files: list[tuple[str, dict[str, object]]] = [
+        (file.path, {"ranks": file.ranks, "algorithm": file.algorithm}) for file in question.default_times
+    ]
+    if question.output:
+        files = [(_OUTPUT_FILE, {"ranks": facts.ranks, "collective": facts.collective})]
+    commands, lines = zip(*(_judging(question, path, values) for path, values in files), strict=True)
+    machine = [] if question.is_judged_alone else [_machine(question)]
+    return Source("\n".join(commands), "\n".join(["import hocket", "", *machine, *lines]))
+
+
+def _judging(question: Question, path: str, values: Mapping[str, object]) -> tuple[str, str]:
+    """Return the command line and the Python code that judge a file."""
+    arguments = {name: value for name, value in values.items() if value is not None}
+    words = ["judge", path, *(word for name, value in arguments.items() for word in (f"--{name}", str(value)))]
+    line = shlex.join(["hocket", *words]) if question.is_judged_alone else _on_machine(question, words)
+    machine = "" if question.is_judged_alone else ", machine=machine"
+    texts = "".join(f", {name}={json.dumps(value)}" for name, value in arguments.items())
+    code = f"""\
+found = hocket.judge({json.dumps(path)}{machine}{texts})
+for one in found.curves:
+    print(*one.findings, *one.rows, sep="\\n")"""
+    return line, code
+
+
 def _command(question: Question, words: Sequence[str]) -> str:
     """Return a command line with options for the machine and for loaded files."""
-    machine_words = ["--machine", question.machine_name or "/dev/stdin", *_load_words(question)]
-    line = shlex.join(["hocket", *words, *machine_words])
+    return _on_machine(question, words, *_load_words(question))
+
+
+def _on_machine(question: Question, words: Sequence[str], *more_words: str) -> str:
+    """Return a command line with the machine; if the machine is not in a file, its text comes with it."""
+    line = shlex.join(["hocket", *words, "--machine", question.machine_name or "/dev/stdin", *more_words])
     if question.machine_name:
         return line
     text, end = question.machine.text.rstrip(), "END"

@@ -25,12 +25,12 @@ from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import Machine
 from hocket.explorer.jobs import FullError, Jobs
 from hocket.explorer.page_files import page_file, vega
-from hocket.explorer.questions import Sources
+from hocket.explorer.questions import MOST_LETTERS, Sources
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _DEFAULT_PORT = 80  # browsers leave this port out
-_MOST_BODY_BYTES = 1 << 20
+_MOST_BODY_BYTES = 2 << 20  # a pasted text, and a machine
 _MOST_STRANGERS = 200  # connections that have not yet sent the token
 _TOKEN_WITHIN_S = 10.0
 _LET_IN = "let_in"
@@ -260,7 +260,14 @@ def _start(sources: Sources) -> dict[str, Any]:
         {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
         for name, text in sources.machine_texts.items()
     ]
-    return {"collectives": tuple(COLLECTIVES), "algorithms": algorithms, "machines": machines, "version": VERSION}
+    return {
+        "collectives": tuple(COLLECTIVES),
+        "algorithms": algorithms,
+        "machines": machines,
+        "has_measured": bool(sources.measured),
+        "most_letters": MOST_LETTERS,
+        "version": VERSION,
+    }
 
 
 def _first_ranks(name: str) -> str:

@@ -6,8 +6,10 @@ The page and the report display views; they do not know how a view's content is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket._native import Error
@@ -18,18 +20,22 @@ from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
+from hocket.explorer.judgement import facts_of, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
 from hocket.explorer.reproducing import (
     Source,
     comparing,
     explaining,
+    judging,
     linking,
     mapping,
     scene_texts,
     simulating,
     verifying,
 )
-from hocket.measurements.measurement import Measurement
+from hocket.judging.assessment import Assessment
+from hocket.judging.judge import TEXT_NAME, Text, judge, judge_texts
+from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
@@ -56,6 +62,7 @@ OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
 
 _MOST_COUNTEREXAMPLES = 3
+_JUDGE = "judge"
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ def view(name: str, question: Question, on_done: OnDone) -> View:
         Error: There is no such view, or the question has no answer; the message says what was expected.
     """
     draw = VIEWS[among("view", name, VIEWS)]
-    if question.other_machine is None:
+    if question.other_machine is None or (name == _JUDGE and question.is_judged_alone):
         return draw(question, on_done)
     views: list[View] = []
     errors: list[Error] = []
@@ -122,7 +129,10 @@ def tell_part(on_done: OnDone, number: int, parts: int, progress: int, total: in
 def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
     """Give all charts with a time axis the same axis."""
     axes = [
-        (layer["encoding"]["y"], [row["time_s"] for rows in chart["datasets"].values() for row in rows])
+        (
+            layer["encoding"]["y"],
+            [row["time_s"] for rows in chart["datasets"].values() for row in rows if "time_s" in row],
+        )
         for chart in charts
         for layer in chart.get("layer", ())
         if layer["encoding"].get("y", {}).get("field") == "time_s"
@@ -311,6 +321,32 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     )
 
 
+def _judgement(question: Question, on_done: OnDone) -> View:
+    facts = facts_of(question) if question.output else Facts()
+    assessment = _assess(question, facts)
+    chart = None
+    with suppress(Error):  # no curve has several sizes
+        panels = assessment.plot().vconcat
+        chart = _wide(panels[0]) if len(panels) == 1 else assessment.plot().to_dict()
+    return View(
+        judgement_title(assessment),
+        judging(question, facts),
+        facts=(*judgement_lines(assessment), *form_lines(facts)),
+        chart=chart,
+        tables=tuple(judgement_tables(assessment)),
+    )
+
+
+def _assess(question: Question, facts: Facts) -> Assessment:
+    """Judge the output of a benchmark, of which the form tells these facts, or else the measured files."""
+    machine = None if question.is_judged_alone else question.machine
+    if question.output:
+        return judge_texts([Text(question.output, TEXT_NAME, facts)], machine=machine)
+    if question.default_times:
+        return judge(chain.from_iterable(question.default_times.values()), machine=machine)
+    raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
+
+
 def _simulated(question: Question, kind: Detail) -> Simulation:
     """Return the first trial of the call to explain, in the scene."""
     return simulate(
@@ -338,5 +374,31 @@ VIEWS: Mapping[str, Callable[[Question, OnDone], View]] = {
     "space-time": _space_time,
     "links": _links,
     "verdict": _verdict,
+    _JUDGE: _judgement,
 }
 """The views by name, in their order."""
+
+
+def names_of_views(question: Question) -> list[str]:
+    """Return the names of the views that a report has: all, but the judgement only if there are times to judge."""
+    return [name for name in VIEWS if name != _JUDGE or question.output or question.default_times]
+
+
+def sections(question: Question, names: Iterable[str], on_done: OnDone) -> list[dict[str, Any]]:
+    """Return the named views as plain data for a report, each or the reason why it cannot be made.
+
+    Raises:
+        Error: No view can be made; the message is the reason of the first one.
+    """
+    view_names = list(names)
+    entries: list[dict[str, Any]] = []
+    for number, name in enumerate(view_names):
+        on_done(number, len(view_names))
+        try:
+            content = view(name, question, partial(tell_part, on_done, number, len(view_names)))
+            entries.append({"view": content.as_dict()})
+        except Error as error:
+            entries.append({"error": f"{name}: {error}"})
+    if not any("view" in entry for entry in entries):
+        raise Error(entries[0]["error"])
+    return entries

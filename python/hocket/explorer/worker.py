@@ -19,7 +19,7 @@ from hocket._native import Error
 from hocket.base.checks import one_line
 from hocket.explorer.questions import MeasuredFile, Sources, read_question
 from hocket.explorer.report import report
-from hocket.explorer.views import VIEWS, OnDone, view
+from hocket.explorer.views import OnDone, names_of_views, sections, view
 
 REPORT = "report"
 """The name of a request for all views, as the text of a file."""
@@ -70,7 +70,7 @@ def _answer(request: Mapping[str, Any], sources: Sources, on_done: OnDone) -> tu
         question = read_question(request["fields"], sources)
         name = request["view"]
         if name == REPORT:
-            return 200, {"html": report(question, VIEWS, on_done=on_done)}
+            return 200, {"html": report(question, sections(question, names_of_views(question), on_done))}
         return 200, view(name, question, on_done).as_dict()
     except Error as error:
         return 400, {"error": one_line(str(error))}

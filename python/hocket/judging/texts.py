@@ -54,7 +54,10 @@ def read(text: Text) -> Source:
     refusal: Error | None = None
     for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or told.ranks))):
         try:
-            return Source(mentions, measurements_in(text.text, text.file, attempt).measurements, None)
+            measurements = measurements_in(text.text, text.file, attempt).measurements
+            if not measurements:
+                raise Error(f"{text.file}: nothing to judge, expected times of a collective that Hocket has")
+            return Source(mentions, measurements, None)
         except Error as error:
             refusal = error
     return Source(mentions, (), refusal)

@@ -40,6 +40,22 @@ FIELDS = {
     "machine": "",
     "verified": "2-4",
 }
+OSU = """\
+Is this good?
+```
+# OSU MPI Allreduce Latency Test v7.5
+# Size       Avg Latency(us)
+65536                 390.20
+262144               1100.00
+```
+"""
+"""A message with the output of a benchmark, which does not tell the number of ranks."""
+NCCL = """\
+# nThread 1 nGpus 8 minBytes 1024 maxBytes 4096 step: 2(factor)
+#       size         count      type   redop    root     time   algbw   busbw #wrong
+        1024           256     float     sum      -1    30.50    0.03    0.05      0
+        4096          1024     float     sum      -1    41.50    0.10    0.17      0
+"""
 LONG = {"ranks": "256", "sizes": "8B", "algorithms": "ring", "trials": "1000000", "machine": "jitter-paper"}
 """Compiled work that takes minutes."""
 

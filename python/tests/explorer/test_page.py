@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.explorer.conftest import LONG, TORUS, WRONG, fields
+from tests.explorer.conftest import LONG, OSU, TORUS, WRONG, fields
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium")
@@ -186,7 +186,7 @@ def test_keyboard(opened: Opened) -> None:
     page.keyboard.press("Enter")
     opened.shown("times")
     page.focus("#tab-times")
-    for key, name in (("ArrowRight", "map"), ("ArrowLeft", "times"), ("End", "verdict"), ("Home", "times")):
+    for key, name in (("ArrowRight", "map"), ("ArrowLeft", "times"), ("End", "judge"), ("Home", "times")):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.id") == f"tab-{name}"
         assert page.get_attribute(f"#tab-{name}", "aria-selected") == "true"
@@ -325,6 +325,48 @@ def test_a_saved_report_shows_the_same(opened: Opened, tmp_path: Path) -> None:
     opened.page.wait_for_selector("section:nth-of-type(6) pre")
     assert opened.page.locator(":is(canvas, svg.marks)").count() == 4
     assert re.findall("^allreduce/.*", opened.page.inner_text("main"), re.M)[0] == "allreduce/neighbours is wrong"
+
+
+def test_a_pasted_text_is_judged(opened: Opened) -> None:
+    page = opened.page
+    opened.tab("judge")
+    assert page.inner_text("#status") == "" and page.inner_text("#panel-judge") == ""
+    opened.fill(ranks="8", output=OSU)
+    page.click("#judged button")
+    shown = opened.shown("judge")
+    assert shown.startswith("Allreduce on 8 ranks is ") and "machine small-torus" in shown
+    assert "OSU" not in page.url and "view=judge" in page.url
+    page.select_option("#machine-name", "lumi")
+    assert (page.input_value("#output"), page.input_value("#ranks")) == (OSU, "8")
+    page.focus("#output")
+    page.keyboard.press("Control+Enter")
+    assert "hocket judge out.txt --ranks 8 --machine lumi" in opened.shown("judge")
+    assert page.locator("#panel-judge canvas").count() == 1
+    opened.tab("verdict")
+    opened.shown("verdict")
+    assert page.is_hidden("#output")
+    page.evaluate("document.getElementById('output').value = ''; changed()")
+    assert page.locator("#panel-judge.stale").count() == 1
+    assert page.locator("#panel-verdict.stale").count() == 0
+
+
+def test_a_text_that_cannot_be_judged_gets_one_line(opened: Opened) -> None:
+    page = opened.page
+    opened.tab("judge")
+    for text, told in (("hello", "text: unknown format"), ("x" * 3_000_000, "output: too long"), (" ", "nothing to")):
+        page.evaluate("text => (document.getElementById('output').value = text)", text)
+        page.click("#judged button")
+        assert opened.status(told).startswith(told)
+
+
+def test_a_saved_report_has_the_judgement(opened: Opened, tmp_path: Path) -> None:
+    opened.tab("judge")
+    opened.fill(output=OSU)
+    with opened.page.expect_download(timeout=_WAIT_MS) as saved:
+        opened.page.click("#save")
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    assert "hocket judge out.txt --ranks 8" in path.read_text()
 
 
 @pytest.mark.parametrize("width", [1280, 400])

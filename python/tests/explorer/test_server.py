@@ -23,10 +23,11 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
+import hocket
 from hocket.explorer.jobs import MOST_RUNNING, MOST_WAITING, FullError, Job, Jobs, worker
 from hocket.explorer.questions import Sources
 from hocket.explorer.server import application, listen, server
-from tests.explorer.conftest import LONG, fields
+from tests.explorer.conftest import LONG, OSU, fields
 
 TOKEN = "secret"
 HOST = "127.0.0.1:1234"
@@ -83,6 +84,13 @@ def test_a_view_of_a_job_is_that_of_the_module(client: TestClient) -> None:
     assert found["tables"][0]["rows"][0][0] == "8 B"
 
 
+def test_a_pasted_text_is_judged(client: TestClient) -> None:
+    status, found = answer(client, {"view": "judge", "fields": fields(output=OSU, ranks="128", machine="lumi")})
+    assert (status, found["title"]) == (200, hocket.judge(OSU, machine="lumi", ranks=128).title)
+    status, found = answer(client, {"view": "report", "fields": fields(output=OSU, sizes="8B")})
+    assert status == 200 and "hocket judge out.txt --ranks 8 --machine cluster" in found["html"]
+
+
 def test_a_report_is_a_page(client: TestClient) -> None:
     status, found = answer(client, {"view": "report", "fields": fields(sizes="8B")})
     assert status == 200
@@ -97,13 +105,15 @@ def test_a_report_is_a_page(client: TestClient) -> None:
         ({"view": "nonsense", "fields": fields()}, "view: got 'nonsense', expected one of times, map"),
         ({"view": "times", "fields": {"ranks": 4}}, "ranks: got 4, expected a text"),
         ({"view": "times", "fields": fields(machine="\ud800")}, "machine:1: "),
+        ({"view": "judge", "fields": fields(output="hello")}, "^text: unknown format, expected "),
+        ({"view": "judge", "fields": fields(output="x" * (1 << 20))}, "output: too long, expected at most 524288"),
         ({"view": "times"}, "expected the view and the fields of a form"),
         ([], "got \\[\\], expected the view"),
         (b"{", "not JSON"),
         (b"[" * 200_000, "not JSON"),
         (b"\xff", "not JSON"),
         (b"1" * 10_000, "not JSON"),
-        (b" " * (2 << 20), "request: too long, expected at most 1048576 bytes"),
+        (b" " * (3 << 20), "request: too long, expected at most 2097152 bytes"),
     ],
 )
 def test_bad_requests_get_one_line(client: TestClient, request_: Any, told: str) -> None:

@@ -1,7 +1,7 @@
 // The page: a form, tabs with views, and at most one job at a time.
 "use strict";
 
-const TABS = { times: "Times", map: "Winner map", "space-time": "Space-time", links: "Link loads", verdict: "Verdict" };
+const TABS = { times: "Times", map: "Winner map", "space-time": "Space-time", links: "Link loads", verdict: "Verdict", judge: "Judge" };
 const byId = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token");
 let offered; // what the server offers
@@ -16,9 +16,17 @@ function api(path, options = {}) {
 
 const FIELDS = ["collective", "parameters", "ranks", "sizes", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "algorithm", "size", "verified", "machine", "beside"];
 
-function fields() {
+// The fields that a view uses. The output of a benchmark changes only its judgement and reports.
+function fields(view) {
   const texts = Object.fromEntries(FIELDS.map((name) => [name, byId(name).value]));
-  return { ...texts, algorithms: chosenNames().join(" ") };
+  texts.algorithms = chosenNames().join(" ");
+  if (view !== "judge" && view !== "report") return texts;
+  const output = byId("output").value.slice(0, offered.most_letters + 1); // the server refuses longer ones
+  return { ...texts, output, alone: byId("alone").checked ? "alone" : "" };
+}
+
+function hasOutput() {
+  return byId("output").value.trim() !== "";
 }
 
 function chosenNames() {
@@ -45,7 +53,7 @@ function showChosen() {
 function startFrom(name) {
   const { text, ranks } = offered.machines.find((one) => one.name === name);
   byId("machine").value = text;
-  byId("ranks").value = ranks;
+  if (shown !== "judge" || !hasOutput()) byId("ranks").value = ranks; // those of a measurement stay
   showMachine();
 }
 
@@ -54,7 +62,9 @@ function startFrom(name) {
 function keep(texts) {
   const kept = new URLSearchParams({ view: shown, "machine-name": byId("machine-name").value });
   const { text } = offered.machines.find((one) => one.name === byId("machine-name").value);
-  for (const [name, value] of Object.entries(texts)) if (name !== "machine" || value !== text) kept.set(name, value);
+  for (const [name, value] of Object.entries(texts)) {
+    if (name !== "output" && (name !== "machine" || value !== text)) kept.set(name, value);
+  }
   history.replaceState(null, "", `${location.pathname}${location.search}#${kept}`);
 }
 
@@ -67,6 +77,7 @@ function restore() {
   if (offered.collectives.includes(kept.get("collective"))) set("collective");
   showAlgorithms();
   FIELDS.filter((name) => name !== "collective").forEach(set);
+  byId("alone").checked = kept.get("alone") === "alone";
   const names = (kept.get("algorithms") ?? "").split(" ");
   for (const box of byId("names").querySelectorAll("input")) box.checked = names.includes(box.value);
   showChosen();
@@ -85,8 +96,14 @@ function showMachine() {
 function changed() {
   const start = offered.machines.find((one) => one.name === byId("machine-name").value);
   byId("machine-description").textContent = byId("machine").value === start.text ? start.description : "changed";
-  const now = JSON.stringify(fields());
-  for (const panel of byId("panels").children) panel.classList.toggle("stale", panel.dataset.fields !== undefined && panel.dataset.fields !== now);
+  for (const name of Object.keys(TABS)) {
+    const panel = byId(`panel-${name}`);
+    panel.classList.toggle("stale", panel.dataset.fields !== undefined && !isCurrent(name));
+  }
+}
+
+function isCurrent(name) {
+  return byId(`panel-${name}`).dataset.fields === JSON.stringify(fields(name));
 }
 
 // ---- jobs
@@ -151,7 +168,7 @@ function showProgress({ is_running, before, done, total }) {
 // ---- views
 
 async function run() {
-  const [name, texts] = [shown, fields()];
+  const [name, texts] = [shown, fields(shown)];
   const panel = byId(`panel-${name}`);
   const view = await ask(name, texts);
   if (!view) return;
@@ -163,7 +180,7 @@ async function run() {
 }
 
 async function save() {
-  const content = await ask("report", fields());
+  const content = await ask("report", fields("report"));
   if (!content) return;
   const link = element("a", { download: `hocket-${byId("collective").value}.html` });
   link.href = URL.createObjectURL(new Blob([content.html], { type: "text/html" }));
@@ -181,7 +198,11 @@ function select(name, isFocused = true) {
     byId(`panel-${key}`).hidden = key !== name;
   }
   if (isFocused) byId(`tab-${name}`).focus();
-  if (byId(`panel-${name}`).dataset.fields !== JSON.stringify(fields())) run();
+  byId("judged").hidden = name !== "judge";
+  if (isCurrent(name)) return;
+  if (name !== "judge" || hasOutput() || offered.has_measured) return run();
+  cancel(); // there is nothing to judge yet
+  showRunning(false, "");
 }
 
 function makeTabs() {
@@ -222,7 +243,10 @@ async function start() {
   byId("names").addEventListener("change", showChosen);
   byId("machine-name").addEventListener("change", () => (startFrom(byId("machine-name").value), changed()));
   byId("machine").addEventListener("input", () => (showMachine(), changed()));
-  byId("machine").addEventListener("keydown", (event) => event.key === "Enter" && event.ctrlKey && run());
+  for (const name of ["output", "alone"]) byId(name).addEventListener("input", changed);
+  for (const name of ["machine", "output"]) {
+    byId(name).addEventListener("keydown", (event) => event.key === "Enter" && event.ctrlKey && run());
+  }
   byId("edit").addEventListener("click", () => {
     byId("machine-editor").hidden = !byId("machine-editor").hidden;
     byId("edit").setAttribute("aria-expanded", !byId("machine-editor").hidden);
