@@ -70,8 +70,8 @@ def facts_in(text: str, file: str) -> TextFacts:
     collectives = list(_collectives(lines, file))
     collective = _only("collective", collectives, sources, disagreements)
     ratio = list(_ranks_by_ratio(lines, file, collective))
-    ranks = _only("ranks", list(_ranks(lines, file)) or ratio, sources, disagreements)
-    per_node = _only("ranks_per_node", list(_ranks_per_node(lines, file)), sources, disagreements)
+    ranks = _only("ranks", _above_zero(_ranks(lines, file)) or ratio, sources, disagreements)
+    per_node = _only("ranks_per_node", _above_zero(_ranks_per_node(lines, file)), sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
             f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
@@ -81,6 +81,10 @@ def facts_in(text: str, file: str) -> TextFacts:
         per_node = None
     facts = Facts(ranks=ranks, ranks_per_node=per_node, collective=collective)
     return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
+
+
+def _above_zero(told: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [(count, source) for count, source in told if count > 0]
 
 
 def _only(name: str, told: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]) -> T | None:

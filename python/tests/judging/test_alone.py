@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hocket.judging.alone import judge_alone
 from hocket.judging.mentions import mentions_of
@@ -103,3 +105,49 @@ def test_sentences_have_no_full_stop(tmp_path: Path) -> None:
         for one in judgement_of(thread.text, tmp_path / "out.txt"):
             assert not one.sentence.endswith("."), one
             assert one.sentence[0].isupper() or one.sentence[0].isdigit() or one.sentence[0] in "-n", one
+
+
+_WORDS = st.sampled_from(
+    [
+        "mpirun -np 0",
+        "-np 8",
+        "srun -N 0 -n 4",
+        "all_reduce_perf -g 0",
+        "osu_alltoall",
+        "0 nodes",
+        "2 nodes",
+        "NIC",
+        "HDR",
+        "H100 SXM",
+        "-H a:0,b:0",
+        "8 2 float sum -1 0 0.00 0.00 0",
+        "1048576 262144 float sum -1 9.9 105.92 198.61 0",
+        "8 0.00",
+        "16 9.50",
+        "32 1.0",
+        "64 7.00",
+        "128 9.99",
+        "busbw 0 GB/s",
+        "Avg bus bandwidth : 0",
+        "algbw 3 GB/s",
+        "\n",
+        "\n",
+        "\n",
+        "NET/IB : Using [0]a0:1/IB",
+        "2.1.1: 0",
+        "2.1.2: 5",
+        "2.1.3: 1",
+        "n1,n2 0.0",
+        "n1,n3 9.9",
+        "n2,n3 1.0",
+        "# Rank 0 Pid 1 on a device 0 [0x0] V",
+        "# Rank 1 Pid 1 on b device 0 [0x0] V",
+        "nranks 0",
+        "-ppn 0",
+    ]
+)
+
+
+@given(st.lists(_WORDS, max_size=30))
+def test_any_text_has_a_verdict(words: list[str]) -> None:
+    assert judge_alone((), mentions_of(" ".join(words).replace(" \n ", "\n"), "out.txt"))

@@ -2,11 +2,12 @@
 
 import pytest
 
-from hocket.judging.fabrics import card_fabric, fabrics, fitting_fabrics, gpu_model, gpu_models
+from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, fabrics, fitting_fabrics, gpu_model, gpu_models
 
 
 def test_rows_have_sources_and_sensible_numbers() -> None:
-    for one in (*fabrics(), *gpu_models()):
+    rows: list[Fabric | GpuModel] = [*fabrics(), *gpu_models()]
+    for one in rows:
         assert one.sources
         assert all(source.startswith("https://") for source in one.sources), one
         assert 0 < one.lowest_bytes_per_s < one.highest_bytes_per_s, one
