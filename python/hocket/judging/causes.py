@@ -59,7 +59,7 @@ def causes_of(
     """
     runs = _mentioned("cause", mentions.about(LAUNCH))
     if verdict.kind in ("fine", "fast"):
-        return tuple(chain(runs, _reading(job, mentions), _kinks("hint", shape)))
+        return tuple(chain(runs, _sockets(job, "hint"), _reading(job, mentions), _kinks("hint", shape)))
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
     found = chain(
         runs,
@@ -126,8 +126,8 @@ def _below_one_card(job: Job, bus_bytes_per_s: float | None, *, has_direct: bool
         return
     if bus_bytes_per_s < _HALF * job.card.lowest_bytes_per_s:
         sentence = (
-            f"{format_rate(bus_bytes_per_s)} is less than two thirds of one card of {job.card.name}: look for GPUDirect "
-            "RDMA in the log (GDRDMA), for the module nvidia-peermem, and whether ACS is off"
+            f"{format_rate(bus_bytes_per_s)} is less than two thirds of one card of {job.card.name}: look for "
+            "GPUDirect RDMA in the log (GDRDMA), for the module nvidia-peermem, and whether ACS is off"
         )
         yield Finding("hint", sentence, GPUDIRECT)
 

@@ -47,9 +47,7 @@ def _slow_nodes(lines: Iterable[str], file: str) -> Iterator[Finding]:
     for host in dict.fromkeys(hosts):
         if hosts.count(host) > 1 and host not in fast_hosts:
             number = next(number for match, number in slow if host in match.groups())
-            sentence = (
-                f"{host} is in {hosts.count(host)} of {len(slow)} slow pairs and in no fast one: it is slow by itself"
-            )
+            sentence = f"Host {host} is in {hosts.count(host)} of {len(slow)} slow pairs and in no fast one"
             yield Finding("cause", sentence, SLOW_NODE, f"{file}:{number}")
 
 

@@ -117,10 +117,14 @@ def expectation_of(job: Job) -> Expectation | None:
     """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
     if job.is_one_node:
         return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
-    if job.is_one_node is not False or job.cards_of_node is None:
+    if job.is_one_node is None:
+        return None
+    if job.card is not None and job.sockets is not None:
+        return _between_nodes(job, job.card, 1)
+    if job.cards_of_node is None:
         return None
     if job.card is not None:
-        return _between_nodes(job, job.card, 1 if job.sockets is not None else job.cards_of_node)
+        return _between_nodes(job, job.card, job.cards_of_node)
     slowest = card_fabric("rdma", _SLOWEST_RDMA_GBIT)
     if job.net != "rdma" or job.cards_of_node == 1 or slowest is None:
         return None

@@ -24,6 +24,7 @@ _OSU = re.compile(r"\bosu_i?(?P<name>all\w+|bcast|reduce\w*|gather|scatter)\b")
 _PROSE = re.compile(
     r"(?i)\b(?P<name>all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?allv?|broadcast)\b"
 )
+_TASKS_PER_NODE = re.compile(r"(?:^|\s)--ntasks-per-node[ =](?P<count>[0-9]{1,4})(?=\s|$)")
 _PER_NODE = re.compile(
     r"(?:^|\s)(?:-N|--ntasks-per-node|-ppn|--ppn|-npernode|--npernode|--map-by ppr:)"
     r"[ =:]?(?P<count>[0-9]{1,4})(?=\s|:|$)"
@@ -69,8 +70,8 @@ def facts_in(text: str, file: str) -> TextFacts:
     collectives = list(_collectives(lines, file))
     collective = _only("collective", collectives, sources, disagreements)
     ratio = list(_ranks_by_ratio(lines, file, collective))
-    ranks = _only("ranks", list(_ranks(lines, file)) or ratio, sources, disagreements)
-    per_node = _only("ranks_per_node", list(_ranks_per_node(lines, file)), sources, disagreements)
+    ranks = _only("ranks", _above_zero(_ranks(lines, file)) or ratio, sources, disagreements)
+    per_node = _only("ranks_per_node", _above_zero(_ranks_per_node(lines, file)), sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
             f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
@@ -82,13 +83,19 @@ def facts_in(text: str, file: str) -> TextFacts:
     return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
 
 
+def _above_zero(told: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [(count, source) for count, source in told if count > 0]
+
+
 def _only(name: str, told: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]) -> T | None:
     """Return the one value that is told; None if none is, or two differ."""
-    first = {value: source for value, source in reversed(told)}
+    first: dict[T, str] = {}
+    for one, where in told:
+        first.setdefault(one, where)
     if len(first) > 1:
-        (one, source), (other, other_source) = list(first.items())[:2]
+        (a, source), (b, other_source) = list(first.items())[:2]
         what = "ranks on a node" if name == "ranks_per_node" else name
-        disagreements.append(f"{what}: {source} tells {one}, but {other_source} tells {other}")
+        disagreements.append(f"{what}: {source} tells {a}, but {other_source} tells {b}")
     if len(first) != 1:
         return None
     value, sources[name] = next(iter(first.items()))
@@ -175,6 +182,21 @@ def _slots(options: str) -> list[int]:
     return [int(slot) for slot in slots] if slots and all(re.fullmatch("[0-9]{1,4}", slot) for slot in slots) else []
 
 
+def _per_node(options: str, launcher: str, line: str) -> Iterator[int]:
+    """Give the number of ranks on a node that options of a launcher ask for."""
+    expression = _TASKS_PER_NODE if launcher == "srun" else _PER_NODE
+    slots = {*_slots(options)}
+    processes = _processes(options)
+    per_process = next(iter(ranks_of_command(line)), 0) // processes if processes else 1
+    nodes = re.search(r"(?:^|\s)(?:-N|--nodes)[ =]([0-9]{1,6})(?!\S)", options) if launcher == "srun" else None
+    if (per_node := expression.search(options)) is not None:
+        yield int(per_node["count"]) * per_process
+    elif len(slots) == 1:
+        yield slots.pop() * per_process
+    elif nodes is not None and processes and int(nodes[1]) and processes % int(nodes[1]) == 0:
+        yield processes // int(nodes[1]) * per_process
+
+
 def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
     """Give numbers of nodes, and of ranks on a node, that a sentence tells together."""
     for expression in _NODES_AND_RANKS:
@@ -196,13 +218,8 @@ def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]
         if launch is not None:
             test = _TEST.search(line)
             options = line[launch.end() : test.start() if test is not None else None]
-            per_node = _PER_NODE.search(options)
-            slots = set(_slots(options))
-            if per_node is not None:
-                yield int(per_node["count"]), source
-            elif len(slots) == 1:
-                yield slots.pop(), source
-            elif not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
+            yield from ((count, source) for count in _per_node(options, launch["launcher"], line))
+            if not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
                 local += [(count, source) for count in ranks_of_command(line)]
         elif len(counts := list(ranks_of_command(line))) == 1:
             yield counts[0], source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ _NODE_COUNT = re.compile(
     r"(?:nodes?|machines|servers|hosts|VMs|instances)\b",
     re.I,
 )
+
+_DIGITS = re.compile("[0-9]+")
+_MOST_OF_FORM = 64
+"""Of lines that differ in numbers only, such as those of channels in long logs, the first ones are searched."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,12 @@ def _line_number(source: str) -> int:
 
 
 def _by_patterns(lines: Iterable[str], file: str) -> Iterator[Mention]:
+    forms: Counter[str] = Counter()
     for number, line in enumerate(lines, start=1):
+        form = _DIGITS.sub("0", line)
+        forms[form] += 1
+        if forms[form] > _MOST_OF_FORM:
+            continue
         for pattern in PATTERNS:
             if (match := pattern.expression.search(line)) is not None:
                 words = {name: (word or "").strip() for name, word in match.groupdict().items()}

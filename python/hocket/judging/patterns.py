@@ -126,7 +126,8 @@ PATTERNS: tuple[Pattern, ...] = (
              "the library reports GPUDirect RDMA as disabled",
              GPUDIRECT),
     _pattern("topology", r"GPU ?Direct RDMA Enabled", "GPUDirect on", "the library reports GPUDirect RDMA as enabled"),
-    _pattern("topology", rf"{_WARNS}.*\bnv_?peer_?mem\b|\bnvidia-peermem\b.*{_WARNS}", "no peer memory module",
+    _pattern("topology", rf"{_WARNS}.*\bnv_?peer_?mem\b|\bnv_?peer_?mem\b.*{_WARNS}"
+             rf"|\bnvidia-peermem\b.*{_WARNS}", "no peer memory module",
              "the module that gives cards access to the memory of GPUs is not loaded", GPUDIRECT),
     _pattern("topology", r"(?i)peer access is not (?:available|supported)", "no peer access",
              "GPUs have no access to each other", NO_P2P),

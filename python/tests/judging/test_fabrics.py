@@ -1,0 +1,42 @@
+"""The tables of fabrics and GPUs."""
+
+import pytest
+
+from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, fabrics, fitting_fabrics, gpu_model, gpu_models
+
+
+def test_rows_have_sources_and_sensible_numbers() -> None:
+    rows: list[Fabric | GpuModel] = [*fabrics(), *gpu_models()]
+    for one in rows:
+        assert one.sources
+        assert all(source.startswith("https://") for source in one.sources), one
+        assert 0 < one.lowest_bytes_per_s < one.highest_bytes_per_s, one
+    for fabric in fabrics():
+        assert fabric.nominal_bytes_per_s is None or fabric.highest_bytes_per_s <= 1.07 * fabric.nominal_bytes_per_s
+        assert fabric.lowest_latency_s is None or 0 < fabric.lowest_latency_s <= (fabric.highest_latency_s or 0)
+
+
+def test_names_are_unique() -> None:
+    assert len({one.name for one in fabrics()}) == len(fabrics())
+    assert {one.fabric for one in gpu_models()} <= {one.name for one in fabrics()}
+
+
+@pytest.mark.parametrize(("kind", "rate", "highest"), [("rdma", 100, 12e9), ("rdma", 200, 24e9), ("tcp", 25, 2.6e9)])
+def test_cards_by_their_rate(kind: str, rate: int, highest: float) -> None:
+    fabric = card_fabric(kind, rate)
+    assert fabric is not None
+    assert fabric.highest_bytes_per_s == highest
+    assert card_fabric(kind, 7) is None
+
+
+def test_fitting_fabrics() -> None:
+    assert [one.name for one in fitting_fabrics(11.5e9, ("rdma",))] == ["100 Gbit/s InfiniBand/RoCE"]
+    assert fitting_fabrics(1e3, ("rdma", "tcp")) == ()
+
+
+def test_gpus_have_the_bandwidth_of_their_form() -> None:
+    model = gpu_model("H100", "SXM")
+    assert model is not None
+    assert model.fabric == "NVLink 4"
+    assert gpu_model("H100", "PCIe") is None
+    assert gpu_model("other") is None

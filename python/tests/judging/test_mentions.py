@@ -1,0 +1,158 @@
+"""What texts say: every pattern with its spelling, and the facts of runs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hocket.judging.mentions import facts_in, mentions_of
+from hocket.judging.patterns import PATTERNS
+
+_SPELLINGS = [
+    ("gpu", "H100", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
+    ("gpu", "A100-SXM4", "#  Rank  0 Pid  1 on node0 device  0 [0x18] NVIDIA A100-SXM4-80GB"),
+    ("gpu", "L20", "device 0 NVIDIA L20"),
+    ("gpu", "RTX 4090", "NVIDIA GeForce RTX 4090"),
+    ("gpu", "RTX 4090", "on 4x4090"),
+    ("gpu", "MI250X", "AMD Instinct MI250X"),
+    ("card", "none", "NCCL INFO NET/IB : No device found."),
+    ("card", "socket", "NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>"),
+    ("card", "socket", "NCCL INFO Using network Socket"),
+    ("card", "IB", "NCCL INFO Using network IB"),
+    ("card", "efa", "NCCL INFO NET/OFI Selected Provider is efa"),
+    ("card", "none", "NCCL WARN NET/OFI Only EFA provider is supported"),
+    ("transport", "P2P/IPC/read", "Channel 00 : 0[7000] -> 1[b000] via P2P/IPC/read"),
+    ("transport", "P2P/CUMEM", "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM"),
+    ("transport", "SHM", "Channel 00 : 0[7000] -> 1[b000] via SHM/direct/direct"),
+    ("transport", "socket", "Channel 00 : 0[7000] -> 1[b000] [send] via NET/Socket/0"),
+    ("transport", "GDRDMA", "Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/1/GDRDMA"),
+    ("transport", "NET", "Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/0"),
+    ("library", "NCCL 2.4.8+cuda10.1", "NCCL version 2.4.8+cuda10.1"),
+    ("library", "NCCL 2.11.4", "NCCL Version: 2.11.4"),
+    ("library", "mpich 4.3.0", "mpich 4.3.0"),
+    ("algorithm", "Ring", "-x NCCL_ALGO=Ring"),
+    ("algorithm", "Simple", "NCCL INFO NCCL_PROTO set by environment to Simple"),
+    ("algorithm", "binomial", "MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial"),
+    ("algorithm", "coll_tuned_use_dynamic_rules=1", "--mca coll_tuned_use_dynamic_rules 1"),
+    ("algorithm", "coll_han_priority=0", "OMPI_MCA_coll_han_priority=0"),
+    ("setting", "NCCL_P2P_DISABLE=1", "NCCL_P2P_DISABLE=1"),
+    ("setting", "NCCL_P2P_LEVEL=LOC", "NCCL_P2P_LEVEL set by environment to LOC"),
+    ("setting", "NCCL_P2P_LEVEL=SYS", "NCCL_P2P_LEVEL=SYS"),
+    ("setting", "NCCL_SHM_DISABLE=1", "-x NCCL_SHM_DISABLE=1"),
+    ("setting", "NCCL_IB_DISABLE=1", "-x NCCL_IB_DISABLE=1"),
+    ("setting", "NCCL_NET=Socket", "NCCL_NET=Socket"),
+    ("setting", "NCCL_NET_GDR_LEVEL=1", "-x NCCL_NET_GDR_LEVEL=1"),
+    ("setting", "NCCL_NET_GDR_READ=0", "NCCL_NET_GDR_READ=0"),
+    ("setting", "NCCL_MAX_NCHANNELS=2", "NCCL_MAX_NCHANNELS=2"),
+    ("setting", "btl tcp,self", "--mca btl tcp,self"),
+    ("setting", "UCX_TLS=tcp", "UCX_TLS=tcp"),
+    ("setting", "FI_PROVIDER=sockets", "FI_PROVIDER=sockets"),
+    ("setting", "NCCL_SOCKET_IFNAME=eth0", "export NCCL_SOCKET_IFNAME=eth0"),
+    ("setting", "--oversubscribe", "mpirun --oversubscribe -np 2"),
+    ("topology", "GPUDirect off", "GPU Direct RDMA Disabled for HCA 0"),
+    ("topology", "GPUDirect on", "GPU Direct RDMA Enabled for GPU 0 / HCA 0"),
+    ("topology", "no peer memory module", "module nv_peer_mem is not loaded"),
+    ("topology", "no peer access", "peer access is not available between 0 and 1"),
+    ("topology", "no real path", "NCCL WARN Could not find real path of /sys/class"),
+    ("topology", "unknown link speed", "Topology detection : could not read /sys/devices/../max_link_speed, ignoring"),
+    ("topology", "ACS on", "ACS is enabled"),
+    ("topology", "IOMMU on", "iommu=on"),
+    ("topology", "NV18", "GPU0     X      NV18    NV18"),
+    ("topology", "PIX", "GPU0     X      PIX     PHB"),
+    ("topology", "NVLS", "NVLS multicast support is available on dev 0"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "line"), _SPELLINGS)
+def test_spellings(kind: str, value: str, line: str) -> None:
+    mentions = mentions_of(f"a line\n{line}\n", "out.txt")
+    assert value in mentions.values(kind)
+    assert next(one for one in mentions.of(kind) if one.value == value).source == "out.txt:2"
+
+
+def test_every_pattern_has_a_spelling() -> None:
+    missing = [
+        pattern.expression.pattern
+        for pattern in PATTERNS
+        if not any(kind == pattern.kind and pattern.expression.search(line) for kind, _, line in _SPELLINGS)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "ranks_per_node"),
+    [
+        ("./all_reduce_perf -b 8 -e 1G -g 8", 8, 8),
+        ("mpirun -np 16 -H a:8,b:8 ./all_reduce_perf -g 1", 16, 8),
+        ("mpirun -np 2 -npernode 1 ./all_reduce_perf -g 4", 8, 4),
+        ("srun --nodes=4 --ntasks-per-node=8 -- all_gather_perf -g 1", 32, 8),
+        ("srun -N 1 -n 8 all_reduce_perf", 8, 8),
+        ("mpiexec --np 12288 --ppn 96 ./osu_alltoallv", 12288, 96),
+        ("comm 0x7f rank 8 nranks 16 cudaDev 0", 16, None),
+        ("16 nodes run with 4 tasks per node", 64, 4),
+        ("mpirun -np 16 \\\n -H a:8,b:8 \\\n ./all_reduce_perf -g 1", 16, 8),
+    ],
+)
+def test_ranks(text: str, ranks: int | None, ranks_per_node: int | None) -> None:
+    facts = facts_in(text, "out.txt").facts
+    assert (facts.ranks, facts.ranks_per_node) == (ranks, ranks_per_node)
+
+
+def test_list_of_devices() -> None:
+    lines = [f"#  Rank {rank:2} Pid 1 on node{rank // 2} device {rank % 2} [0x0] V" for rank in range(4)]
+    told = facts_in("\n".join([*lines, "#"]), "out.txt")
+    assert (told.facts.ranks, told.facts.ranks_per_node) == (4, 2)
+    assert told.sources["ranks"] == "out.txt:1"
+
+
+def test_cut_list_of_devices_is_not_counted() -> None:
+    lines = [f"#  Rank {rank:2} Pid 1 on node0 device {rank} [0x0] V" for rank in range(4)]
+    assert facts_in("\n".join([*lines, "[cut here]"]), "out.txt").facts.ranks is None
+
+
+@pytest.mark.parametrize(
+    ("ranks", "collective", "share"), [(16, "all_reduce", 2), (8, "all_gather", 1), (64, "all_reduce", 2)]
+)
+def test_ranks_by_the_ratio_of_bandwidths(ranks: int, collective: str, share: int) -> None:
+    rows = [(1 << 30, 8000.0), (1 << 31, 16000.0), (1 << 32, 32001.0)]
+    lines = [
+        f"{size} {size // 4} float sum -1 {time_us:.1f} {size / time_us / 1e3:.2f} "
+        f"{size / time_us / 1e3 * share * (ranks - 1) / ranks:.2f} 0 N/A N/A N/A N/A"
+        for size, time_us in rows
+    ]
+    told = facts_in("\n".join([f"{collective}_perf", *lines]), "out.txt")
+    assert told.facts.ranks == ranks
+    assert told.sources["ranks"] == "out.txt:2"
+
+
+def test_disagreements_are_told() -> None:
+    told = facts_in("mpirun -np 16 ./all_reduce_perf\nmpirun -np 8 ./all_reduce_perf\n", "out.txt")
+    assert told.facts.ranks is None
+    assert told.disagreements == ("ranks: out.txt:1 tells 16, but out.txt:2 tells 8",)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB ib0", "cards used", "2"),
+        ("NET/IB : Using [0]a0:1/RoCE … [7]a7:1/RoCE [RO]", "cards used", "8"),
+        ("-x NCCL_IB_HCA=mlx5_0:1,mlx5_1:1", "cards named", "2"),
+        ("8 * 100 Gbps NICs", "cards told", "8"),
+        ("four 200Gb RoCEv2 NICs", "cards told", "4"),
+        ("4x Mellanox HDR InfiniBand", "rate", "200"),
+        ("ConnectX-7 of 400 Gb/s", "rate", "400"),
+        ("RoCE", "net", "rdma"),
+        ("FI_CXI_RX_MATCH_MODE=software", "net", "slingshot"),
+        ("2 nodes", "nodes", "2"),
+    ],
+)
+def test_cards_and_nodes(text: str, kind: str, value: str) -> None:
+    assert mentions_of(text, "out.txt").values(kind) == (value,)
+
+
+def test_memory_of_gpus_is_no_rate() -> None:
+    assert mentions_of("8x A100 SXM4 40G, 4x HDR InfiniBand", "out.txt").values("rate") == ("200",)
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    mentions_of(text, "out.txt")
