@@ -34,7 +34,8 @@ from hocket.explorer.reproducing import (
     verifying,
 )
 from hocket.judging.assessment import Assessment
-from hocket.judging.judge import TEXT_NAME, Text, judge, judge_texts
+from hocket.judging.judge import TEXT_NAME, judge, judge_texts
+from hocket.judging.texts import Text
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
