@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from hocket.base.call import Call
+from hocket.base.table import Words
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_facts, print_result, print_table, progress, write_picture
@@ -18,7 +19,6 @@ from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
-from hocket.words.table import Words
 
 
 @click.command()

@@ -19,13 +19,13 @@ from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
 from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
+from hocket.judging.assessment_table import assessment_table, finding_lines
+from hocket.judging.change_table import change_table
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_texts
 from hocket.judging.texts import Text, runs_of
 from hocket.measurements.measurement import Facts
-from hocket.words.assessments import assessment_table, finding_lines
-from hocket.words.changes import change_table
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 

@@ -7,13 +7,13 @@ from contextlib import suppress
 from itertools import chain
 
 from hocket._native import Error
+from hocket.base.table import Words
 from hocket.base.units import format_count
 from hocket.explorer.questions import Question
 from hocket.judging.assessment import Assessment, CurveAssessment
+from hocket.judging.assessment_table import assessment_table, finding_lines
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts
-from hocket.words.assessments import assessment_table, finding_lines
-from hocket.words.table import Words
 
 
 def facts_of(question: Question) -> Facts:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.processors import processors
+from hocket.base.table import Words
 from hocket.base.units import format_count, format_ranks, format_time
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
@@ -53,7 +54,6 @@ from hocket.words.comparisons import (
 )
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 from hocket.words.simulations import busiest_links, measured, network_load
-from hocket.words.table import Words
 from hocket.words.verdicts import counterexample_text, finding_text
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from math import ceil, inf, log2
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import COLLECTIVES
 from hocket.judging.causes import causes_of
-from hocket.judging.context import Expectation, Job, carried_share, expectation_of, job_of
+from hocket.judging.context import Job, UsualRate, carried_share, job_of, usual_rate_of
 from hocket.judging.fabrics import fabrics, fitting_fabrics
 from hocket.judging.figures import Figure, figures_in
 from hocket.judging.finding import Finding
-from hocket.judging.mentions import Mentions
+from hocket.judging.mention import Mentions
 from hocket.judging.rows import rows_in
 from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
 from hocket.measurements.measurement import Measurement
@@ -173,7 +173,7 @@ def _jump(shape: Shape) -> Finding | None:
 
 def _bandwidth(bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False) -> Finding:
     """Return the verdict on a bus bandwidth."""
-    expected = expectation_of(job)
+    expected = usual_rate_of(job)
     if expected is None:
         return _fit(bus_bytes_per_s, job, start, source)
     low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
@@ -190,7 +190,7 @@ def _bandwidth(bus_bytes_per_s: float, job: Job, start: str, source: str = "", *
     return Finding("slow", f"{start}; {usual}: {low / bus_bytes_per_s:.1f} times as much", "bandwidth", source)
 
 
-def _above(bus_bytes_per_s: float, job: Job, expected: Expectation, start: str, source: str) -> Finding:
+def _above(bus_bytes_per_s: float, job: Job, expected: UsualRate, start: str, source: str) -> Finding:
     """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
     share = carried_share(job)
     if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:

@@ -11,7 +11,7 @@ from hocket.judging.comparisons import comparisons_in
 from hocket.judging.context import Job
 from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind
-from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import (
     ACS,
     ALGORITHM,

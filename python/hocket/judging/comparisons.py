@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from hocket.judging.finding import Finding
 from hocket.judging.lines import lines_of
-from hocket.judging.mentions import Mentions
+from hocket.judging.mention import Mentions
 
 SLOW_NODE = "slow node"
 VERSION = "library version"

@@ -9,7 +9,7 @@ from math import inf
 
 from hocket.base.units import format_count
 from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
-from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import SOCKETS
 from hocket.judging.shape import Shape, node_share
 
@@ -66,7 +66,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Expectation:
+class UsualRate:
     """The bus bandwidth that benchmarks reach on a machine.
 
     Attributes:
@@ -113,7 +113,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     )
 
 
-def expectation_of(job: Job) -> Expectation | None:
+def usual_rate_of(job: Job) -> UsualRate | None:
     """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
     if job.is_one_node:
         return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
@@ -129,7 +129,7 @@ def expectation_of(job: Job) -> Expectation | None:
     if job.net != "rdma" or job.cards_of_node == 1 or slowest is None:
         return None
     what = f"{job.cards_of_node} cards of {slowest.name} or more"
-    return Expectation(what, job.cards_of_node * slowest.lowest_bytes_per_s, inf)
+    return UsualRate(what, job.cards_of_node * slowest.lowest_bytes_per_s, inf)
 
 
 def carried_share(job: Job) -> float | None:
@@ -140,23 +140,23 @@ def carried_share(job: Job) -> float | None:
     return None if share is None else share / (2 * (job.ranks - 1) / job.ranks)
 
 
-def _within_node(job: Job, gpu: GpuModel) -> Expectation | None:
+def _within_node(job: Job, gpu: GpuModel) -> UsualRate | None:
     count = f"{job.ranks} " if job.ranks else ""
     what = f"{count}{gpu.name} GPUs on {gpu.fabric}"
     highest = gpu.highest_bytes_per_s
     if job.collective not in ("allreduce", ""):
         highest = max(gpu.lowest_bytes_per_s, highest)
-    return Expectation(what, gpu.lowest_bytes_per_s, highest)
+    return UsualRate(what, gpu.lowest_bytes_per_s, highest)
 
 
-def _between_nodes(job: Job, card: Fabric, cards: int) -> Expectation:
+def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
     what = f"{format_count(cards, 'card')} of {card.name}"
     lowest, highest = cards * card.lowest_bytes_per_s, cards * card.highest_bytes_per_s
     if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
-        return Expectation(
+        return UsualRate(
             f"{job.gpu.name} GPUs on {job.gpu.fabric}", job.gpu.lowest_bytes_per_s, job.gpu.highest_bytes_per_s
         )
-    return Expectation(what, lowest, highest)
+    return UsualRate(what, lowest, highest)
 
 
 def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
 from hocket.judging.lines import DEVICE, ROW, is_row_of_nccl, lines_of, whole_number
+from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
 
 T = TypeVar("T", bound=Hashable)
@@ -40,21 +40,6 @@ _NODES_AND_RANKS = (
 _HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
 _LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
 """Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
-
-
-@dataclass(frozen=True)
-class TextFacts:
-    """Facts that a text tells of its measurements.
-
-    Attributes:
-        facts: The facts. Unknown ones are None.
-        sources: The file and the line of each fact, by its name in `Facts`.
-        disagreements: Sentences on facts that two lines state differently, without a full stop.
-    """
-
-    facts: Facts
-    sources: Mapping[str, str]
-    disagreements: tuple[str, ...] = ()
 
 
 def facts_in(text: str, file: str) -> TextFacts:

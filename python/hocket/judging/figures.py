@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import inf
 
-from hocket.judging.mentions import Mentions
+from hocket.judging.mention import Mentions
 
 _FIGURE = re.compile(
     r"(?<![\w./-])~?(?P<value>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>GB/[sS]|GBps|GB/sec|Gbps|Gb/s|Gbit/s)(?!\w)"
@@ -52,7 +53,7 @@ def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
         elif _ABOUT_BANDWIDTH.search(line):
             matches = list(_FIGURE.finditer(line)) or list(_BARE.finditer(line))
             figures += _measured(line, matches, source)
-    return tuple(figures)
+    return tuple(one for one in figures if 0 < one.bytes_per_s < inf)
 
 
 def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figure]:

@@ -20,7 +20,8 @@ from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding
-from hocket.judging.mentions import Mentions, mentions_of
+from hocket.judging.mention import Mentions
+from hocket.judging.mentions import mentions_of
 from hocket.judging.rows import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from hocket.measurements.measurement import Facts
 
 
 @dataclass(frozen=True)
@@ -23,3 +26,47 @@ class Mention:
     sentence: str
     source: str
     subject: str = ""
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """Facts that a text tells of its measurements.
+
+    Attributes:
+        facts: The facts. Unknown ones are None.
+        sources: The file and the line of each fact, by its name in `Facts`.
+        disagreements: Sentences on facts that two lines state differently, without a full stop.
+    """
+
+    facts: Facts
+    sources: Mapping[str, str]
+    disagreements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """What a text says of the machine and of the run.
+
+    Attributes:
+        file: The name of its file.
+        mentions: What lines say, in their order.
+        told: The text's own facts, and where they are told.
+        text: The text.
+    """
+
+    file: str
+    mentions: tuple[Mention, ...]
+    told: TextFacts
+    text: str = ""
+
+    def of(self, kind: str) -> tuple[Mention, ...]:
+        """Return the mentions of a kind."""
+        return tuple(one for one in self.mentions if one.kind == kind)
+
+    def about(self, subject: str) -> tuple[Mention, ...]:
+        """Return the mentions that may explain something."""
+        return tuple(one for one in self.mentions if one.subject == subject)
+
+    def values(self, kind: str) -> tuple[str, ...]:
+        """Return the values of the mentions of a kind, each once."""
+        return tuple(dict.fromkeys(one.value for one in self.of(kind)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from hocket.base.units import format_count
 from hocket.judging.cards import cards_in
-from hocket.judging.facts import LAUNCH_COMMAND, TextFacts, facts_in, ranks_of_command
+from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
 from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number
-from hocket.judging.mention import Mention
+from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import LAUNCH, PATTERNS
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
@@ -24,35 +23,6 @@ _NODE_COUNT = re.compile(
 _DIGITS = re.compile("[0-9]+")
 _MOST_OF_FORM = 64
 """Of lines that differ in numbers only, such as those of channels in long logs, the first ones are searched."""
-
-
-@dataclass(frozen=True)
-class Mentions:
-    """What a text says of the machine and of the run.
-
-    Attributes:
-        file: The name of its file.
-        mentions: What lines say, in their order.
-        told: The text's own facts, and where they are told.
-        text: The text.
-    """
-
-    file: str
-    mentions: tuple[Mention, ...]
-    told: TextFacts
-    text: str = ""
-
-    def of(self, kind: str) -> tuple[Mention, ...]:
-        """Return the mentions of a kind."""
-        return tuple(one for one in self.mentions if one.kind == kind)
-
-    def about(self, subject: str) -> tuple[Mention, ...]:
-        """Return the mentions that may explain something."""
-        return tuple(one for one in self.mentions if one.subject == subject)
-
-    def values(self, kind: str) -> tuple[str, ...]:
-        """Return the values of the mentions of a kind, each once."""
-        return tuple(dict.fromkeys(one.value for one in self.of(kind)))
 
 
 def mentions_of(text: str, file: str) -> Mentions:
@@ -135,6 +105,3 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
 
 def _separate(source: str, sentence: str) -> Mention:
     return Mention("launch", "separate runs", f"{sentence}: single jobs print into each other", source, LAUNCH)
-
-
-__all__ = ["Mention", "Mentions", "TextFacts", "facts_in", "mentions_of"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hocket._native import Error
-from hocket.judging.mentions import Mentions, mentions_of
+from hocket.judging.mention import Mentions
+from hocket.judging.mentions import mentions_of
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 

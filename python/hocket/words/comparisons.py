@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_count, format_time, from_to
-from hocket.words.table import Words
 
 if TYPE_CHECKING:
     from hocket.simulating.comparison import Best, Comparison, MeasuredTime

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
+from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
-from hocket.words.table import Words
 
 if TYPE_CHECKING:
     from hocket.simulating.bounds import Bound

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import REDUCTIONS
-from hocket.words.table import Words
 
 if TYPE_CHECKING:
     from hocket.definitions.library import Algorithm

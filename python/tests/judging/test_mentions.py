@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.judging.mentions import facts_in, mentions_of
+from hocket.judging.facts import facts_in
+from hocket.judging.mentions import mentions_of
 from hocket.judging.patterns import PATTERNS
 
 _SPELLINGS = [

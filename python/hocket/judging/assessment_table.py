@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.judging.assessment import CurveAssessment, Row
 from hocket.judging.finding import Finding
-from hocket.words.table import Words
 
 _LABELS = {"cause": "cause", "hint": "look at", "unknown": "not known", "fine": "fine", "slow": "slow", "fast": "fast"}
 _COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "", "lower bound", "expected time is", "runs like")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
 from hocket.judging.pairs import several_fields
-from hocket.words.table import Words
 
 _MOST_POINTS = 40
 
