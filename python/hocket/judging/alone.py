@@ -61,8 +61,8 @@ def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Findi
     shape = shape_of(curve) or _shape_of_rows(mentions)
     job = job_of(mentions, shape)
     verdict = _verdict(curve, shape, job, mentions)
-    found = causes_of(verdict, job, shape, _bus(shape, mentions), mentions)
-    return (verdict, *found, *_unknowns(job, mentions, verdict))
+    others = causes_of(verdict, job, shape, _bus(shape, mentions), mentions)
+    return (verdict, *others, *_unknowns(job, mentions, verdict))
 
 
 def _bus(shape: Shape | None, mentions: Mentions) -> float | None:
@@ -194,10 +194,10 @@ def _above(bus_bytes_per_s: float, job: Job, expected: UsualRate, start: str, so
     """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
     share = carried_share(job)
     if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:
-        carried = format_rate(bus_bytes_per_s * share)
+        rate_of_node = format_rate(bus_bytes_per_s * share)
         return Finding(
             "fine",
-            f"{start}. The cards carry only {carried}, as a tree combines the data of a node before it sends them",
+            f"{start}. The cards carry only {rate_of_node}, as a tree combines the data of a node before it sends them",
             "bus bandwidth",
             source,
         )
@@ -293,16 +293,16 @@ def _has_small_sizes(mentions: Mentions) -> bool:
 
 def _unknowns(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
     """Return what the text does not tell, and what it states in two ways."""
-    found = [Finding("unknown", sentence, "ranks") for sentence in mentions.told.disagreements]
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.told.disagreements]
     if verdict.kind != "unknown":
-        return found
+        return others
     if job.is_one_node is None:
         sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
-        found.append(Finding("unknown", sentence, "nodes"))
+        others.append(Finding("unknown", sentence, "nodes"))
     if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
         sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
-        found.append(Finding("unknown", sentence, "cards"))
+        others.append(Finding("unknown", sentence, "cards"))
     if job.is_one_node is not False and not job.gpu_name:
         sentence = "The text does not name the GPUs: their links limit calls within a node"
-        found.append(Finding("unknown", sentence, "GPUs"))
-    return found
+        others.append(Finding("unknown", sentence, "GPUs"))
+    return others

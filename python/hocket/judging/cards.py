@@ -32,7 +32,7 @@ _CARD_COUNT = re.compile(
 _USING = re.compile(r"\bNET/(?P<net>IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
 _USING_CARD = re.compile(r"\[[0-9]+\](?P<name>[\w.-]+):[0-9]+/(?P<kind>IB|RoCE)")
 _LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
-_NAMED = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
+_NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
 _KIND_WORDS = (
     ("slingshot", re.compile(r"(?i)\bslingshot|\bcxi\b|\bFI_CXI_")),
     ("omni-path", re.compile(r"(?i)\bomni-?path\b")),
@@ -64,8 +64,8 @@ def cards_in(lines: Iterable[str], file: str) -> Iterator[Mention]:
                     "cards used", str(len(names)), f"NCCL uses {_cards_word(len(names))}: {', '.join(names)}", source
                 )
             yield Mention("net", "rdma", f"the cards speak {cards[0][1]}", source)
-        if (named := _NAMED.search(line)) is not None and not line[named.end() :].startswith(("…", "...")):
-            names = list(dict.fromkeys(named["list"].strip(",").split(",")))
+        if (match := _NAMES.search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
+            names = list(dict.fromkeys(match["list"].strip(",").split(",")))
         else:
             names = []
         if names and all(re.search("[0-9]", name) for name in names):

@@ -57,11 +57,11 @@ def causes_of(
         bus_bytes_per_s: The bandwidth of the bus, of the rows or as the text quotes it; None if it is unknown.
         mentions: What the text says.
     """
-    runs = _mentioned("cause", mentions.about(LAUNCH))
+    runs = _findings_of("cause", mentions.about(LAUNCH))
     if verdict.kind in ("fine", "fast"):
         return tuple(chain(runs, _sockets(job, "hint"), _reading(job, mentions), _kinks("hint", shape)))
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    found = chain(
+    candidates = chain(
         runs,
         _sockets(job, kind),
         _within_node(job, kind, mentions),
@@ -71,14 +71,14 @@ def causes_of(
         _dips(shape),
         _many_ranks(verdict, job),
         _runs(verdict, mentions),
-        _mentioned("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
+        _findings_of("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
         _reading(job, mentions),
         _binding(mentions),
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(candidates))
 
 
-def _mentioned(kind: Kind, *groups: tuple[Mention, ...]) -> Iterator[Finding]:
+def _findings_of(kind: Kind, *groups: tuple[Mention, ...]) -> Iterator[Finding]:
     """Give a finding for each mention, with its line."""
     for one in chain(*groups):
         yield Finding(kind, _sentence(one), one.subject, one.source)
@@ -100,9 +100,9 @@ def _within_node(job: Job, kind: Kind, mentions: Mentions) -> Iterator[Finding]:
     if job.is_one_node is False:
         return
     forbids = (*mentions.about(NO_P2P), *mentions.about(SHARED_MEMORY))
-    yield from _mentioned(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
-    yield from _mentioned(kind, mentions.about(THROUGH_CPU))
-    yield from _mentioned("hint", mentions.about(ACS) if job.is_one_node else ())
+    yield from _findings_of(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
+    yield from _findings_of(kind, mentions.about(THROUGH_CPU))
+    yield from _findings_of("hint", mentions.about(ACS) if job.is_one_node else ())
 
 
 def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
@@ -113,11 +113,11 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
     for one in mentions.about(GPUDIRECT):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, GPUDIRECT, one.source)
-    yield from _mentioned(kind, mentions.about(ACS), mentions.about(TOPOLOGY))
+    yield from _findings_of(kind, mentions.about(ACS), mentions.about(TOPOLOGY))
     yield from _below_one_card(job, bus_bytes_per_s, has_direct=has_direct)
     yield from _one_card(job, kind, bus_bytes_per_s, mentions)
     yield from _virtual(mentions)
-    yield from _mentioned("hint", mentions.about(CARDS))
+    yield from _findings_of("hint", mentions.about(CARDS))
 
 
 def _below_one_card(job: Job, bus_bytes_per_s: float | None, *, has_direct: bool) -> Iterator[Finding]:
@@ -134,11 +134,11 @@ def _below_one_card(job: Job, bus_bytes_per_s: float | None, *, has_direct: bool
 
 def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that fewer cards carry data than a node has."""
-    used = next((one for one in (*mentions.of("cards used"), *mentions.of("cards named"))), None)
+    mention = next((one for one in (*mentions.of("cards used"), *mentions.of("cards named"))), None)
     of_one = None if bus_bytes_per_s is None or job.card is None else bus_bytes_per_s / job.card.highest_bytes_per_s
-    if used is not None and used.value == "1" and (job.ranks_per_node or 2) > 1 and job.sockets is None:
+    if mention is not None and mention.value == "1" and (job.ranks_per_node or 2) > 1 and job.sockets is None:
         if of_one is None or of_one > _HALF:
-            yield Finding(kind, f"{_sentence(used)}, for all ranks of a node", ONE_CARD, used.source)
+            yield Finding(kind, f"{_sentence(mention)}, for all ranks of a node", ONE_CARD, mention.source)
     elif bus_bytes_per_s is not None and of_one is not None and (job.cards_of_node or 1) > 1:
         cards = round(of_one)
         if cards in range(1, job.cards_of_node or 1) and abs(of_one - cards) < _WHOLE * cards:

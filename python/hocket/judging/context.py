@@ -92,8 +92,8 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     net = _one(mentions.values("net")) or ""
     rate = _one(mentions.values("rate"))
     sockets = next((one for one in mentions.about(SOCKETS) if one.value != "none"), None)
-    used, named, told = (_count(mentions, kind) for kind in ("cards used", "cards named", "cards told"))
-    if not net and named is not None:
+    of_use, of_names, of_text = (_count(mentions, kind) for kind in ("cards used", "cards named", "cards told"))
+    if not net and of_names is not None:
         net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
     kind = "tcp" if sockets is not None else net
     return Job(
@@ -106,8 +106,8 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         gpu_name=name,
         net=kind,
         card=card_fabric(kind, int(rate)) if rate and kind else None,
-        cards=used or named or told,
-        cards_of_node=max((count for count in (used, named, told) if count is not None), default=None),
+        cards=of_use or of_names or of_text,
+        cards_of_node=max((count for count in (of_use, of_names, of_text) if count is not None), default=None),
         sockets=sockets,
         is_of_nccl=_NCCL.search(mentions.text) is not None,
     )
@@ -162,9 +162,9 @@ def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
 def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:
     if ranks is not None and per_node is not None:
         return -(-ranks // per_node)
-    told = _count(mentions, "nodes")
+    count = _count(mentions, "nodes")
     hosts = len(mentions.values("host"))
-    return told if told is not None and told >= hosts else None
+    return count if count is not None and count >= hosts else None
 
 
 def _is_one_node(mentions: Mentions, nodes: int | None) -> bool | None:

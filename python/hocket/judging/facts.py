@@ -68,8 +68,8 @@ def facts_in(text: str, file: str) -> TextFacts:
     return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
 
 
-def _above_zero(told: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    return [(count, source) for count, source in told if count > 0]
+def _above_zero(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [(count, source) for count, source in counts if count > 0]
 
 
 def _only(name: str, told: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]) -> T | None:
@@ -101,9 +101,9 @@ def _collectives(lines: Iterable[str], file: str) -> list[tuple[str, str]]:
         prose += [(re.sub("[-_ ]", "", match["name"].lower()), source) for match in _PROSE.finditer(line)]
         if (row := ROW.search(line)) is not None and _is_above_one(row):
             of_reductions.append(("allreduce", source))
-    named, spoken = ([(name, source) for word, source in words if (name := _collective(word)) is not None]
+    of_names, of_words = ([(name, source) for word, source in words if (name := _collective(word)) is not None]
                      for words in (commands, prose))  # fmt: skip
-    return named or of_reductions[:1] or (spoken if len({name for name, _ in spoken}) == 1 else [])
+    return of_names or of_reductions[:1] or (of_words if len({name for name, _ in of_words}) == 1 else [])
 
 
 def _collective(word: str) -> str | None:

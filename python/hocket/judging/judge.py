@@ -46,13 +46,13 @@ class _Judging:
 
 def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment:
     """Return a curve beside the times of a machine, or by itself."""
-    alone = judge_alone(curve.runs, mentions)
+    by_itself = judge_alone(curve.runs, mentions)
     if judging.machine is None:
-        return CurveAssessment(curve, None, (), (*alone, *shape_findings(curve.measurements)))
+        return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
     expectation = expect(curve.thin(_MOST_SIZES), judging.machine, library=judging.library, executor=judging.executor)
     rows = tuple(_row(expectation, size) for size in expectation.sizes_bytes)
     findings = findings_of(expectation, rows)
-    causes = [one for one in alone[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]
+    causes = [one for one in by_itself[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]
     return CurveAssessment(curve, judging.machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
 
 

@@ -33,14 +33,14 @@ def mentions_of(text: str, file: str) -> Mentions:
         file: The name of its file, for sources.
     """
     lines = lines_of(text)
-    found = [
+    all_mentions = [
         *_by_patterns(lines, file),
         *cards_in(lines, file),
         *_hosts(lines, file),
         *_nodes(lines, file),
         *_separate_runs(lines, file),
     ]
-    first = {(one.kind, one.value): one for one in reversed(found)}
+    first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: _line_number(one.source))
     return Mentions(file, tuple(mentions), facts_in(text, file), text)
 

@@ -37,7 +37,7 @@ _MOST_GROWTH = 16.0
 """Two sizes that differ by more have no trend between them: rows are missing."""
 
 _MOST_GROWTH_AT_END = 2.5
-"""The first and the last step have one neighbour. It tells their trend only if the sizes are near each other."""
+"""The first and the last step have one neighbour. It tells their trend only if the sizes are beside each other."""
 
 _MOST_EXTRAPOLATION = 2.0
 """The slope is at most so many times the bandwidth of the largest size."""
@@ -212,10 +212,10 @@ def _kinks(points: Sequence[tuple[int, float]]) -> tuple[Kink, ...]:
     for number, (less, size, growth, ratio) in enumerate(steps):
         if growth > _MOST_GROWTH:
             continue
-        near = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
+        beside = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
         trends = [
             min(max(other_ratio, 1.0), other_growth)
-            for _, _, other_growth, other_ratio in near
+            for _, _, other_growth, other_ratio in beside
             if other_growth**2 >= growth  # sizes that lie much closer tell little
         ]
         is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END

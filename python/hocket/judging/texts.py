@@ -45,15 +45,15 @@ class Source:
 def read(text: Text) -> Source:
     """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
     mentions = mentions_of(text.text, text.file)
-    told = mentions.told.facts
+    own = mentions.told.facts
     facts = replace(
         text.facts,
         algorithm=text.facts.algorithm or DEFAULT,
-        collective=text.facts.collective or told.collective,
-        ranks_per_node=text.facts.ranks_per_node or told.ranks_per_node,
+        collective=text.facts.collective or own.collective,
+        ranks_per_node=text.facts.ranks_per_node or own.ranks_per_node,
     )
     refusal: Error | None = None
-    for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or told.ranks))):
+    for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or own.ranks))):
         try:
             measurements = measurements_in(text.text, text.file, attempt).measurements
             if not measurements:
