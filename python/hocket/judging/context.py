@@ -82,7 +82,7 @@ class UsualRate:
 
 def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     """Return the job that a text describes, and whose times have a shape."""
-    facts = mentions.told.facts
+    facts = mentions.text_facts.facts
     ranks = shape.ranks if shape is not None and shape.ranks else facts.ranks
     per_node = shape.ranks_per_node if shape is not None and shape.ranks_per_node else facts.ranks_per_node
     nodes = _nodes(mentions, ranks, per_node)

@@ -72,10 +72,12 @@ def _above_zero(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     return [(count, source) for count, source in counts if count > 0]
 
 
-def _only(name: str, told: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]) -> T | None:
+def _only(
+    name: str, statements: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]
+) -> T | None:
     """Return the one value that is told; None if none is, or two differ."""
     first: dict[T, str] = {}
-    for one, where in told:
+    for one, where in statements:
         first.setdefault(one, where)
     if len(first) > 1:
         (a, source), (b, other_source) = list(first.items())[:2]

@@ -15,8 +15,8 @@ from hocket.base.checks import several
 from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.judging.alone import NO_NUMBERS, judge_alone
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
+from hocket.judging.by_text import NO_NUMBERS, judge_alone
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding

@@ -50,13 +50,13 @@ class Mentions:
     Attributes:
         file: The name of its file.
         mentions: What lines say, in their order.
-        told: The text's own facts, and where they are told.
+        text_facts: The text's own facts, and where they are told.
         text: The text.
     """
 
     file: str
     mentions: tuple[Mention, ...]
-    told: TextFacts
+    text_facts: TextFacts
     text: str = ""
 
     def of(self, kind: str) -> tuple[Mention, ...]:

@@ -212,10 +212,10 @@ def _kinks(points: Sequence[tuple[int, float]]) -> tuple[Kink, ...]:
     for number, (less, size, growth, ratio) in enumerate(steps):
         if growth > _MOST_GROWTH:
             continue
-        beside = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
+        neighbours = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
         trends = [
             min(max(other_ratio, 1.0), other_growth)
-            for _, _, other_growth, other_ratio in beside
+            for _, _, other_growth, other_ratio in neighbours
             if other_growth**2 >= growth  # sizes that lie much closer tell little
         ]
         is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END

@@ -45,7 +45,7 @@ class Source:
 def read(text: Text) -> Source:
     """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
     mentions = mentions_of(text.text, text.file)
-    own = mentions.told.facts
+    own = mentions.text_facts.facts
     facts = replace(
         text.facts,
         algorithm=text.facts.algorithm or DEFAULT,

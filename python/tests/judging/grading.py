@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hocket._native import Error
 from hocket.judging import causes, comparisons, patterns
-from hocket.judging.alone import judge_alone
+from hocket.judging.by_text import judge_alone
 from hocket.judging.finding import Finding
 from hocket.judging.mentions import mentions_of
 from hocket.measurements.formats import read_measurements
@@ -78,7 +78,7 @@ def judgement_of(text: str, path: Path) -> tuple[Finding, ...]:
     path.write_text(text, encoding="utf-8")
     mentions = mentions_of(text, path.name)
     try:
-        reading = read_measurements(path, replace(mentions.told.facts, algorithm=DEFAULT))
+        reading = read_measurements(path, replace(mentions.text_facts.facts, algorithm=DEFAULT))
     except Error:
         return judge_alone((), mentions)
     rows = [one for one in (*reading.measurements, *reading.unknown) if not one.in_place]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.judging.alone import judge_alone
+from hocket.judging.by_text import judge_alone
 from hocket.judging.mentions import mentions_of
 from hocket.measurements.measurement import Measurement
 from tests.judging.grading import Thread, class_of, judgement_of, threads

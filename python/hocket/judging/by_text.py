@@ -78,7 +78,7 @@ def _shape_of_rows(mentions: Mentions) -> Shape | None:
     rows = rows_in(mentions)
     if rows is None:
         return None
-    facts = mentions.told.facts
+    facts = mentions.text_facts.facts
     collective = facts.collective or ""
     is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and rows.bus_share is None
     blocks = facts.ranks if is_of_blocks and facts.ranks else 1
@@ -293,7 +293,7 @@ def _has_small_sizes(mentions: Mentions) -> bool:
 
 def _unknowns(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
     """Return what the text does not tell, and what it states in two ways."""
-    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.told.disagreements]
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
     if verdict.kind != "unknown":
         return others
     if job.is_one_node is None:
