@@ -47,6 +47,7 @@ def parsed() -> hocket.Topology:
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
+    "Assessment": lambda: hocket.judge([MEASURED], machine="cluster"),
     "Changes": lambda: hocket.changes([MEASURED], [MEASURED]),
     "Comparison": lambda: hocket.compare(["allreduce/ring", "allreduce/redundant_butterfly"], [CALL]),
     "Estimate": lambda: hocket.estimate("broadcast/chain", CALL),

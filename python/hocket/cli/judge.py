@@ -37,7 +37,7 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     type=options.MACHINE,
     help="The machine on which the times were measured; without one, they are judged by themselves.",
 )
-@click.option("--library", metavar="NAME", help="The library that ran, such as openmpi-5.0, if it is known.")
+@click.option("--library", metavar="LIBRARY", help="The library that ran, such as openmpi-5.0, if it is known.")
 @click.option(
     "--before",
     type=click.Path(),
