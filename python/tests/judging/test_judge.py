@@ -115,3 +115,17 @@ def test_the_command_reads_pasted_text_and_prints_the_verdict_first(
     told = hocket_command("judge", str(tmp_path / "out.txt"), *["--ranks", "16", "--machine", "cluster", "--json"]).json
     assert told["verdict"].startswith("Allreduce on 16 ranks is ")
     assert [row["size_bytes"] for row in told["curves"][0]["sizes"]] == SIZES
+
+
+@pytest.mark.parametrize("row", ["4194304 nan", "4194304 0.00", "4194304 -1.0"])
+def test_what_the_user_tells_counts_where_a_row_is_refused(row: str) -> None:
+    rows = "\n".join([*(f"{size} {9 + size / 1e4:.2f}" for size in SIZES), row])
+    found = hocket.judge(f"# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n{rows}\n", ranks=64)
+    assert found.title.startswith("Allreduce on 64 ranks reaches")
+    assert "expected a number above zero" in found.findings[-1].sentence
+
+
+@pytest.mark.parametrize(("name", "value"), [("algorithm", "nonsense"), ("collective", "nonsense")])
+def test_unknown_names_of_the_user_are_refused_without_a_machine(name: str, value: str) -> None:
+    with pytest.raises(hocket.Error, match=value):
+        hocket.judge(osu([9.0] * len(SIZES)), **{"ranks": 4, name: value})
