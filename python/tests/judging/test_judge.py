@@ -129,3 +129,13 @@ def test_what_the_user_tells_counts_where_a_row_is_refused(row: str) -> None:
 def test_unknown_names_of_the_user_are_refused_without_a_machine(name: str, value: str) -> None:
     with pytest.raises(hocket.Error, match=value):
         hocket.judge(osu([9.0] * len(SIZES)), **{"ranks": 4, name: value})
+
+
+def test_a_barrier_has_a_time_but_no_size() -> None:
+    found = hocket.judge("# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n 12.34\n", ranks=64)
+    assert found.title == "Barrier on 64 ranks takes 12.34 us: only beside a machine can that be judged."
+
+
+def test_one_rank_sends_nothing() -> None:
+    found = hocket.judge(osu([9.0] * len(SIZES)), ranks=1)
+    assert "sends nothing" in found.title
