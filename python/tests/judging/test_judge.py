@@ -139,3 +139,8 @@ def test_a_barrier_has_a_time_but_no_size() -> None:
 def test_one_rank_sends_nothing() -> None:
     found = hocket.judge(osu([9.0] * len(SIZES)), ranks=1)
     assert "sends nothing" in found.title
+
+
+def test_advice_on_nccl_is_for_nccl() -> None:
+    text = "$ mpirun -np 64 --map-by ppr:32:node ./osu_allreduce\n" + osu([9 + size / 1e3 for size in SIZES])
+    assert not any("NCCL" in one.sentence for one in hocket.judge(text).curves[0].findings)
