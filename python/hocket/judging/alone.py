@@ -109,8 +109,9 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
     if shape is None:
         return Finding("unknown", "The text has no measured time and no bandwidth", NO_NUMBERS)
     if shape.bus_share is None:
-        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not tell on how many ranks"
-        return Finding("unknown", sentence, "ranks")
+        lacking = "tell on how many ranks" if shape.ranks is None else "name the collective"
+        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not {lacking}"
+        return Finding("unknown", sentence, "ranks" if shape.ranks is None else "collective")
     return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
 
 

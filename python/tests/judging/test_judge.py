@@ -144,3 +144,9 @@ def test_one_rank_sends_nothing() -> None:
 def test_advice_on_nccl_is_for_nccl() -> None:
     text = "$ mpirun -np 64 --map-by ppr:32:node ./osu_allreduce\n" + osu([9 + size / 1e3 for size in SIZES])
     assert not any("NCCL" in one.sentence for one in hocket.judge(text).curves[0].findings)
+
+
+def test_rows_of_no_collective_are_not_said_to_lack_their_ranks() -> None:
+    rows = "\n".join(f"{size} {1 + size / 1e4:.2f}" for size in SIZES)
+    found = hocket.judge(f"# OSU MPI Latency Test v7.4\n# Size Latency (us)\n{rows}\n", ranks=2)
+    assert "does not name the collective" in found.title
