@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import ceil, inf, log2
 
@@ -89,6 +90,8 @@ def _shape_of_rows(mentions: Mentions) -> Shape | None:
 
 def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentions: Mentions) -> Finding:
     figures = figures_in(mentions)
+    if shape is not None and shape.ranks == 1:
+        return Finding("unknown", f"{_call(job)} sends nothing, so its times tell nothing of the network", "ranks")
     if shape is not None:
         for verdict in (_between_runs(curve), _collapse(shape), _small_calls(shape, job), _jump(shape)):
             if verdict is not None:
@@ -98,11 +101,17 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
             return _bandwidth(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
     if figures:
         return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
+    if shape is None and curve:
+        one = curve[0]
+        call = _call(replace(job, collective=one.collective, ranks=one.ranks))
+        sentence = f"{call} takes {format_time(one.time_s)}: only beside a machine can that be judged"
+        return Finding("unknown", sentence, "machine")
     if shape is None:
         return Finding("unknown", "The text has no measured time and no bandwidth", NO_NUMBERS)
     if shape.bus_share is None:
-        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not tell on how many ranks"
-        return Finding("unknown", sentence, "ranks")
+        lacking = "tell on how many ranks" if shape.ranks is None else "name the collective"
+        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not {lacking}"
+        return Finding("unknown", sentence, "ranks" if shape.ranks is None else "collective")
     return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
 
 

@@ -42,6 +42,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
+_OF_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 
 
@@ -238,6 +239,8 @@ def _strength(kink: Kink) -> float:
 
 def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
     """Give how to read bus bandwidths of two nodes."""
+    if _OF_MPI.search(mentions.text) and not job.is_of_nccl:
+        return
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     if job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms:
         sentence = (

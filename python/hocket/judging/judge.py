@@ -165,13 +165,16 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
     """Give what follows from a text whose rows cannot be read.
 
     Raises:
-        Error: Nothing does, or a machine is to be asked.
+        Error: Nothing does, a machine is to be asked, or a line makes no sense.
     """
     assert source.refusal is not None
+    names_a_line = str(source.refusal).removeprefix(source.mentions.file)[1:2].isdecimal()
+    if judging.machine is not None or names_a_line:
+        raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
     has_rows = rows_in(source.mentions) is not None
-    if judging.machine is not None or findings[0].subject == NO_NUMBERS or not (has_answer or has_rows):
+    if findings[0].subject == NO_NUMBERS or not (has_answer or has_rows):
         raise source.refusal
     yield from findings
     yield Finding("unknown", str(source.refusal), "rows")

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hocket._native import Error
+from hocket.definitions.library import find_collective
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
+
+_FACTS_OF_USER = ("ranks", "ranks_per_node", "collective")
 
 
 class Text(NamedTuple):
@@ -43,9 +46,15 @@ class Source:
 
 
 def read(text: Text) -> Source:
-    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
-    mentions = mentions_of(text.text, text.file)
+    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text.
+
+    Raises:
+        Error: The user names an unknown collective, or an algorithm without times that can be its own.
+    """
+    mentions = _with_facts(mentions_of(text.text, text.file), text.facts)
     own = mentions.text_facts.facts
+    if text.facts.collective is not None:
+        find_collective(text.facts.collective)
     facts = replace(
         text.facts,
         algorithm=text.facts.algorithm or DEFAULT,
@@ -61,7 +70,17 @@ def read(text: Text) -> Source:
             return Source(mentions, measurements, None)
         except Error as error:
             refusal = error
+    if refusal is not None and text.facts.algorithm is not None:
+        raise refusal
     return Source(mentions, (), refusal)
+
+
+def _with_facts(mentions: Mentions, facts: Facts) -> Mentions:
+    """Return mentions in which what the user tells replaces what the text tells."""
+    names_of_facts = {name: value for name in _FACTS_OF_USER if (value := getattr(facts, name)) is not None}
+    return replace(
+        mentions, text_facts=replace(mentions.text_facts, facts=replace(mentions.text_facts.facts, **names_of_facts))
+    )
 
 
 def runs_of(texts: Iterable[Text]) -> tuple[Measurement, ...]:

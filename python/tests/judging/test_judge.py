@@ -115,3 +115,31 @@ def test_the_command_reads_pasted_text_and_prints_the_verdict_first(
     told = hocket_command("judge", str(tmp_path / "out.txt"), *["--ranks", "16", "--machine", "cluster", "--json"]).json
     assert told["verdict"].startswith("Allreduce on 16 ranks is ")
     assert [row["size_bytes"] for row in told["curves"][0]["sizes"]] == SIZES
+
+
+@pytest.mark.parametrize("row", ["4194304 nan", "4194304 0.00", "4194304 -1.0"])
+def test_a_row_that_makes_no_sense_is_named_and_not_guessed(row: str) -> None:
+    rows = "\n".join([*(f"{size} {9 + size / 1e4:.2f}" for size in SIZES), row])
+    with pytest.raises(hocket.Error, match=r"^text:13: latency: got .*, expected a number above zero$"):
+        hocket.judge(f"# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n{rows}\n", ranks=64)
+
+
+@pytest.mark.parametrize(("name", "value"), [("algorithm", "nonsense"), ("collective", "nonsense")])
+def test_unknown_names_of_the_user_are_refused_without_a_machine(name: str, value: str) -> None:
+    with pytest.raises(hocket.Error, match=value):
+        hocket.judge(osu([9.0] * len(SIZES)), **{"ranks": 4, name: value})
+
+
+def test_a_barrier_has_a_time_but_no_size() -> None:
+    found = hocket.judge("# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n 12.34\n", ranks=64)
+    assert found.title == "Barrier on 64 ranks takes 12.34 us: only beside a machine can that be judged."
+
+
+def test_one_rank_sends_nothing() -> None:
+    found = hocket.judge(osu([9.0] * len(SIZES)), ranks=1)
+    assert "sends nothing" in found.title
+
+
+def test_advice_on_nccl_is_for_nccl() -> None:
+    text = "$ mpirun -np 64 --map-by ppr:32:node ./osu_allreduce\n" + osu([9 + size / 1e3 for size in SIZES])
+    assert not any("NCCL" in one.sentence for one in hocket.judge(text).curves[0].findings)
