@@ -32,6 +32,7 @@ registry::catalogue! {
     allreduce as Allreduce {
         bine,
         circulant,
+        double_tree,
         dual_root,
         edge_disjoint_trees,
         hierarchical,

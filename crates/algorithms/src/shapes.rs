@@ -2,6 +2,7 @@
 //! vectors, and the exchanges of messages over them.
 
 pub mod bine;
+pub mod channels;
 pub mod circulant;
 mod double_tree;
 mod fold;
@@ -11,6 +12,7 @@ pub mod in_order_tree;
 mod input;
 mod k_nomial_tree;
 pub mod levels;
+mod mirrored_trees;
 pub mod neighborhood;
 mod packing;
 pub mod pat;
@@ -33,6 +35,7 @@ pub use fold::Fold;
 pub use halving::{Halves, group_start, half_range, halve, halve_and_double, pass_on, without_partner};
 pub use input::input_apart_from_result;
 pub use k_nomial_tree::{BinomialTree, KnomialTree};
+pub use mirrored_trees::{TreeNode, tree_node};
 pub use packing::packed_blocks;
 pub use pre_order_tree::PreOrderTree;
 pub use ring::Ring;

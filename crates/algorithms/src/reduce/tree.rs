@@ -61,7 +61,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     if parent.is_none() && children.is_empty() {
         r.copy(own, sums).await;
     }
-    pipeline::reduce(r, &Place { parent, children }, &Segments::new(c, own), &Segments::new(c, sums)).await;
+    pipeline::reduce(r, &Place { parent, children, tag: 0 }, &Segments::new(c, own), &Segments::new(c, sums)).await;
 }
 
 /// The parent of a rank other than the root. Both are counted from the root.

@@ -24,12 +24,17 @@ const IN_FLIGHT: usize = 3;
 const UP: Tag = 0;
 const DOWN: Tag = IN_FLIGHT as Tag;
 
+/// Number of tags of a tree.
+pub const TAGS: Tag = 2 * IN_FLIGHT as Tag;
+
 /// A rank's place in a tree.
 pub struct Place {
     /// The parent; none for the root.
     pub parent: Option<usize>,
     /// The children in the order in which their vectors are combined.
     pub children: Vec<usize>,
+    /// The first tag of the tree's messages. Trees that share edges at the same time need tags of their own.
+    pub tag: Tag,
 }
 
 /// The ranks that get the segments next, and where the segments lie.
@@ -41,12 +46,12 @@ struct Onward<'a> {
 
 impl<'a> Onward<'a> {
     fn up(place: &Place, segments: &'a Segments) -> Self {
-        Self { to: place.parent.into_iter().collect(), segments, direction: UP }
+        Self { to: place.parent.into_iter().collect(), segments, direction: place.tag + UP }
     }
 
     /// First to the child that is combined last.
     fn down(place: &Place, segments: &'a Segments) -> Self {
-        Self { to: place.children.iter().rev().copied().collect(), segments, direction: DOWN }
+        Self { to: place.children.iter().rev().copied().collect(), segments, direction: place.tag + DOWN }
     }
 }
 
@@ -61,7 +66,7 @@ pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments
 pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
     let take_in = async |index| {
         if let Some(parent) = place.parent {
-            receive(r, parent, segments.get(index), DOWN, index).await;
+            receive(r, parent, segments.get(index), place.tag + DOWN, index).await;
         }
     };
     in_flight(r, take_in, Onward::down(place, segments)).await;
@@ -105,7 +110,7 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, on
     let receive_all = arrivals.iter().map(async |from| {
         for index in 0..count {
             from.free.take().await;
-            receive(r, from.child, place_of(index, from), UP, index).await;
+            receive(r, from.child, place_of(index, from), place.tag + UP, index).await;
             from.full.put();
         }
     });

@@ -12,9 +12,14 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// The segments of `whole`.
+    /// The segments of `whole`, as long as the call says.
     pub fn new(c: &Call, whole: Span) -> Self {
-        Self { whole, each: c.parameter(SEGMENT.name) as usize / c.element_bytes }
+        Self::of(whole, c.parameter(SEGMENT.name) as usize / c.element_bytes)
+    }
+
+    /// The segments of `whole`, of `each` elements.
+    pub fn of(whole: Span, each: usize) -> Self {
+        Self { whole, each }
     }
 
     /// Number of segments.

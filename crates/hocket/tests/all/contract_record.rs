@@ -97,7 +97,7 @@ fn machine((network, local): (&str, &str), ranks_per_node: usize, ports: usize) 
 }
 
 /// Algorithms whose branches wait for each other's data: they are recorded in another order than they run in.
-const WITH_BRANCHES_THAT_WAIT: [&str; 3] = ["edge_disjoint_trees", "trinaryx3", "trinaryx3_overlapped"];
+const WITH_BRANCHES_THAT_WAIT: [&str; 4] = ["double_tree", "edge_disjoint_trees", "trinaryx3", "trinaryx3_overlapped"];
 
 /// Checks each call on every `turns`-th machine.
 fn check_where_messages_meet(turns: usize) {

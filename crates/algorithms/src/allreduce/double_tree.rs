@@ -1,0 +1,99 @@
+//! Double tree: binary trees between groups, a chain within each group; sums go up and results go down, in segments.
+//!
+//! Each channel reduces and broadcasts its part of the vector along one tree over all ranks. Even channels use one
+//! binary tree over the groups, odd channels its mirror image, in which the leaves of the first one are interior nodes.
+//! The first rank of a group's chain has the parent and one child in other groups, the second rank the other child.
+//! Chains of different channels begin at different ranks.
+//!
+//! Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+//! Parallel Computing 35 (2009); NCCL, `src/graph/trees.cc` and `src/graph/connect.cc`.
+//! Needs: a commutative operator: a rank combines its group's part before the sums of other groups.
+//! Counts: 2 (P-1) messages for each segment of each channel. The formula for time is an upper bound.
+//!
+//! ```text
+//! 3 groups of 2, channel 0     sums                        results
+//!                              0 ◀─ 1 ◀─ 4 ◀─ 5            0 ─▶ 1 ─▶ 4 ─▶ 5
+//!                                        ▲                           │
+//!                                        └── 2 ◀─ 3                  └──▶ 2 ─▶ 3
+//! ```
+
+use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
+
+use crate::About;
+use crate::about::{SEGMENT, needs_commutative};
+use crate::automatic::segments;
+use crate::shapes::channels::{CHANNELS, channels, turn};
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{Levels, group};
+use crate::shapes::pipeline::{self, Place, TAGS};
+use crate::shapes::{Segments, TreeNode, tree_node};
+
+const TREES: Parameter = Parameter {
+    default: 2,
+    meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks",
+    ..CHANNELS
+};
+
+/// The most messages that a rank sends at a time in a channel: a sum to its parent, results to three children.
+const NEIGHBOURS: usize = 4;
+
+pub const ABOUT: About = About::new(
+    "ceil((P-1)/P)*ceil(ports/k)*(2*height + 2*segments)*(alpha + min(ceil(n/channels), segment)*(beta + gamma))",
+    "2*(P-1)*all_segments",
+)
+.exact_when(|_| false)
+.refusing(needs_commutative)
+.on_ports(|c| NEIGHBOURS * channels(c).len())
+.with_parameters(&[TREES, SEGMENT, GROUP])
+.with_automatic(&[segments::BY_FORMULA])
+.completing(|c| [group(c), counts(c)].concat());
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (input, result, levels) = (c.input(r), c.result(r), Levels::of(c));
+    let count = channels(c).len();
+    r.join_all(channels(c).map(async |channel| {
+        let part = |vector: Span| vector.chunk(channel, count);
+        let place = place(c, &levels, r.rank(), channel);
+        let sums = match (&place.parent, place.children.is_empty()) {
+            (None, _) => part(result),
+            (_, true) if input != result => part(input),
+            _ => r.scratch(part(input).len),
+        };
+        let own = if place.parent.is_none() || input == result { sums } else { part(input) };
+        r.copy(part(input), own).await;
+        let segments = |part| Segments::new(c, part);
+        pipeline::reduce_and_broadcast(r, &place, &segments(own), &segments(sums), &segments(part(result))).await;
+    }))
+    .await;
+}
+
+/// The place of a rank in the tree of a channel.
+fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
+    let (own, place) = levels.place(rank);
+    let size = levels.size(own);
+    let within = (place + size - turn(c, channel, size)) % size;
+    let at = |group: usize, within: usize| {
+        let size = levels.size(group);
+        levels.rank(group, within.min(size - 1) + turn(c, channel, size))
+    };
+    let TreeNode { parent, children } = tree_node(channel % 2, levels.count(), own);
+    let parent = match within {
+        0 => parent.map(|(group, side)| at(group, side)),
+        _ => Some(at(own, within - 1)),
+    };
+    let in_chain = (within + 1 < size).then(|| at(own, within + 1));
+    let of_other_groups = children.into_iter().enumerate().filter(|(side, _)| within == (*side).min(size - 1));
+    let below = of_other_groups.filter_map(|(_, group)| group.map(|group| at(group, 0)));
+    Place { parent, children: in_chain.into_iter().chain(below).collect(), tag: channel as Tag * TAGS }
+}
+
+/// Names for the formulas: `height`, the most edges between a rank and its root; `segments` of the longest channel and
+/// `all_segments` of all channels.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let levels = Levels::of(c);
+    let largest = (0..levels.count()).map(|group| levels.size(group)).max().unwrap_or(1);
+    let height = (levels.count().ilog2() as usize + 1) * 2 + largest;
+    let whole = Span::new(Buffer::Result, c.count(0));
+    let count = |channel| Segments::new(c, whole.chunk(channel, channels(c).len())).count() as u64;
+    vec![("height", height as u64), ("segments", count(0)), ("all_segments", channels(c).map(count).sum())]
+}

@@ -1,0 +1,23 @@
+//! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
+
+use hocket_core::{Call, Parameter, Unit};
+
+/// Number of channels.
+pub const CHANNELS: Parameter = Parameter {
+    name: "channels",
+    unit: Unit::Count,
+    default: 1,
+    least: 1,
+    tries: &[2],
+    meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks",
+};
+
+/// The place of a group of `size` ranks at which a channel begins. The channels divide the places evenly.
+pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
+    channel * size / c.parameter(CHANNELS.name) as usize
+}
+
+/// The numbers of the channels of a call.
+pub fn channels(c: &Call) -> std::ops::Range<usize> {
+    0..c.parameter(CHANNELS.name) as usize
+}

@@ -1,0 +1,99 @@
+//! Two binary trees over the same nodes; a node is an interior node in at most one of them, except at the roots.
+
+/// A node's place in one of the trees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeNode {
+    /// The parent, and which of the parent's two children this node is. None at the root.
+    pub parent: Option<(usize, usize)>,
+    /// The two children.
+    pub children: [Option<usize>; 2],
+}
+
+/// The place of a node among `nodes` nodes in tree 0 or 1. Drawn for 6 nodes.
+///
+/// ```text
+/// tree 0:   0                tree 1:   5              tree 0: the lowest set bit of a node is its height, so odd nodes
+///           └──┐                    ┌──┘              are leaves; node 0 is the root, with one child
+///              4                    1                 tree 1, nodes even: node i takes the place of node N - 1 - i
+///           ┌──┴──┐              ┌──┴──┐              tree 1, nodes odd: node i takes the place of node i - 1
+///           2     5              0     3
+///         ┌─┴─┐                      ┌─┴─┐
+///         1   3                      2   4
+/// ```
+///
+/// Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+/// Parallel Computing 35 (2009); NCCL, `src/graph/trees.cc`.
+pub fn tree_node(tree: usize, nodes: usize, node: usize) -> TreeNode {
+    if tree == 0 {
+        return in_order(nodes, node);
+    }
+    let mirror = |node: usize| nodes - 1 - node;
+    let (there, back): (&dyn Fn(usize) -> usize, &dyn Fn(usize) -> usize) = if nodes.is_multiple_of(2) {
+        (&mirror, &mirror)
+    } else {
+        (&|node| (node + nodes - 1) % nodes, &|node| (node + 1) % nodes)
+    };
+    let TreeNode { parent, children } = in_order(nodes, there(node));
+    TreeNode {
+        parent: parent.map(|(parent, side)| (back(parent), side)),
+        children: children.map(|child| child.map(back)),
+    }
+}
+
+fn in_order(nodes: usize, node: usize) -> TreeNode {
+    if node == 0 {
+        let top = (nodes > 1).then(|| 1 << (nodes - 1).ilog2());
+        return TreeNode { parent: None, children: [None, top] };
+    }
+    let height = 1 << node.trailing_zeros();
+    let left = (height > 1).then(|| node - height / 2);
+    let right = (0..height.ilog2()).rev().map(|bit| node + (1 << bit)).find(|right| *right < nodes);
+    TreeNode { parent: Some(parent_in_order(nodes, node)), children: [left, right] }
+}
+
+fn parent_in_order(nodes: usize, node: usize) -> (usize, usize) {
+    let height = 1 << node.trailing_zeros();
+    let above = (node ^ height) | (height << 1);
+    let parent = if above < nodes { above } else { node ^ height };
+    (parent, usize::from(parent < node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_and_children_agree_and_all_nodes_hang_below_the_root() {
+        for (tree, nodes) in (1..70).flat_map(|nodes| [(0, nodes), (1, nodes)]) {
+            let place = |node| tree_node(tree, nodes, node);
+            for node in 0..nodes {
+                for (side, child) in place(node).children.into_iter().enumerate() {
+                    assert!(child.is_none_or(|child| place(child).parent == Some((node, side))), "{nodes} {node}");
+                }
+                if let Some((parent, side)) = place(node).parent {
+                    assert_eq!(place(parent).children[side], Some(node), "{nodes} nodes, tree {tree}, node {node}");
+                }
+                let depth = std::iter::successors(Some(node), |node| place(*node).parent.map(|(parent, _)| parent));
+                assert!(depth.take(nodes + 1).count() <= nodes.ilog2() as usize + 2, "{nodes} nodes, node {node}");
+            }
+            assert_eq!((0..nodes).filter(|node| place(*node).parent.is_none()).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_node_is_an_interior_node_once() {
+        for nodes in 2..70 {
+            let inner = |tree, node| tree_node(tree, nodes, node).children.iter().flatten().count() > 0;
+            let twice = (0..nodes).filter(|node| inner(0, *node) && inner(1, *node)).count();
+            assert!(twice <= nodes % 2, "{nodes} nodes: {twice}");
+        }
+    }
+
+    #[test]
+    fn six_nodes_as_drawn() {
+        let children = |tree| (0..6).map(|node| tree_node(tree, 6, node).children).collect::<Vec<_>>();
+        let none = [None, None];
+        assert_eq!(children(0), [[None, Some(4)], none, [Some(1), Some(3)], none, [Some(2), Some(5)], none]);
+        assert_eq!(children(1), [none, [Some(3), Some(0)], none, [Some(4), Some(2)], none, [None, Some(1)]]);
+    }
+}
