@@ -39,6 +39,7 @@ registry::catalogue! {
         late_rank,
         linear,
         multi_lane,
+        multi_ring,
         rabenseifner,
         recursive_doubling,
         recursive_multiplying,

@@ -29,7 +29,6 @@ use crate::shapes::pipeline::{self, Place, TAGS};
 use crate::shapes::{Segments, TreeNode, tree_node};
 
 const TREES: Parameter = Parameter {
-    default: 2,
     meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks",
     ..CHANNELS
 };

@@ -12,8 +12,7 @@ use hocket_core::{Call, Rank};
 
 use super::{recursive_doubling, ring};
 use crate::About;
-use crate::about::{needs_commutative, ranks_divide_count, rotates_evenly};
-use crate::shapes::Ring;
+use crate::about::{needs_commutative, ranks_divide_count};
 
 pub const ABOUT: About = About::new(
     "many*(2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma) \
@@ -23,12 +22,11 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| has_many(c) && ranks_divide_count(c))
 .refusing(needs_commutative)
 .completing(|c| vec![("many", u64::from(has_many(c)))])
-.symmetric(|c| if has_many(c) { rotates_evenly(c) } else { (recursive_doubling::ABOUT.symmetry)(c) });
+.symmetric(|c| (if has_many(c) { ring::ABOUT } else { recursive_doubling::ABOUT }.symmetry)(c));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     if has_many(c) {
-        r.copy(c.input(r), c.result(r)).await;
-        ring::allreduce(r, &Ring::in_order(r.rank(), r.size()), c.result(r)).await;
+        ring::program(r, c).await;
     } else {
         recursive_doubling::program(r, c).await;
     }

@@ -6,9 +6,9 @@ use hocket_core::{Call, Parameter, Unit};
 pub const CHANNELS: Parameter = Parameter {
     name: "channels",
     unit: Unit::Count,
-    default: 1,
+    default: 2,
     least: 1,
-    tries: &[2],
+    tries: &[1, 3],
     meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks",
 };
 

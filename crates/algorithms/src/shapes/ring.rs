@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Tag};
 
-use crate::shapes::channels::{CHANNELS, turn};
+use crate::shapes::channels::turn;
 use crate::shapes::levels::Levels;
 
 /// A ring of ranks, as the rank at `position` sees it.
@@ -25,11 +25,6 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// All ranks in order.
-    pub fn in_order(rank: usize, size: usize) -> Self {
-        Self { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 }
-    }
-
     /// The ring of a channel: all ranks group by group, in each group from another rank on. Drawn for two groups of two
     /// ranks and two channels.
     ///
@@ -37,13 +32,7 @@ impl Ring {
     /// channel 0   ┌─▶ 0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       ranks 1 and 3 send to the other group
     /// channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
     /// ```
-    ///
-    /// A call of one channel has all ranks in order.
     pub fn of_channel(c: &Call, rank: usize, channel: usize) -> Self {
-        let tag = channel as Tag;
-        if c.parameter(CHANNELS.name) == 1 {
-            return Self { tag, ..Self::in_order(rank, c.ranks) };
-        }
         let levels = Levels::of(c);
         let (group, place) = levels.place(rank);
         let size = levels.size(group);
@@ -56,7 +45,7 @@ impl Ring {
             size: c.ranks,
             previous: if within > 0 { at(group, within - 1) } else { at(before, levels.size(before) - 1) },
             next: if within + 1 < size { at(group, within + 1) } else { at(after, 0) },
-            tag,
+            tag: channel as Tag,
         }
     }
 }
@@ -67,6 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::shapes::channels::CHANNELS;
     use crate::shapes::groups::GROUP;
 
     fn rings(ranks: usize, group: u64, channels: u64, nodes: Nodes) -> Vec<Vec<Ring>> {

@@ -101,7 +101,7 @@ fn the_rank_that_is_late_is_known_to_the_algorithms_that_ask() {
     assert_eq!(of_late(&[], 8, Some(3)), Some(3));
     assert_eq!(of_late(&[whole("late", 5)], 8, Some(3)), Some(5));
     assert_eq!(of_late(&[], 3, Some(3)), default);
-    assert!(of(Collective::Allreduce, "swing").values_on(&[], 1, 8, None, Some(3)).unwrap().numbers.is_empty());
+    assert!(of(Collective::Allreduce, "ring").values_on(&[], 1, 8, None, Some(3)).unwrap().numbers.is_empty());
 }
 
 #[test]

@@ -1,0 +1,81 @@
+//! Multi-ring: rings side by side, each with its part of the vector, which leave a group of ranks by different ranks.
+//!
+//! On a ring, only one rank of a node sends to the next node, so a single ring uses one card of a node; k rings use k
+//! cards. Every ring is a reduce_scatter and an allgather, as in allreduce ring. NCCL calls a ring a channel.
+//!
+//! Source: NCCL, `src/device/all_reduce.h` and `src/graph/connect.cc`; a single ring: P. Patarasuk, X. Yuan, "Bandwidth
+//! optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
+//! Needs: a commutative operator: each chunk is combined in the order of its ring.
+//! Counts: 2 (P-1) rounds. In each round and on each ring, a rank sends one chunk of about n/P/channels. If chunks would
+//! be longer than `chunk`, there are several loops of so many rounds.
+//!
+//! ```text
+//! 2 groups of 2, 2 channels     channel 0   ┌─▶ 0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       ranks 1 and 3 send to the other group
+//!                               channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
+//! ```
+
+use hocket_core::{Buffer, Call, Parameter, Rank, Span};
+
+use super::ring::{allgather, reduce_scatter};
+use crate::About;
+use crate::about::{SEGMENT, needs_commutative};
+use crate::broadcast::tree::WHOLE_BYTES;
+use crate::shapes::channels::{CHANNELS, channels};
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::group;
+use crate::shapes::{Ring, Segments};
+
+const CHUNK: Parameter = Parameter {
+    name: "chunk",
+    default: WHOLE_BYTES,
+    meaning: "bytes of the longest chunk: longer vectors go round in several loops, one after the other",
+    ..SEGMENT
+};
+
+pub const ABOUT: About = About::new(
+    "(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)",
+    "2*P*(P-1)*all_loops",
+)
+.exact_when(|_| false)
+.on_ports(|c| c.parameter(CHANNELS.name) as usize)
+.refusing(needs_commutative)
+.with_parameters(&[CHANNELS, CHUNK, GROUP])
+.completing(|c| [group(c), counts(c)].concat());
+
+/// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
+/// that a rank sends in a round, in all loops together.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let longest = parts(c, Span::new(Buffer::Result, c.count(0)), 0);
+    let chunk = |part| (longest.get(part).chunk(0, c.ranks).len * c.element_bytes) as u64;
+    vec![
+        ("loops", loops(c, 0)),
+        ("chunks", (0..longest.count()).map(chunk).sum()),
+        ("all_loops", channels(c).map(|channel| loops(c, channel)).sum()),
+    ]
+}
+
+/// Number of times that the part of a channel goes round.
+fn loops(c: &Call, channel: usize) -> u64 {
+    parts(c, Span::new(Buffer::Result, c.count(0)), channel).count() as u64
+}
+
+/// The parts of a channel that go round one after the other.
+fn parts(c: &Call, vector: Span, channel: usize) -> Segments {
+    let elements = (c.parameter(CHUNK.name) as usize / c.element_bytes).saturating_mul(c.ranks);
+    Segments::of(vector.chunk(channel, channels(c).len()), elements)
+}
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let result = c.result(r);
+    r.copy(c.input(r), result).await;
+    r.join_all(channels(c).map(async |channel| {
+        let ring = Ring::of_channel(c, r.rank(), channel);
+        let parts = parts(c, result, channel);
+        for part in 0..parts.count() {
+            let chunk = |i| parts.get(part).chunk(i, ring.size);
+            reduce_scatter(r, &ring, chunk).await;
+            allgather(r, &ring, chunk).await;
+        }
+    }))
+    .await;
+}
