@@ -148,6 +148,7 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
             parts.insert(format!("{name}.{part}"), texts(&section.optional_section(part).map_err(raise)?));
         }
     }
+    parts.extend(machine.gpu.as_ref().map(|gpu| ("gpu".to_owned(), texts(gpu))));
     parts.extend(machine.levels.iter().enumerate().map(|(number, level)| (format!("level[{number}]"), texts(level))));
     Ok(json!({
         "name": platform.name,

@@ -4,6 +4,7 @@
 //! rest. So the source file of a model is the only place that lists its keys.
 
 mod discrepancy;
+mod gpu;
 mod lines;
 mod node;
 pub mod noise;
@@ -34,6 +35,8 @@ pub struct Machine {
     pub levels: Vec<Section>,
     /// `[noise]`: what delays operations.
     pub noise: Section,
+    /// `[gpu]`, if the file has it: the accelerators of a node, for NCCL's tables alone.
+    pub gpu: Option<Section>,
     /// `[[discrepancy]]`: how far measured times were from simulated ones; the first kind that a call is of counts.
     pub discrepancies: Vec<Discrepancy>,
 }
@@ -73,10 +76,13 @@ impl Machine {
         let levels = root.sections("level")?;
         let noise = root.optional_section("noise")?;
         let discrepancies = root.sections("discrepancy")?.iter().map(Discrepancy::read).collect::<Result<_>>()?;
+        let gpu = root.optional_section("gpu")?;
+        let gpu = root.contains("gpu").then_some(gpu);
+        gpu.as_ref().map_or(Ok(()), gpu::check)?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node, host, levels, noise, discrepancies })
+        Ok(Self { name, network, node, host, levels, noise, gpu, discrepancies })
     }
 }

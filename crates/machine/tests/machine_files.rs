@@ -180,3 +180,35 @@ fn what_is_wrong_in_a_discrepancy_is_said_with_its_line_and_number() {
     let expected = "m.toml:8: discrepancy: got table, expected sections [[discrepancy]]";
     assert_eq!(message(&format!("{EXAMPLE}[discrepancy]\nlow = 1.0\n")), expected);
 }
+
+const GPU: &str = "[gpu]
+generation = \"hopper\"
+channels = 12
+channel_bandwidth = \"30 GB/s\"
+";
+
+#[test]
+fn accelerators_are_read_for_tables_alone() {
+    let machine = Machine::parse(&format!("{EXAMPLE}{GPU}"), "m.toml").unwrap();
+    assert!(machine.gpu.is_some());
+    let values = machine.network.read_so_far();
+    assert_eq!(values["gpu.channels"], Value::Count(12));
+    assert_eq!(values["gpu.channel_bandwidth_bytes_per_s"], Value::Number(30e9));
+    assert!(Machine::parse(EXAMPLE, "m.toml").unwrap().gpu.is_none());
+}
+
+#[test]
+fn what_is_wrong_with_accelerators_is_said_with_its_line() {
+    let cases = [
+        (("hopper", "hoper"), "m.toml:9: gpu.generation: got \"hoper\", did you mean \"hopper\"?"),
+        (("generation = \"hopper\"\n", ""), "m.toml: gpu.generation is missing, expected one of \"volta\""),
+        (("channels = 12", "channels = 0"), "m.toml:10: gpu.channels: got 0, expected a whole number of at least 1"),
+        (("\"30 GB/s\"", "30"), "m.toml:11: gpu.channel_bandwidth: got integer, expected a text"),
+        (("channels = 12", "channels = 12\nlink = \"pcie\""), "m.toml:11: gpu.link: unknown key, did you mean links?"),
+        (("channels = 12", "channels = 12\nlinks = \"x\""), "m.toml:11: gpu.links: got \"x\", expected one of"),
+    ];
+    for ((from, to), expected) in cases {
+        let said = message(&format!("{EXAMPLE}{}", GPU.replacen(from, to, 1)));
+        assert!(said.starts_with(expected), "{said}");
+    }
+}

@@ -21,7 +21,7 @@ from hocket.cli.output import print_csv, print_files, print_json, print_table, p
 from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
-from hocket.definitions.libraries import DEFAULTS, MPI_DEFAULTS, defaults_named
+from hocket.definitions.libraries import BY_MACHINE, DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.topology import Topology
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     "--defaults-of",
     type=options.Read(defaults_named, name="LIST"),
     default=(),
-    help=f"Also simulate the default choices of these: {', '.join(DEFAULTS)}.",
+    help=f"Also simulate the default choices of these: {', '.join((*DEFAULTS, *BY_MACHINE))}.",
 )
 @click.option(
     "--best",

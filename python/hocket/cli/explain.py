@@ -19,6 +19,7 @@ from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
+from hocket.words.nccl import nccl_decision, nccl_facts
 
 
 @click.command()
@@ -67,10 +68,13 @@ def explain(
             among=algorithms,
         )
     write_picture(plot, explanation.plot)
+    decision = nccl_decision(machine, algorithm.collective, call)
     if as_json:
-        print_result({**explanation.as_dict(), "plot": plot})
+        of_nccl = decision.as_dict() if decision else None
+        print_result({**explanation.as_dict(), "nccl": of_nccl, "plot": plot})
         return
     _print(explanation)
+    print_facts(nccl_facts(decision))
     if plot is not None:
         say(f"\nplot: {plot}")
 

@@ -11,6 +11,9 @@ from hocket.base.names import unknown
 DEFAULTS = ("mpich-5.0", "openmpi-5.0", "ucc-1")
 """The libraries."""
 
+BY_MACHINE = ("nccl-2",)
+"""Libraries whose decisions depend on the machine: on its section [gpu]."""
+
 MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
 """The MPI libraries among them."""
 
@@ -24,7 +27,7 @@ def library_named(text: str) -> str | None:
 
 
 def defaults_named(text: str) -> tuple[str, ...]:
-    """Return the libraries of a list such as "mpich,ucc-1", which needs no versions.
+    """Return the libraries of a list such as "mpich,nccl-2", which needs no versions.
 
     Raises:
         Error: The decisions of one are not known.
@@ -33,7 +36,8 @@ def defaults_named(text: str) -> tuple[str, ...]:
 
 
 def _full_name(text: str) -> str:
-    name = library_named(text)
+    libraries = (*DEFAULTS, *BY_MACHINE)
+    name = next((each for each in libraries if text in (each, each.split("-")[0])), None)
     if name is None:
-        raise unknown("defaults", text, DEFAULTS)
+        raise unknown("defaults", text, libraries)
     return name

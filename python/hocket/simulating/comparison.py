@@ -424,7 +424,7 @@ def compare(
     tasks: list[_Task] = []
     default_choices: dict[_Key, LibraryDecision] = {}
     for call in calls:
-        choices = {name: library_decision(name, collective, call) for name in libraries}
+        choices = {name: library_decision(name, collective, call, machine=machine) for name in libraries}
         default_choices |= {(call.size_bytes, name): choice for name, choice in choices.items()}
         tasks += [
             (one.name, one, call if at_best else choose(one, of_algorithm(one, call), ideal)) for one in candidates

@@ -17,7 +17,7 @@ from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
 from hocket.base.results import Later
 from hocket.definitions.calls import estimate_s
-from hocket.definitions.libraries import DEFAULTS
+from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.variants import quiet
@@ -79,10 +79,18 @@ class Simulated:
                     yield Point(collective, ranks, first - unit)
                     yield Point(collective, ranks, first)
 
+    @property
+    def has_known_default(self) -> bool:
+        """Whether the default choices of the library are known, perhaps only on some machines."""
+        return self.library in (*DEFAULTS, *BY_MACHINE)
+
     def _switches(self, point: Point) -> tuple[int, ...]:
-        if self.library not in DEFAULTS or point.ranks < 1:  # the simulation refuses such a call
+        if not self.has_known_default or point.ranks < 1:  # the simulation refuses such a call
             return ()
-        return switches(self.library, point.collective, call_at(point))
+        assert self.library is not None  # its default is known
+        with suppress(Error):
+            return switches(self.library, point.collective, call_at(point), machine=self.machine)
+        return ()
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
         """Return the time of a call.
@@ -208,7 +216,7 @@ def _record_of(at: tuple[Point, Sequence[Choice]], evaluator: Simulated) -> Poin
 
 def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]:
     """Return the time of the library's default choice, if known."""
-    if evaluator.library not in DEFAULTS:
+    if evaluator.library is None or not evaluator.has_known_default:
         return {}
-    choice = library_decision(evaluator.library, point.collective, call_at(point)).equivalent
+    choice = library_decision(evaluator.library, point.collective, call_at(point), machine=evaluator.machine).equivalent
     return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

@@ -366,8 +366,8 @@ def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
     assert "4 MiB: sra_knomial, " in out
     both = hocket_command(f"{line} --defaults --defaults-of mpich,ucc-1 --json").json
     assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
-    expected = '--defaults-of: unknown defaults "nccl", expected one of mpich-5.0, openmpi-5.0, ucc-1'
-    assert bad_input(f"{line} --defaults-of nccl").startswith(expected)
+    expected = '--defaults-of: unknown defaults "gloo", expected one of mpich-5.0, openmpi-5.0, ucc-1, nccl-2'
+    assert bad_input(f"{line} --defaults-of gloo").startswith(expected)
 
 
 OSU = "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8                       5.00\n64    6.00\n"
@@ -406,3 +406,12 @@ def test_measured_times_that_do_not_fit_are_refused(bad_input: Callable[..., str
     assert "No such file" in bad_input(f"{line}/nothing")
     alone = "compare allreduce ring --ranks 4 --sizes 8 --measured-algorithm ring"
     assert bad_input(alone) == "--measured-algorithm: got ring, expected --measured beside it"
+
+
+def test_the_choice_of_nccl_is_simulated_where_the_machine_tells_it(hocket_command: Callable[..., Ran]) -> None:
+    line = "compare allreduce ring recursive_doubling --ranks 8 --sizes 1KiB --defaults-of nccl --json"
+    (found,) = hocket_command(f"{line} --machine gpu-cluster").json["defaults"]
+    assert (found["library"], found["choice"]) == ("nccl-2", "ring, protocol=ll, channels=1")
+    assert found["time_s"] is not None
+    (elsewhere,) = hocket_command(f"{line} --machine cluster").json["defaults"]
+    assert elsewhere["sentence"] == "cluster.toml: section [gpu] is missing, by which nccl-2 decides"

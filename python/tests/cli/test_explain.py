@@ -56,3 +56,11 @@ def test_graph(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
 )
 def test_misuse(bad_input: Callable[..., str], line: str, told: str) -> None:
     assert told in bad_input(line)
+
+
+def test_what_nccl_would_choose_is_said_on_machines_that_tell(hocket_command: Callable[..., Ran]) -> None:
+    line = "explain allreduce ring --ranks 8 --size 4KiB"
+    shown = hocket_command(f"{line} --machine gpu-cluster").out
+    assert "ring/ll with 1 channel, 15.05 us by NCCL's table; tree/ll 15.33 us" in " ".join(shown.split())
+    assert hocket_command(f"{line} --machine gpu-cluster --json").json["nccl"]["algorithm"] == "ring"
+    assert hocket_command(f"{line} --json").json["nccl"] is None

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Ran
 
 RULES = "allreduce[size=64KiB.., ranks=8..]: ring\nallreduce: recursive_doubling\nalltoall: swung\n"
@@ -144,3 +146,47 @@ def test_defaults_are_printed_with_their_source(hocket_command: Callable[..., Ra
     assert "allreduce[ranks=..4, size=..8]: ring" in hocket_command("rules defaults openmpi-5.0 --json").json["text"]
     ran = hocket_command("rules defaults openmpi-3.0")
     assert ran.err == 'hocket: error: unknown defaults "openmpi-3.0", did you mean openmpi-5.0?\n'
+
+
+def test_what_nccl_decides_is_printed_as_a_tuner_file(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = hocket_command("rules defaults nccl-2 --machine gpu-cluster --ranks 8,16")
+    assert "by the tables of NCCL 2.27" in ran.err
+    assert "allreduce,1101563,18446744073709551615,nvls,simple,-1,1,8\n" in ran.out
+    file = tmp_path / "own.csv"
+    file.write_text(ran.out)
+    assert hocket_command(f"rules lint {file}").out.endswith(f"ok: {len(ran.out.splitlines()) - 1} rules of nccl-2\n")
+    found = hocket_command(f"rules explain {file} --ranks 16 --ranks-per-node 8 --size 1MiB --collective allreduce").out
+    assert "nvls_tree, protocol=simple" in found.splitlines()[-1]
+
+
+def test_the_table_of_nccl_is_printed_with_reasons(hocket_command: Callable[..., Ran]) -> None:
+    line = "rules explain nccl-2 --machine gpu-cluster --ranks 16 --size 1MiB --collective allreduce"
+    shown = hocket_command(line).out.splitlines()
+    assert shown[0] == "allreduce on 16 ranks, 1 MiB"
+    assert shown[3].split() == ["nvls_tree", "simple", "56.50", "us", "53.00", "us", "300.0", "GB/s", "decides"]
+    assert shown[-1] == "nccl-2: nvls_tree/simple with 16 channels of 640 threads"
+    assert "needs a collnet plugin on several nodes" in shown[-2]
+    (found,) = hocket_command(f"{line} --json").json
+    assert found["algorithm"] == "nvls_tree" and found["time_s"] == pytest.approx(56.495e-6, rel=1e-4)
+    assert [each["time_s"] is None for each in found["alternatives"]] == [False] * 7 + [True] * 3
+    assert len(hocket_command("rules explain nccl-2 --machine gpu-cluster --ranks 8 --json").json) == 5
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("defaults nccl-2 --ranks 8", "--machine: expected a machine with a section [gpu], by which nccl-2 decides"),
+        ("defaults nccl-2 --machine gpu-cluster", "--ranks: expected the numbers of ranks for which nccl-2 decides"),
+        ("defaults nccl-2 --machine cluster --ranks 8", "cluster.toml: section [gpu] is missing, by which nccl-2"),
+        ("defaults ucc-1 --ranks 8", "--ranks: expected none, as ucc-1 does not decide by the machine"),
+        ("explain nccl-2 --ranks 8", "--machine: expected a machine with a section [gpu], by which nccl-2 decides"),
+        ("explain ucc-1 --ranks 8 --machine cluster", "--machine: expected none, as ucc-1 does not decide by the"),
+        (
+            "explain nccl-2 --ranks 8 --machine gpu-cluster --collective alltoall",
+            '--collective: nccl-2 has no "alltoall", expected allgather, allreduce, bcast, reduce, reduce_scatter',
+        ),
+    ],
+)
+def test_nccl_is_asked_with_a_machine(hocket_command: Callable[..., Ran], line: str, message: str) -> None:
+    ran = hocket_command(f"rules {line}")
+    assert ran.status == 2 and ran.err.startswith(f"hocket: error: {message}")

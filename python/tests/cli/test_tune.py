@@ -167,6 +167,19 @@ def test_for_a_library_only_what_it_has_is_chosen(
     assert hocket_command(f"rules lint {target} --from {found['library']}").status == 0
 
 
+@pytest.mark.parametrize(("machine", "knows"), [("gpu-cluster", True), ("cluster", False)])
+def test_the_choice_of_nccl_is_the_default_where_the_machine_tells_it(
+    machine: str, knows: bool, hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    line = f"tune allgather -n 8 --sizes 8B..2MiB:64 --machine {machine} --library nccl-2 -o {tmp_path}/out"
+    assert hocket_command(line).status == 0
+    records = [json.loads(each) for each in (tmp_path / "out" / "measurements.jsonl").read_text().splitlines()[1:]]
+    owners = [{choice["owner"] for choice in each["choices"]} for each in records]
+    assert all(("default" in each) == knows for each in owners)
+    sizes = {each["size_bytes"] for each in records}
+    assert ({578741, 578742} <= sizes) == knows, "on both sides of NCCL's switch from LL to LL128"
+
+
 def test_intervals_end_where_a_library_switches(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     """Open MPI takes a binary tree below 16 KiB, and a linear one, which is slow, from 32 KiB on."""
     out = hocket_command(

@@ -12,7 +12,14 @@ from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.printing import say
+from hocket.cli.rules.by_machine import (
+    decides_by_machine,
+    explain_by_machine,
+    given_machine,
+    machine_option,
+)
 from hocket.cli.rules.options import from_option, function_option, per_node_option
+from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
 from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
@@ -29,6 +36,7 @@ from hocket.rules.tuning_files.translation import perform
 @options.element
 @function_option
 @from_option
+@machine_option
 @options.as_json
 def explain(
     file: str,
@@ -38,13 +46,19 @@ def explain(
     element: int,
     collective: str | None,
     source_format: str | None,
+    machine: Machine | None,
     as_json: bool,
 ) -> None:
     """Show which line of FILE decides a call, and why.
 
     The command assumes a predefined MPI operator and no MPI_IN_PLACE. Without --collective it explains every collective
-    that FILE has rules for.
+    that FILE has rules for. With nccl-2 as FILE it prints the times by NCCL's table.
     """
+    if decides_by_machine(file):
+        explain_by_machine(given_machine(machine, file), ranks, size or 0, collective, as_json=as_json)
+        return
+    if machine is not None:
+        raise click.UsageError(f"--machine: expected none, as {file} does not decide by the machine")
     rules = read(file, source_format)
     if collective is not None and collective not in rules.functions:
         raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')

@@ -63,6 +63,7 @@ class Counterpart:
         own: Parameters of the library's with which it does.
         parameter_names: The library's parameters that are parameters of Hocket's, and their names there.
         what: What it is, where Hocket has none such.
+        newer: The algorithm of Hocket that does the same in catalogues that have it; in others there is none.
         needs: The conditions that the library does not check by itself.
         needs_power_of_two: Whether it is for a power of two of ranks only.
         short: What the library runs in its place for too few elements; none if it always runs the algorithm itself.
@@ -82,6 +83,7 @@ class Counterpart:
     own: Mapping[str, int | str] = field(default_factory=dict)
     parameter_names: Mapping[str, str] = field(default_factory=dict)
     what: str = ""
+    newer: str | None = None
     needs: tuple[tuple[str, str], ...] = ()
     needs_power_of_two: bool = False
     short: Short | None = None
@@ -485,13 +487,17 @@ NCCL = "nccl"
 _SIMPLE = ("simple",)
 _NCCL_RING = Counterpart("ring", hocket="ring", protocols=PROTOCOLS)
 _NCCL_CHAIN = Counterpart("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
-_NCCL_TREE = Counterpart("tree", what="two binary trees, up and down", protocols=PROTOCOLS)
+_NCCL_TREE = Counterpart("tree", what="two binary trees, up and down", newer="double_tree", protocols=PROTOCOLS)
 _NCCL_PAT = Counterpart("pat", hocket="pat", protocols=_SIMPLE)
 _COLLNET_DIRECT = Counterpart("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
 _COLLNET_CHAIN = Counterpart("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
-_NVLS = Counterpart("nvls", what="in NVLink switches", protocols=_SIMPLE)
+_NVLS = Counterpart("nvls", what="in NVLink switches", newer="nvls", protocols=_SIMPLE)
 _NVLS_TREE = Counterpart(
-    "nvls_tree", what="in NVLink switches, and a tree between nodes", fewest_nodes=2, protocols=_SIMPLE
+    "nvls_tree",
+    what="in NVLink switches, and a tree between nodes",
+    newer="nvls_tree",
+    fewest_nodes=2,
+    protocols=_SIMPLE,
 )
 _NCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),

@@ -9,8 +9,11 @@ from functools import cache
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_count
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
+from hocket.rules.nccl.defaults import decision_on, rules_on
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
@@ -145,14 +148,20 @@ class LibraryDecision:
     sentence: str = ""
 
 
-def switches(library: str, collective: str, call: Call) -> tuple[int, ...]:
-    """Return the sizes, in bytes, from which on a library of `DEFAULTS` runs another algorithm, one rank per node.
+def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
+    """Return the sizes, in bytes, from which on a library runs another algorithm, one rank per node.
 
     Args:
-        library: The library.
+        library: The library, of `DEFAULTS`, or of `BY_MACHINE` with a machine.
         collective: The collective.
         call: Calls like this one; its size does not matter.
+        machine: The machine, whose nodes have as many ranks as it says, for libraries of `BY_MACHINE`.
+
+    Raises:
+        Error: The machine does not say what the library decides by.
     """
+    if library in BY_MACHINE and machine is not None:
+        return _switches_on(machine, of_function(collective), call)
     rules = [rule for rule in default_rules(library).of(of_function(collective)) if call.ranks in rule.ranks]
     few = [elements * call.element_bytes for elements in fewest_elements(call.ranks).values()]
     sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
@@ -164,18 +173,30 @@ def switches(library: str, collective: str, call: Call) -> tuple[int, ...]:
     return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
 
 
-def library_decision(library: str, collective: str, call: Call, *, ranks_per_node: int = 1) -> LibraryDecision:
-    """Return what a library of `DEFAULTS` runs for a call.
+def _switches_on(machine: Machine, function: str, call: Call) -> tuple[int, ...]:
+    unit, rules = call.element_bytes, rules_on(machine, call.ranks).of(function)
+    parts = call.ranks if rules and rules[0].measure == "total" else 1
+    firsts = {rule.sizes.first for rule in rules} - {0}
+    return tuple(sorted({-(-first // (parts * unit)) * unit for first in firsts}))
+
+
+def library_decision(
+    library: str, collective: str, call: Call, *, ranks_per_node: int = 1, machine: Machine | None = None
+) -> LibraryDecision:
+    """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call.
 
     Args:
         library: The library.
         collective: The collective.
         call: The call.
-        ranks_per_node: Ranks on a node.
+        ranks_per_node: Ranks on a node; those of the machine count for libraries of `BY_MACHINE`.
+        machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
 
     Raises:
         Error: The library's decisions are not known.
     """
+    if library in BY_MACHINE:
+        return _decision_on(machine, library, collective, call)
     if library in FLAT and 1 < ranks_per_node < call.ranks:
         return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
     rules = default_rules(library)
@@ -186,8 +207,23 @@ def library_decision(library: str, collective: str, call: Call, *, ranks_per_nod
     rule = deciding_rule(rules, situation_of_call)
     if rule is None or rule.choice is None:
         return LibraryDecision(None, None, "its choice is unknown, or has no counterpart in Hocket")
-    name = str(rule.choice)
-    ours = to_hocket(function, rule.choice, rules.library)
+    return _equivalent(rule.choice, rules.library, collective, call)
+
+
+def _decision_on(machine: Machine | None, library: str, collective: str, call: Call) -> LibraryDecision:
+    if machine is None:
+        return LibraryDecision(None, None, "its choice depends on the machine")
+    try:
+        decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes)
+    except Error as error:
+        return LibraryDecision(None, None, str(error))
+    return _equivalent(decision.choice, library, collective, call)
+
+
+def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:
+    """Return a decision for an algorithm in the words of a library."""
+    name = str(own)
+    ours = to_hocket(of_function(collective), own, library)
     if ours.choice is None:
         return LibraryDecision(name, None, ours.note)
     try:

@@ -16,6 +16,9 @@ HOCKET = "hocket"
 _ONLY_OF = {"chunkSize": "ncclx-2"}
 """Parameters that only one library of its kin has."""
 
+_CHANNELS = "channels"
+"""The parameter of NCCL's that algorithms of Hocket have under the same name."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -113,25 +116,34 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     if library == HOCKET:
         return Translation(choice)
     counterpart = counterpart_of(function, choice, library)
-    if counterpart is None or counterpart.hocket is None:
+    ours = None if counterpart is None else name_in_catalogue(function, counterpart)
+    if counterpart is None or ours is None:
         what = f" ({counterpart.what})" if counterpart and counterpart.what else ""
         return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
-    defaults = _defaults(function, counterpart.hocket)
-    for name, theirs in counterpart.parameter_names.items():
+    defaults = _defaults(function, ours)
+    names = {**counterpart.parameter_names, **({_CHANNELS: _CHANNELS} if _CHANNELS in defaults else {})}
+    for name, theirs in names.items():
         value = dict(choice.parameters).get(name, 0)
         if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
             parameters[theirs] = WHOLE_BYTES
         elif value:
             parameters[theirs] = value
     parameters |= {name: value for name, value in counterpart.fixed.items() if defaults.get(name) != value}
-    lost_names = [
-        name for name, _ in choice.parameters if name not in counterpart.parameter_names and name not in counterpart.own
-    ]
+    lost_names = [name for name, _ in choice.parameters if name not in names and name not in counterpart.own]
     note = (
         f"{function}: {', '.join(lost_names)} of {choice.algorithm} has no counterpart in Hocket" if lost_names else ""
     )
-    return Translation(Choice(counterpart.hocket, tuple(parameters.items())), counterpart, note)
+    return Translation(Choice(ours, tuple(parameters.items())), counterpart, note)
+
+
+def name_in_catalogue(function: str, counterpart: Counterpart) -> str | None:
+    """Return the name of Hocket's algorithm that does the same, if the catalogue has one."""
+    if counterpart.newer is None:
+        return counterpart.hocket
+    collective = collective_of(function)
+    names = {each.name for each in algorithms(collective[0])} if collective else set()
+    return counterpart.newer if counterpart.newer in names else None
 
 
 @cache
@@ -153,7 +165,7 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translation
         return Translation(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
     for counterpart in library.algorithms.get(function, ()):
         for name, fixed in [
-            (counterpart.hocket, counterpart.fixed),
+            (counterpart.hocket or counterpart.newer, counterpart.fixed),
             *([counterpart.similar] if counterpart.similar else []),
         ]:
             if name == choice.algorithm and _is_met(function, counterpart, choice.algorithm, fixed, values):

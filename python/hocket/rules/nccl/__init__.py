@@ -1,0 +1,1 @@
+"""What NCCL chooses by its own tables: constants, hardware, times, decisions."""

@@ -1,0 +1,141 @@
+"""What NCCL chooses for a call: the line of its table with the least time, with channels and threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hocket.base.units import format_count, format_time
+from hocket.rules.nccl.constants import by_protocol, single
+from hocket.rules.nccl.table import Entry, Job, cost_table
+from hocket.rules.tuning_files.form import Choice
+
+_WARP = 32
+_MOST_THREADS = 640
+_FEWEST_WARPS = 3
+_SLOWEST_GB_S = 12.0  # rings up to the rate of a PCIe port have half of the threads
+
+
+_COLLNET = ("collnet_direct", "collnet_chain")  # that they are not modelled is no news
+_MICRO = 1e-6
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A line of the table with its time for a call, in microseconds; infinite if NCCL does not take it."""
+
+    entry: Entry
+    time_us: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as values for JSON; those that NCCL does not take have no times."""
+        entry, is_taken = self.entry, not self.entry.why_not
+        return {
+            "algorithm": entry.algorithm,
+            "protocol": entry.protocol,
+            "latency_s": entry.latency_us * _MICRO if is_taken else None,
+            "bandwidth_bytes_per_s": entry.bandwidth_gb_s * 1e9 if is_taken else None,
+            "time_s": self.time_us * _MICRO if is_taken else None,
+            "why_not": entry.why_not,
+        }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What NCCL chooses for a call.
+
+    Attributes:
+        entry: The line of its table.
+        channels: How many channels it uses at most.
+        threads: How many threads run in each.
+        time_us: The time by the table, in microseconds.
+        alternatives: All lines, the fastest first; those that NCCL does not take come last.
+    """
+
+    entry: Entry
+    channels: int
+    threads: int
+    time_us: float
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def choice(self) -> Choice:
+        """The decision as rules write it."""
+        return Choice(self.entry.algorithm, (("protocol", self.entry.protocol), ("channels", self.channels)))
+
+    @property
+    def sentence(self) -> str:
+        """The decision with the next ones, and with what NCCL does not take."""
+        others = [each for each in self.alternatives[1:] if not each.entry.why_not][:2]
+        next_ones = "".join(f"; {each.entry} {_in_words(each.time_us)}" for each in others)
+        refused = {_refused_name(each.entry): each.entry.why_not for each in self.alternatives if each.entry.why_not}
+        not_taken = "".join(
+            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in _COLLNET
+        )
+        channels = format_count(self.channels, "channel")
+        return f"{self.entry} with {channels}, {_in_words(self.time_us)} by NCCL's table{next_ones}{not_taken}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the decision as values for JSON."""
+        return {
+            "algorithm": self.entry.algorithm,
+            "protocol": self.entry.protocol,
+            "channels": self.channels,
+            "threads": self.threads,
+            "time_s": self.time_us * _MICRO,
+            "alternatives": [each.as_dict() for each in self.alternatives],
+        }
+
+
+def _in_words(time_us: float) -> str:
+    return format_time(time_us * _MICRO)
+
+
+def _refused_name(entry: Entry) -> str:
+    return str(entry) if entry.protocol == "ll128" else entry.algorithm
+
+
+def decide(job: Job, size_bytes: int) -> Decision:
+    """Return what NCCL chooses for a call.
+
+    Args:
+        job: The communicator, of 2 ranks or more.
+        size_bytes: The larger one of a rank's two buffers.
+    """
+    alternatives = sorted(
+        (
+            Alternative(entry, float("inf") if entry.why_not else job.time_us(entry, size_bytes))
+            for entry in cost_table(job)
+        ),
+        key=lambda each: each.time_us,
+    )
+    best = alternatives[0]
+    channels, threads = _sharing(job, best.entry, size_bytes)
+    return Decision(best.entry, channels, threads, best.time_us, tuple(alternatives))
+
+
+def _sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
+    """Return the channels and threads among which NCCL shares a call, so that each has enough to do."""
+    if entry.algorithm.startswith("nvls"):
+        era = "on blackwell" if job.hardware.generation == "blackwell" else "before blackwell"
+        return int(single(job.version, "channels", f"nvls {era}")), _MOST_THREADS
+    threads = _most_threads(job, entry)
+    least_bytes = int(by_protocol(job.version, "bytes for a thread", "any", entry.protocol))
+    if (entry.algorithm, entry.protocol) == ("ring", "ll"):
+        least_bytes *= job.ranks
+    channels = max(1, min(job.channels, size_bytes // (threads * least_bytes)))
+    while size_bytes < channels * threads * least_bytes and threads % (4 * _WARP) == 0:
+        threads //= 2
+    if entry.algorithm in ("tree", "pat"):
+        return channels, _MOST_THREADS
+    if entry.protocol == "simple":
+        threads += _WARP
+    return channels, max(threads, _FEWEST_WARPS * _WARP)
+
+
+def _most_threads(job: Job, entry: Entry) -> int:
+    key = entry.algorithm if entry.algorithm in ("ring", "tree") else "other"
+    threads = int(by_protocol(job.version, "threads", key, entry.protocol))
+    ring = job.hardware.ring
+    is_slow = (key, entry.protocol) == ("ring", "simple") and ring.channels * ring.within_gb_s <= _SLOWEST_GB_S
+    return threads // 2 if is_slow else threads

@@ -1,0 +1,175 @@
+"""NCCL's decisions on a machine, by its section [gpu]: for a call, and for all sizes as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from hocket._native import Error
+from hocket.definitions.machine import Machine
+from hocket.rules.nccl.choosing import Decision, decide
+from hocket.rules.nccl.constants import VERSION, constants
+from hocket.rules.nccl.hardware import Graph, Hardware
+from hocket.rules.nccl.table import LIBRARY, Job
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
+
+SOURCE = (
+    "NCCL's own choice by the tables of NCCL 2.27 (src/graph/tuning.cc), on the channels that the machine file's "
+    "section [gpu] says"
+)
+"""Where the decisions are from."""
+
+_GIGA = 1e9
+_LARGEST = 1 << 40  # beyond it, the fastest line has the largest bandwidth
+
+
+def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
+    """Return what a job runs on, by the section [gpu] of a machine file.
+
+    On one node, channels are as the section says. On several, NCCL's search is approximated: a channel for each network
+    card, with the largest rate of NCCL's steps that a card and its share of the node's channels have.
+
+    Args:
+        machine: The machine.
+        ranks: Ranks of the job, one on each accelerator.
+        nodes: The nodes that they are on.
+
+    Raises:
+        Error: The machine has no section [gpu], or says nothing of the network that a job on several nodes needs.
+    """
+    values = machine.quantities
+    if "gpu.generation" not in values:
+        raise Error(f"{machine.file}: section [gpu] is missing, by which nccl-2 decides")
+    generation = values["gpu.generation"]
+    channels, rate_gb_s = values["gpu.channels"], values["gpu.channel_bandwidth_bytes_per_s"] / _GIGA
+    graph = Graph(channels, rate_gb_s, rate_gb_s)
+    nvls = graph
+    if nodes > 1:
+        cards, card_gb_s = _network_of(values, machine.file)
+        share_gb_s = channels * rate_gb_s / cards
+        between_gb_s = values.get("gpu.network_channel_bandwidth_bytes_per_s", 0.0) / _GIGA
+        between_gb_s = between_gb_s or _step(generation, min(card_gb_s, share_gb_s))
+        graph = Graph(cards, between_gb_s, between_gb_s)
+        nvls = Graph(cards, max(share_gb_s, between_gb_s), between_gb_s)
+    is_lone = ranks == nodes
+    return Hardware(
+        generation=generation,
+        ring=graph,
+        tree=graph,
+        nvls=nvls,
+        links=values.get("gpu.links", "nvswitch"),
+        processor=values.get("gpu.processor", "intel"),
+        has_simple_trees=nodes > 1 and (is_lone or generation in ("hopper", "blackwell")),
+        has_one_order=nodes == 1 or is_lone,
+    )
+
+
+def _network_of(values: Mapping[str, Any], file: str) -> tuple[int, float]:
+    """Return the channels of a job on several nodes, and the rate of a card in GB/s."""
+    channels = values.get("gpu.network_channels") or values.get("node.cards.count")
+    rate = values.get("gpu.network_channel_bandwidth_bytes_per_s") or values.get("node.cards.bandwidth_bytes_per_s")
+    if channels is None or rate is None:
+        raise Error(
+            f"{file}: gpu: nccl-2 decides for several nodes by network cards, expected [node.cards] with count and "
+            "bandwidth, or network_channels and network_channel_bandwidth"
+        )
+    return channels, rate / _GIGA
+
+
+def _step(generation: str, rate_gb_s: float) -> float:
+    """Return the largest of NCCL's steps of rates that is not above a rate, or else the rate."""
+    steps = constants(VERSION)["steps of rates", generation]
+    return next((step for step in steps if step <= rate_gb_s), rate_gb_s)
+
+
+def job_on(machine: Machine, function: str, ranks: int) -> Job:
+    """Return a communicator on the first nodes of a machine.
+
+    Args:
+        machine: The machine, with a section [gpu].
+        function: In MPI's words, such as "bcast".
+        ranks: How many ranks.
+
+    Raises:
+        Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
+    """
+    if function not in LIBRARIES[LIBRARY].algorithms:
+        raise Error(f"{LIBRARY} does not have {function}, expected {', '.join(LIBRARIES[LIBRARY].algorithms)}")
+    if ranks < 2:
+        raise Error(f"ranks: got {ranks}, for which {LIBRARY} decides nothing, expected at least 2")
+    nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node") or 1))
+    return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes))
+
+
+def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int) -> Decision:
+    """Return what NCCL chooses for a call on a machine.
+
+    Args:
+        machine: The machine, with a section [gpu].
+        function: In MPI's words, such as "bcast".
+        ranks: How many ranks.
+        size_bytes: The message of the call, as everywhere in Hocket.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    measure = LIBRARIES[LIBRARY].measures.get(function, "size")
+    return decide(job_on(machine, function, ranks), measured(measure, size_bytes, ranks))
+
+
+def rules_on(machine: Machine, ranks: int) -> Rules:
+    """Return NCCL's decisions for communicators of some ranks as rules, without channels.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    functions = LIBRARIES[LIBRARY].measures
+    return Rules(LIBRARY, tuple(rule for each in sorted(functions) for rule in _rules(machine, each, ranks)))
+
+
+def _rules(machine: Machine, function: str, ranks: int) -> Iterator[Rule]:
+    job = job_on(machine, function, ranks)
+    starts = [0, *_switches(job)]
+    for first, last in zip(starts, [*(start - 1 for start in starts[1:]), None], strict=True):
+        algorithm, protocol = _winner(job, first)
+        yield Rule(
+            function,
+            Choice(algorithm, (("protocol", protocol),)),
+            Span(ranks, ranks),
+            sizes=Span(first, last),
+            measure=LIBRARIES[LIBRARY].measures[function],
+            nodes=Span(job.nodes, job.nodes),
+        )
+
+
+@cache
+def _winner(job: Job, size_bytes: int) -> tuple[str, str]:
+    entry = decide(job, size_bytes).entry
+    return entry.algorithm, entry.protocol
+
+
+def _switches(job: Job) -> tuple[int, ...]:
+    """Return the sizes from which on another line is the fastest, in bytes.
+
+    Between the bends all times are linear in the size. So a line that is the fastest at both ends is so between them.
+    """
+    bends = sorted({0, job.plateau_bytes, *(1 << power for power in range(6, 41)), _LARGEST})
+    switches: list[int] = []
+    for first, end in pairwise(bends):
+        if first and _winner(job, first) != _winner(job, first - 1):
+            switches.append(first)
+        switches += _between(job, first, end - 1)
+    return tuple(switches)
+
+
+def _between(job: Job, first: int, last: int) -> list[int]:
+    """Return the switches above the first size, up to the last one."""
+    if _winner(job, first) == _winner(job, last):
+        return []
+    if last - first == 1:
+        return [last]
+    middle = (first + last) // 2
+    return [*_between(job, first, middle), *_between(job, middle, last)]

@@ -1,0 +1,266 @@
+"""NCCL's table: a latency and a bandwidth for each algorithm and protocol, and the times that follow.
+
+The method is the one of `src/graph/tuning.cc`, retold; `constants.csv` names the versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hocket.rules.nccl.constants import VERSION, Version, by_nodes, by_protocol, constants, single
+from hocket.rules.nccl.hardware import Graph, Hardware
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+
+LIBRARY = "nccl-2"
+"""The library of these tables."""
+
+_RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+"""NCCL's order: of two with equal times, the first one runs."""
+
+_SMALLEST = 64  # bytes at which shares of trees by size begin
+_FEWEST_FOR_NVLS = 3
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the table.
+
+    Attributes:
+        algorithm: In NCCL's words, in small letters: "ring", "nvls_tree".
+        protocol: "ll", "ll128" or "simple".
+        latency_us: What a call takes without data, in microseconds.
+        bandwidth_gb_s: The bytes of a call over the rest of its time, in GB/s.
+        why_not: Why NCCL does not take it here; empty if it can.
+    """
+
+    algorithm: str
+    protocol: str
+    latency_us: float = 0.0
+    bandwidth_gb_s: float = 0.0
+    why_not: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}/{self.protocol}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Calls of one communicator.
+
+    Attributes:
+        function: In MPI's words: "allreduce", "allgather", "reduce_scatter", "bcast" or "reduce".
+        ranks: The ranks, one on each accelerator.
+        nodes: The nodes that they are on.
+        hardware: What they run on.
+        version: Whose constants count.
+    """
+
+    function: str
+    ranks: int
+    nodes: int
+    hardware: Hardware
+    version: Version = VERSION
+
+    @property
+    def has_two_phases(self) -> bool:
+        """Whether results are reduced and then spread."""
+        return self.function == "allreduce"
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether a rank has all of the data."""
+        return self.function in ("bcast", "reduce")
+
+    @property
+    def steps(self) -> int:
+        """How many steps a ring takes."""
+        if self.is_rooted:
+            return self.ranks
+        return (2 if self.has_two_phases else 1) * (self.ranks - 1)
+
+    @property
+    def doublings(self) -> int:
+        """How many levels of a binary tree the nodes are, but for the lowest one."""
+        return self.nodes.bit_length() - 1
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether each node has one rank."""
+        return self.ranks == self.nodes
+
+    @property
+    def channels(self) -> int:
+        """How many channels NCCL opens: two for each one found, and on some jobs four."""
+        ring, most = self.hardware.ring, int(single(self.version, "channels", "most"))
+        count = min(most, 2 * ring.channels)
+        is_fast = self.hardware.is_hopper_or_later and self.nodes > 1 and ring.within_gb_s > 45
+        return min(most, 2 * count) if is_fast and count < 16 else count
+
+    def time_us(self, entry: Entry, size_bytes: int) -> float:
+        """Return the time of a call by a line of the table, in microseconds.
+
+        Args:
+            entry: The line, of an algorithm that NCCL can take.
+            size_bytes: The larger one of a rank's two buffers.
+        """
+        latency_us, bandwidth_gb_s = entry.latency_us, entry.bandwidth_gb_s
+        if entry.algorithm == "tree":
+            shares = constants(self.version)["tree share by size", entry.protocol]
+            doublings = (size_bytes // _SMALLEST).bit_length() - 1
+            bandwidth_gb_s *= shares[doublings] if 0 <= doublings < len(shares) else 1.0
+        if self._is_on_plateau(entry, size_bytes):
+            latency_us *= single(self.version, "plateau of the ring", self.hardware.generation)
+        return latency_us + size_bytes / (1000 * bandwidth_gb_s)
+
+    def _is_on_plateau(self, entry: Entry, size_bytes: int) -> bool:
+        is_ring = (entry.algorithm, entry.protocol) == ("ring", "simple")
+        return is_ring and self.has_two_phases and self.nodes > 1 and size_bytes >= self.plateau_bytes
+
+    @property
+    def plateau_bytes(self) -> int:
+        """The size from which on a ring between nodes has longer latencies without flags, in bytes."""
+        return _SMALLEST * self.channels * self.ranks
+
+
+def cost_table(job: Job) -> Iterator[Entry]:
+    """Give NCCL's table for a communicator, in NCCL's order, with the lines that it does not take."""
+    algorithms = {each.name: each for each in LIBRARIES[LIBRARY].algorithms.get(job.function, ())}
+    for name in _RANKING:
+        for protocol in algorithms[name].protocols if name in algorithms else ():
+            if why_not := _why_not(job, name, protocol):
+                yield Entry(name, protocol, why_not=why_not)
+            else:
+                yield Entry(name, protocol, _latency_us(job, name, protocol), _bandwidth_gb_s(job, name, protocol))
+
+
+def _why_not(job: Job, algorithm: str, protocol: str) -> str:
+    hardware, nodes = job.hardware, job.nodes
+    if algorithm.startswith("collnet"):
+        return "needs a collnet plugin, which machine files do not have"
+    if algorithm == "pat" and not job.is_lone:
+        return "needs one rank on each node"
+    if algorithm == "pat" and ("share", "pat") not in constants(job.version):
+        return f"NCCL {job.version} does not have it"
+    if algorithm.startswith("nvls"):
+        return _why_not_nvls(job, algorithm)
+    if protocol == "ll128" and hardware.links == "pcie" and not job.is_lone:
+        return "needs NVLink within a node"
+    if protocol == "ll128" and nodes > 1 and not hardware.has_near_cards:
+        return "needs network cards that are not behind the host's processor"
+    is_off = not single(job.version, "switch", "ll128 on blackwell") and hardware.generation == "blackwell"
+    return f"NCCL {job.version} does not take it on blackwell" if protocol == "ll128" and is_off else ""
+
+
+def _why_not_nvls(job: Job, algorithm: str) -> str:
+    hardware = job.hardware
+    if not hardware.is_hopper_or_later:
+        return f"needs hopper or later, the machine has {hardware.generation}"
+    if hardware.links != "nvswitch" or hardware.nvls is None:
+        return "needs NVLink switches"
+    if job.ranks < _FEWEST_FOR_NVLS * job.nodes:
+        return f"needs {_FEWEST_FOR_NVLS} ranks and more on each node"
+    if algorithm == "nvls_tree" and job.nodes == 1:
+        return "needs 2 nodes and more"
+    return "needs a collnet plugin on several nodes" if algorithm == "nvls" and job.nodes > 1 else ""
+
+
+def _bandwidth_gb_s(job: Job, algorithm: str, protocol: str) -> float:
+    if algorithm == "ring":
+        return _of_ring(job, protocol) * job.ranks / job.steps
+    if algorithm == "tree":
+        return _of_tree(job, protocol) / 2
+    if algorithm == "pat":
+        return _rate(job, job.hardware.tree) * single(job.version, "share", "pat")
+    return _of_nvls(job, algorithm)
+
+
+def _rate(job: Job, graph: Graph) -> float:
+    return graph.channels * (graph.within_gb_s if job.nodes <= 2 else graph.between_gb_s)
+
+
+def _most(job: Job, table: str) -> float:
+    return by_nodes(job.version, table, job.hardware.generation, job.nodes)
+
+
+def _most_ll(job: Job) -> float:
+    if job.nodes == 1:
+        return single(job.version, "ll rate on a node", job.hardware.generation)
+    return by_nodes(job.version, "ll rate", job.hardware.processor, job.nodes)
+
+
+def _of_ring(job: Job, protocol: str) -> float:
+    graph, rate = job.hardware.ring, _rate(job, job.hardware.ring)
+    if protocol == "ll":
+        is_other = job.nodes == 1 and job.function not in ("allreduce", "reduce")
+        share = single(job.version, "share", f"ring ll{' on a node without two phases' if is_other else ''}")
+        return min(_most_ll(job), rate * share)
+    if protocol == "ll128":
+        share = single(job.version, "share", f"ring ll128{' of a lone rank' if job.ranks < 2 * job.nodes else ''}")
+        return min(rate * share, graph.channels * _most(job, "ring ll128 rate"))
+    return rate
+
+
+def _of_tree(job: Job, protocol: str) -> float:
+    graph, version = job.hardware.tree, job.version
+    rate = min(_rate(job, graph) * single(version, "share", "tree"), graph.channels * _most(job, "tree rate"))
+    if protocol == "ll":
+        rate = min(rate * single(version, "share", "tree ll"), _most_ll(job))
+    if protocol == "ll128":
+        share = by_nodes(version, "share", "tree ll128", job.nodes)
+        rate = min(rate * share, graph.channels * _most(job, "tree ll128 rate"))
+    return rate * (single(version, "share", "simple tree") if job.hardware.has_simple_trees else 1.0)
+
+
+def _of_nvls(job: Job, algorithm: str) -> float:
+    graph = job.hardware.nvls
+    assert graph is not None  # lines without one are not taken
+    within_gb_s, between_gb_s = graph.within_gb_s, graph.between_gb_s
+    if algorithm == "nvls_tree" and job.nodes > 2:
+        between_gb_s /= 2
+    if not job.has_two_phases and single(job.version, "switch", "nvls spares the own block"):
+        within_gb_s *= 1 - job.nodes / job.ranks
+        between_gb_s *= single(job.version, "share", "nvls between nodes without two phases")
+        return graph.channels * min(within_gb_s, between_gb_s)
+    return graph.channels * min(within_gb_s, between_gb_s) * single(job.version, "share", "nvls")
+
+
+def _latency_us(job: Job, algorithm: str, protocol: str) -> float:
+    base_us = by_protocol(job.version, "base latency", algorithm, protocol)
+    within_us = by_protocol(job.version, f"{_links(job)} latency", algorithm, protocol)
+    between_us = _between_us(job, algorithm, protocol)
+    if algorithm == "ring":
+        return base_us + _of_steps_us(job, protocol, within_us, between_us)
+    if algorithm == "tree":
+        return base_us + 2 * ((job.ranks // job.nodes - 1) * within_us + job.doublings * between_us)
+    if algorithm == "pat":
+        per_doubling, per_rank_us = constants(job.version)["pat", "per doubling of nodes and per rank"]
+        return base_us + job.doublings * between_us * per_doubling + job.ranks * per_rank_us
+    return base_us + within_us + (2 * job.doublings * between_us if algorithm == "nvls_tree" else 0.0)
+
+
+def _links(job: Job) -> str:
+    return "pcie" if job.hardware.links == "pcie" else "nvlink"
+
+
+def _between_us(job: Job, algorithm: str, protocol: str) -> float:
+    is_exposed = job.is_lone and single(job.version, "switch", "a lone rank has the latency of trees")
+    latency_us = by_protocol(job.version, "network latency", "tree" if is_exposed else algorithm, protocol)
+    return latency_us + job.hardware.card_latency_us * (2 if protocol == "simple" else 1)
+
+
+def _of_steps_us(job: Job, protocol: str, within_us: float, between_us: float) -> float:
+    """Return the latency of the steps of a ring."""
+    version, hardware = job.version, job.hardware
+    if job.is_rooted:
+        table = f"{_links(job) if job.nodes == 1 else 'network'} latency"
+        if hardware.has_one_order:
+            return by_protocol(version, table, "ring", protocol)
+        return job.steps * by_protocol(version, table, "tree" if protocol == "simple" else "ring", protocol)
+    if job.nodes == 1:
+        return job.steps * within_us
+    overhead_us = single(version, "overhead of a network step", hardware.processor) * (3 if protocol == "simple" else 1)
+    network_steps = job.nodes - 1
+    if job.has_two_phases:
+        network_steps = 2 * network_steps + int(single(version, "switch", "more network steps of a ring"))
+    return (job.steps - network_steps) * max(within_us, overhead_us) + network_steps * between_us
