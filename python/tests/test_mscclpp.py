@@ -333,6 +333,21 @@ def test_refusals_name_the_place(tmp_path: Path, path: tuple[Any, ...], value: A
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        plan("allreduce", [gpu((60000, 60000, 0), [block("nop")])] * 60),
+        plan("allreduce", [gpu((1, 1, 0), [block("nop")] * 30)] * 400),
+        plan("allreduce", [gpu((1, 1, 1), [block("pipeline 1 1 {nop}; pipeline 1099511627776 1 {nop}")])]),
+        plan("allreduce", [gpu((900, 900, 900), [block("copy <i0+900 >s0+900;" * 3000)])]),
+    ],
+    ids=["chunks", "blocks", "units", "operations"],
+)
+def test_plans_that_are_too_large_are_refused_at_once(tmp_path: Path, content: Json) -> None:
+    with pytest.raises(hocket.Error, match="too many parts of chunks, operations or thread blocks to check"):
+        verify_file(write(tmp_path, content))
+
+
 def test_any_change_is_an_error_of_one_line_or_a_verdict(tmp_path: Path) -> None:
     chance = random.Random(7)
     values = ["", "x", "s", "wait", [], {}, [0], [{}], -1, 0, 1, 3, 1.5, 10**30, None, True, [[[]]]]
@@ -401,6 +416,9 @@ def test_iterations_of_a_pipeline_are_messages(tmp_path: Path) -> None:
 
 
 def test_schedules_that_cannot_be_said(tmp_path: Path) -> None:
+    content = plans.relay()
+    with pytest.raises(hocket.Error, match="operations, expected at most"):
+        schedule_of(Plan.load(write(tmp_path, content)), "1GiB")
     content = plans.exchange()
     with pytest.raises(hocket.Error, match="got 100 B, expected a multiple of 32 B: the plan has 2 chunks"):
         schedule_of(Plan.load(write(tmp_path, content)), 100)

@@ -15,7 +15,7 @@ from hocket.schedules.mscclpp import Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 from hocket.schedules.schedule import Schedule
 
-_MOST_TASKS = 1 << 20
+_MOST_EXECUTIONS = 1 << 20
 
 
 def schedule_of(plan: Plan, size_bytes: int | str) -> Schedule:
@@ -30,14 +30,20 @@ def schedule_of(plan: Plan, size_bytes: int | str) -> Schedule:
             and of their alignment.
 
     Raises:
-        Error: The size does not fit; there is a deadlock; or no signal follows a put.
+        Error: The size does not fit; there is a deadlock; no signal follows a put; or there are too many operations.
     """
     size_bytes = checks.size_bytes("size_bytes", size_bytes)
     least = plan.chunks * plan.alignment_bytes
     if size_bytes < least or size_bytes % least:
         what = f"{plan.chunks} chunks, each a multiple of {plan.alignment_bytes} B"
         raise Error(f"size: got {size_bytes} B, expected a multiple of {least} B: the plan has {what}")
-    tasks = _Tasks(Layout.in_bytes(plan, size_bytes // plan.chunks))
+    layout = Layout.in_bytes(plan, size_bytes // plan.chunks)
+    executions = sum(
+        layout.count((gpu, number)) for gpu, of in enumerate(plan.gpus) for number in range(len(of.blocks))
+    )
+    if executions > _MOST_EXECUTIONS:
+        raise Error(f"{plan.name}: {executions} operations, expected at most {_MOST_EXECUTIONS}, with a smaller size")
+    tasks = _Tasks(layout)
     content = {"format": 1, "element_bytes": 1, "scratch": tasks.scratch_bytes, "ranks": tasks.ranks}
     return Schedule.of(plan.name, content, collective=plan.collective)
 
@@ -176,8 +182,6 @@ class _Tasks(Walk[int]):
     def _append(self, gpu: int, action: dict[str, Any], after: Sequence[int], *, are_ends: bool = False) -> int:
         """Append a task; it waits for the ends of tasks, but only for the starts of sends unless told otherwise."""
         tasks = self.ranks[gpu]
-        if len(tasks) >= _MOST_TASKS:
-            raise Error(f"{self.plan.name}: more than {_MOST_TASKS} tasks on gpu {gpu}, expected a smaller size")
         task: dict[str, Any] = {"action": action}
         for key, is_start in (("after", False), ("after_start", True)):
             waits = {number for number in after if (not are_ends and "send" in tasks[number]["action"]) == is_start}

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from itertools import chain
 from math import gcd, lcm
 from operator import or_
 from typing import Any, NamedTuple
@@ -30,7 +31,9 @@ _Clock = NDArray[np.int32]
 """For each agent, how many of its stretches are over: those whose writes can be seen, and those that are only over."""
 _SEEN, _ENDS = 0, 1
 
-_MOST_CELLS = 1 << 22  # of all buffers, and of all operations
+_MOST_CELLS = 1 << 20  # of all buffers
+_MOST_WORK = 1 << 22  # operations, and cells that they read and write
+_MOST_CLOCK_BYTES = 1 << 31
 _MOST_RING = 32  # pieces of a chunk that go through scratch memory
 _MOST_RACES = 20
 _MOST_LINES = 8
@@ -212,11 +215,11 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(_layout(plan))
-        self._check_size()
+        names = [*range(plan.ranks), *self.blocks, *self._senders()]
+        self._check_size(len(names))
         self._values = _Values()
         self._call = 0
         self._agents: dict[Any, _Agent] = {}
-        names = [*range(plan.ranks), *self.blocks, *self._senders()]
         for number, name in enumerate(names):
             self._agents[name] = _Agent(number, len(names))
         self._memories = {
@@ -444,18 +447,19 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                     senders.update({(block, channel): None for channel in operation.channels if channel.kind == "port"})
         return list(senders)
 
-    def _check_size(self) -> None:
+    def _check_size(self, agents: int) -> None:
         """Refuse a plan that is too long to check."""
         cells = sum(sum(self._rooms(gpu).values()) for gpu in range(self.plan.ranks))
-        work = 0
-        for block in self.blocks:
-            for execution in self.layout.executions(block):
-                operands = (*execution.operation.sources, *execution.operation.targets)
-                work += 1 + sum(self.layout.region(execution, operand).length for operand in operands)
-                if max(work, cells) > _MOST_CELLS:
-                    raise Error(
-                        f"{self.plan.name}: a plan too long to check, expected at most {_MOST_CELLS} parts of chunks"
-                    )
+        work, marks = sum(map(self.layout.count, self.blocks)), 2 * agents
+        if cells <= _MOST_CELLS and work <= _MOST_WORK:
+            for execution in chain.from_iterable(map(self.layout.executions, self.blocks)):
+                operation = execution.operation
+                operands = (*operation.sources, *operation.targets)
+                work += sum(self.layout.region(execution, operand).length for operand in operands)
+                marks += len(operation.channels) + len(operation.semaphores)
+        if cells > _MOST_CELLS or work > _MOST_WORK or 8 * agents * marks > _MOST_CLOCK_BYTES:
+            what = "parts of chunks, operations or thread blocks"
+            raise Error(f"{self.plan.name}: too many {what} to check, expected a smaller plan")
 
     def _deadlock(self) -> _Fault:
         lines = [f"{execution} waits for {self.reason(execution)}" for execution in self.next.values()]

@@ -87,10 +87,16 @@ class Layout:
             if operation.name != "pipeline":
                 yield Execution(block, at, operation)
                 continue
-            unit = max(int(operation.unit_bytes * self.scale), 1)
-            for turn in range(-(-operation.chunks * self.chunk // unit)):
+            turns, unit = self._turns(operation)
+            for turn in range(turns):
                 for inner, one in enumerate(operation.operations):
                     yield Execution(block, at, one, inner, turn, unit)
+
+    def count(self, block: Block) -> int:
+        """Return how many executions there are in a thread block."""
+        gpu, number = block
+        operations = self.plan.gpus[gpu].blocks[number]
+        return sum(self._turns(one)[0] * len(one.operations) if one.unit_bytes else 1 for one in operations)
 
     def region(self, execution: Execution, operand: Operand) -> Region:
         """Return the memory that an execution uses of an operand. Packets take twice the room of their data."""
@@ -107,6 +113,11 @@ class Layout:
         """Return a region in chunks, as in `input[0..1.5] of gpu 2`."""
         first, last = (region.begin / self.chunk, (region.begin + region.length) / self.chunk)
         return f"{BUFFERS[region.buffer]}[{first:g}..{last:g}] of gpu {region.gpu}"
+
+    def _turns(self, pipeline: Operation) -> tuple[int, int]:
+        """Return the number of iterations of a pipeline, and what each handles of an operand."""
+        unit = max(int(pipeline.unit_bytes * self.scale), 1)
+        return -(-pipeline.chunks * self.chunk // unit), unit
 
     def _part(self, operand: Operand, number: int, parts: int) -> int:
         """Return the begin of a part of an operand."""
