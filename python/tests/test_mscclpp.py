@@ -92,7 +92,7 @@ def test_a_lost_signal_is_a_deadlock_that_names_the_wait(tmp_path: Path) -> None
         "deadlock: gpu 1",
         "  expected every thread block to reach its end",
         "  got      1 of 2 thread blocks waiting for ever",
-        "  gpu 1, threadblock 0, op 7 (wait) waits for signal 1 on the memory channel 0 between gpus 1 and 0, "
+        "  gpu 1, threadblock 0, op 7 (wait) waits for signal 1 on memory channel 0 between gpus 1 and 0, "
         "of which gpu 0 sends 1",
     ]
 
@@ -109,7 +109,7 @@ def test_a_race_names_both_operations_and_the_chunks(tmp_path: Path) -> None:
         "  gpu 1, what comes after the call",
     ]
     assert messages["left-over signal"].splitlines()[1:] == [
-        "  expected gpu 1 to wait for every signal of gpu 0 on the memory channel 0 between gpus 1 and 0",
+        "  expected gpu 1 to wait for every signal of gpu 0 on memory channel 0 between gpus 1 and 0",
         "  got      1 signal left over, which the next call takes for its own",
     ]
 
@@ -136,7 +136,12 @@ def test_a_relaxed_signal_does_not_show_data(tmp_path: Path) -> None:
     content = plans.exchange()
     ops = content["gpus"][0]["threadblocks"][0]["ops"]
     ops[6]["name"] = "rlxsignal"
-    assert {kind for kind, _ in _faults(tmp_path, content)} == {"race"}
+    ((kind, message),) = _faults(tmp_path, content)
+    assert kind == "race"
+    assert message.splitlines()[1:3] == [
+        "  expected a signal that shows what was written",
+        "  got      relaxed signals or packets between its uses only",
+    ]
     ops[6]["name"], ops[0]["name"] = "signal", "rlxsignal"
     assert _faults(tmp_path, content) == []
 
@@ -163,6 +168,26 @@ def test_blocks_that_share_a_signal_know_only_one_of_its_senders(tmp_path: Path)
     early = block(f"{ready}; wait c0 memory; nop; copy <o0+1 >s0+1; wait c0 memory", memory=[0, 1, 2])
     races = _faults(tmp_path, plan("broadcast", [root, gpu((2, 2, 1), [early], memory=[0, 0, 0])]))
     assert [kind for kind, _ in races] == ["race"]
+
+
+def test_long_chunks_go_through_a_reused_scratch_buffer(tmp_path: Path) -> None:
+    """A pipeline that a later copy reads is right for chunks that fit the scratch buffer: 64 MiB for 4 chunks."""
+    gpus = []
+    for rank in range(2):
+        text = """
+            signal c0 memory; wait c0 memory; nop
+            pipeline 4194304 1 {put <i0+1 >@0:0+1 memory}
+            nop; signal c0 memory; wait c0 memory; nop
+            copy <s0+1 >o0+1
+        """
+        one = block(text, memory=[0], remote=[0])
+        gpus.append(gpu((1, 1, 4), [one], memory=[1 - rank], remote=[(1 - rank, "s")]))
+    content = plan("sendrecv", gpus, reuse_resources=True)
+    faults = _faults(tmp_path, content)
+    assert {kind for kind, _ in faults} == {"wrong result"}
+    assert all("in calls whose chunks are longer than 16 MiB" in message for _, message in faults)
+    assert _faults(tmp_path, {**content, "max_message_size": 16 << 20}) == []
+    assert _faults(tmp_path, {**content, "reuse_resources": False}) == []
 
 
 def test_channels_read_by_themselves(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
 _SWITCH = "uses a switch channel (NVLS), expected memory and port channels, as Hocket has no model of switches"
 _MOST = 1 << 16  # limit on GPUs, on thread blocks of a GPU, and on chunks
 _MOST_BYTES = 1 << 40
+_MOST_MESSAGE_BYTES = (1 << 64) - 1
 _MOST_PARTS = 1 << 10  # thread blocks that share an operation
 
 
@@ -155,6 +156,7 @@ class Plan:
         alignment_bytes: Every chunk and every part of a chunk is a multiple of it.
         has_two_scratches: Whether calls use the two halves of the scratch buffer in turn.
         is_scratch_reused: Whether long chunks go through a scratch buffer of fixed size, piece by piece.
+        most_chunk_bytes: The longest chunk for which the plan is meant.
         gpus: The GPUs.
     """
 
@@ -166,6 +168,7 @@ class Plan:
     alignment_bytes: int
     has_two_scratches: bool
     is_scratch_reused: bool
+    most_chunk_bytes: int
     gpus: tuple[Gpu, ...]
 
     @classmethod
@@ -301,6 +304,8 @@ class _Reader:
             alignment_bytes=plan.whole("buffer_alignment", least=1, default=16),
             has_two_scratches=plan.truth("use_double_scratch_buffer"),
             is_scratch_reused=plan.truth("reuse_resources"),
+            most_chunk_bytes=plan.whole("max_message_size", most=_MOST_MESSAGE_BYTES, default=_MOST_MESSAGE_BYTES)
+            // (chunks[0][_NAMES[collective] == "allgather"] or max(chunks[0])),
             gpus=tuple(self._gpu(number, gpu) for number, gpu in enumerate(gpus)),
         )
         self._check_chunks(plan, content)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import chain
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.units import format_count, format_ranks
+from hocket.base.units import format_bytes, format_count, format_ranks
 from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
@@ -34,7 +34,7 @@ _SEEN, _ENDS = 0, 1
 _MOST_CELLS = 1 << 20  # of all buffers
 _MOST_WORK = 1 << 22  # operations, and cells that they read and write
 _MOST_CLOCK_BYTES = 1 << 31
-_MOST_RING = 32  # pieces of a chunk that go through scratch memory
+_MOST_RING = 64  # pieces of a chunk that go through scratch memory
 _MOST_RACES = 20
 _MOST_LINES = 8
 _NOTHING = 0  # the value of memory that was never written
@@ -51,7 +51,7 @@ def verify_plan(content: Plan) -> Verdict:
         Error: The content is no plan, or is too long to check.
     """
     checks.instance("verify_plan", content, Plan, "hocket.schedules.mscclpp.Plan")
-    run = _Run(content)
+    faults = next((faults for faults in map(_faults, _layouts(content)) if faults), ())
     counterexamples = tuple(
         {
             "algorithm": content.name,
@@ -68,9 +68,17 @@ def verify_plan(content: Plan) -> Verdict:
             "span": fault.span,
             "step": None,
         }
-        for fault in run.faults()
+        for fault in faults
     )
     return Verdict((Finding("schedule", content.name, content.ranks, 1, "deterministic", 1, 0, counterexamples, None),))
+
+
+def _faults(layout: Layout) -> tuple[_Fault, ...]:
+    faults = tuple(_Run(layout).faults())
+    if not any(layout.ring):
+        return faults
+    where = f", in calls whose chunks are longer than {format_bytes(_piece_bytes(layout.plan))}"
+    return tuple(replace(fault, got=fault.got + where) for fault in faults)
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,18 @@ class _Access(NamedTuple):
         return f"{self.execution} {'writes' if self.is_write else 'reads'}"
 
 
+@dataclass(frozen=True)
+class _Race:
+    """Two accesses to cells of a buffer that nothing orders; or only nothing that makes a write visible."""
+
+    earlier: _Access
+    access: _Access
+    gpu: int
+    buffer: str
+    is_over: bool
+    cells: list[int]
+
+
 _Steps = dict[tuple[int, int, tuple[int, int]], int]
 """For a stretch of an agent and one of its threads, how far it has come."""
 
@@ -128,17 +148,20 @@ class _Knowledge:
 
     def has(self, access: _Access) -> bool:
         """Return whether an access is over, and a write can be seen; packets can be seen at once."""
-        needs_sight = access.is_write and not access.has_packets and access.execution is not None
-        if self.clock[_SEEN if needs_sight else _ENDS, access.agent] >= access.stretch:
-            return True
+        if access.is_write and not access.has_packets and access.execution is not None:
+            return bool(self.clock[_SEEN, access.agent] >= access.stretch)
+        return self.has_end_of(access)
+
+    def has_end_of(self, access: _Access) -> bool:
+        """Return whether an access is over."""
         step = self.steps.get((access.agent, access.stretch, access.thread), -1)
-        return not needs_sight and step >= access.order
+        return bool(self.clock[_ENDS, access.agent] >= access.stretch) or step >= access.order
 
 
 def _later(left: _Steps, right: _Steps) -> _Steps:
-    if not left or not right:
-        return left or right
-    return {**left, **{key: max(step, left.get(key, -1)) for key, step in right.items()}}
+    fewer, more = sorted((left, right), key=len)
+    latest = {key: step for key, step in fewer.items() if step > more.get(key, -1)}
+    return {**more, **latest} if latest else more
 
 
 class _Memory:
@@ -213,8 +236,9 @@ class _Values:
 class _Run(Walk[tuple[int, _Knowledge]]):
     """Runs calls of a plan on symbolic values. A mark is its agent and what the agent knew."""
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(_layout(plan))
+    def __init__(self, layout: Layout) -> None:
+        super().__init__(layout)
+        plan = layout.plan
         names = [*range(plan.ranks), *self.blocks, *self._senders()]
         self._check_size(len(names))
         self._values = _Values()
@@ -229,7 +253,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             for half in ((0, 1) if buffer == "s" and plan.has_two_scratches else (0,))
         }
         self._steps = 0
-        self._races: dict[Any, tuple[_Access, _Access, int, str, list[int]]] = {}
+        self._races: dict[Any, _Race] = {}
 
     def faults(self) -> Iterator[_Fault]:
         """Give what is wrong."""
@@ -384,18 +408,17 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         """Note the accesses that may happen at the same time as this one, if one of the two writes."""
         write = memory.writes[cell]
         if write is not None and not _is_before(write, access, knowledge):
-            self._note(write, access, region, cell)
+            self._note(write, access, region, cell, is_over=knowledge.has_end_of(write))
         if access.is_write:
             for read in memory.reads[cell].values():
                 if not _is_before(read, access, knowledge):
-                    self._note(read, access, region, cell)
+                    self._note(read, access, region, cell, is_over=False)
 
-    def _note(self, earlier: _Access, access: _Access, region: Region, cell: int) -> None:
+    def _note(self, earlier: _Access, access: _Access, region: Region, cell: int, *, is_over: bool) -> None:
         places = tuple(one.execution.place if one.execution else (region.gpu,) for one in (earlier, access))
         key = (frozenset(places), region.gpu, region.buffer, earlier.is_write, access.is_write)
-        entry = self._races.setdefault(key, (earlier, access, region.gpu, region.buffer, []))
-        if entry[:2] == (earlier, access) or cell not in entry[4]:
-            entry[4].append(cell)
+        race = self._races.setdefault(key, _Race(earlier, access, region.gpu, region.buffer, is_over, []))
+        race.cells.append(cell)
 
     def _start(self) -> None:
         """Begin a call: what comes before writes inputs, and reads and writes outputs."""
@@ -481,7 +504,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                 "left-over signal",
                 (channel.gpu,),
                 None,
-                f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on the {channel}",
+                f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}",
                 f"{format_count(left, 'signal')} left over, which the next call takes for its own",
             )
         for gpu, of in enumerate(self.plan.gpus):
@@ -496,17 +519,28 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                     )
 
     def _races_found(self) -> Iterator[_Fault]:
-        for earlier, access, gpu, buffer, cells in list(self._races.values())[:_MOST_RACES]:
-            spans = [self.layout.name_of(Region(gpu, buffer, begin, end - begin)) for begin, end in _ranges(cells)]
-            is_later = earlier.execution and access.execution and earlier.call != access.call
-            calls = "" if not is_later else ", in one call and in a later one"
+        for race in list(self._races.values())[:_MOST_RACES]:
+            both, gpu = (race.earlier, race.access), race.gpu
+            ranges = _ranges(race.cells)
+            spans = [self.layout.name_of(Region(gpu, race.buffer, begin, end - begin)) for begin, end in ranges]
+            is_later = all(one.execution for one in both) and race.earlier.call != race.access.call
+            calls = ", in one call and in a later one" if is_later else ""
+            expected, got = (
+                "signals, packets or barriers that order its uses",
+                "two uses that may happen at the same time",
+            )
+            if race.is_over:
+                expected, got = (
+                    "a signal that shows what was written",
+                    "relaxed signals or packets between its uses only",
+                )
             yield _Fault(
                 "race",
-                tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in (earlier, access) if one.execution)))),
+                tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in both if one.execution)))),
                 ", ".join(spans[:_MOST_LINES]),
-                "signals, packets or barriers that order its uses",
-                f"two uses that may happen at the same time{calls}",
-                (earlier.in_words(gpu, "before"), access.in_words(gpu, "after")),
+                expected,
+                f"{got}{calls}",
+                (race.earlier.in_words(gpu, "before"), race.access.in_words(gpu, "after")),
             )
         if len(self._races) > _MOST_RACES:
             more = format_count(len(self._races) - _MOST_RACES, "more pair")
@@ -602,17 +636,28 @@ def _ranges(cells: Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _layout(plan: Plan) -> Layout:
-    """Return a layout of few cells: a chunk has some for every part, and two for every iteration of a pipeline."""
+def _layouts(plan: Plan) -> Iterator[Layout]:
+    """Give layouts of few cells: a chunk has some for every part, and two pieces for every iteration of a pipeline.
+
+    If long chunks go through a scratch buffer of fixed size, the second layout has a chunk of one piece more than fit.
+    """
     operations = [one for gpu in plan.gpus for block in gpu.blocks for one in block]
     inner = [one for operation in operations for one in (operation.operations or (operation,))]
     parts = lcm(*{operation.part[1] for operation in inner})
     units = {operation.unit_bytes for operation in operations if operation.unit_bytes}
+    whole = (0,) * plan.ranks
     if not units:
-        return Layout(plan, parts, 1, Fraction(0), (0,) * plan.ranks)
+        yield Layout(plan, parts, 1, Fraction(0), whole)
+        return
     unit, longest = gcd(*units), max(units)
-    pieces = [Layout.in_bytes(plan, 1 << 62).ring[gpu] // longest for gpu in range(plan.ranks)]
-    ring = max((one for one in pieces if one <= _MOST_RING), default=0) if plan.is_scratch_reused else 0
-    cells = parts * longest // unit
-    lengths = tuple(max(one, 1) * cells if ring and 0 < one <= ring else 0 for one in pieces)
-    return Layout(plan, cells * (ring + 1 if ring else 2), 1, Fraction(parts, unit), lengths)
+    cells, scale = parts * longest // unit, Fraction(parts, unit)
+    yield Layout(plan, 2 * cells, 1, scale, whole)
+    rings = [Layout.in_bytes(plan, plan.most_chunk_bytes).ring[gpu] // longest for gpu in range(plan.ranks)]
+    lengths = tuple(one * cells if one <= _MOST_RING else 0 for one in rings)
+    if any(lengths):
+        yield Layout(plan, max(lengths) + cells, 1, scale, lengths)
+
+
+def _piece_bytes(plan: Plan) -> int:
+    """Return how much of a chunk fits into the scratch buffer that is reused."""
+    return min(length for length in Layout.in_bytes(plan, plan.most_chunk_bytes).ring if length)

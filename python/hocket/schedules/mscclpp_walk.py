@@ -111,7 +111,8 @@ class Layout:
 
     def name_of(self, region: Region) -> str:
         """Return a region in chunks, as in `input[0..1.5] of gpu 2`."""
-        first, last = (region.begin / self.chunk, (region.begin + region.length) / self.chunk)
+        chunk = self.ring[region.gpu] or self.chunk if region.buffer == "s" else self.chunk
+        first, last = region.begin / chunk, (region.begin + region.length) / chunk
         return f"{BUFFERS[region.buffer]}[{first:g}..{last:g}] of gpu {region.gpu}"
 
     def _turns(self, pipeline: Operation) -> tuple[int, int]:
@@ -175,7 +176,7 @@ class Walk(Generic[T]):
         operation = execution.operation
         for channel in operation.channels if operation.name in ("wait", "rlxwait") else ():
             if (sent := len(self.signals[channel])) <= self.waits[channel]:
-                return f"signal {self.waits[channel]} on the {channel}, of which gpu {channel.peer} sends {sent}"
+                return f"signal {self.waits[channel]} on {channel}, of which gpu {channel.peer} sends {sent}"
         for number in operation.semaphores:
             semaphore = (execution.block[0], number)
             if self._value(semaphore) <= 0:

@@ -25,6 +25,7 @@ _MOST_AT_ONCE = 8  # channels of an operation
 _FORM = "a plan of MSCCL++"
 _LETTERS = {"input": "i", "result": "o", "scratch": "s"}
 _NOP = {"name": "nop"}
+_LONGEST_LINE = 150  # characters
 _MOST_BYTES = (1 << 64) - 1
 
 _At = tuple[int, int]
@@ -77,7 +78,20 @@ def as_plan(schedule: Schedule) -> str:
         "min_message_size": 0,
         "max_message_size": _MOST_BYTES,
     }
-    return json.dumps(content, indent=1) + "\n"
+    return _text(content) + "\n"
+
+
+def _text(value: Any, indent: str = "") -> str:
+    """Return JSON in which what is short stands on one line."""
+    line = json.dumps(value)
+    if len(indent) + len(line) <= _LONGEST_LINE or not value or not isinstance(value, dict | list):
+        return line
+    inner = indent + " "
+    if isinstance(value, dict):
+        first, last, members = "{", "}", [f"{json.dumps(key)}: {_text(one, inner)}" for key, one in value.items()]
+    else:
+        first, last, members = "[", "]", [_text(one, inner) for one in value]
+    return f"{first}\n{inner}" + f",\n{inner}".join(members) + f"\n{indent}{last}"
 
 
 def _refused(schedule: Schedule, why: str) -> Error:

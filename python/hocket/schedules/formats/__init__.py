@@ -82,8 +82,8 @@ def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> S
 
     Args:
         path: The file; for Chakra, which has one file per rank, the file of rank 0.
-        size_bytes: For MSCCL XML, which does not contain the size: the larger of a GPU's input and output, such as
-            "64KiB". None for other formats.
+        size_bytes: For MSCCL XML and plans of MSCCL++, which do not contain the size: the larger of a GPU's input and
+            output, such as "64KiB". None for other formats.
 
     Raises:
         Error: The file cannot be read or is malformed: file, line or element, and what was expected.
