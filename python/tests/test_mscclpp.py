@@ -234,6 +234,23 @@ def test_thread_blocks_that_share_operations_need_every_signal(tmp_path: Path) -
     assert {kind for kind, _ in _faults(tmp_path, content(2))} == {"race"}
 
 
+def test_parts_of_different_lengths(tmp_path: Path) -> None:
+    """Quarters of two chunks are halves of one, unless a chunk is an odd number of pieces."""
+
+    def blocks(rank: int) -> list[Json]:
+        texts = []
+        for part in range(4):
+            both = "signal c0 memory; wait c0 memory"
+            get = f"get <@0:{part // 2}+1 >o{part // 2}+1 memory g{part % 2}/2"
+            texts.append(f"copy <i0+2 >s0+2 g{part}/4; nop; {both}; nop; {get}; nop; {both}")
+        return [block(text, memory=[part], remote=[0]) for part, text in enumerate(texts)]
+
+    gpus = [gpu((2, 2, 2), blocks(rank), memory=[1 - rank] * 4, remote=[(1 - rank, "s")]) for rank in range(2)]
+    faults = _faults(tmp_path, plan("sendrecv", gpus))
+    assert {kind for kind, _ in faults} == {"race"}
+    assert all("in calls whose chunks have parts of different lengths" in message for _, message in faults)
+
+
 class _Chance:
     """Executes a plan in a random order, one whole operation after another: an independent, weaker check."""
 

@@ -51,7 +51,10 @@ def verify_plan(content: Plan) -> Verdict:
         Error: The content is no plan, or is too long to check.
     """
     checks.instance("verify_plan", content, Plan, "hocket.schedules.mscclpp.Plan")
-    faults = next((faults for faults in map(_faults, _layouts(content)) if faults), ())
+    attempts = (
+        [replace(one, got=one.got + where) for one in _Run(layout).faults()] for layout, where in _layouts(content)
+    )
+    faults = next((faults for faults in attempts if faults), [])
     counterexamples = tuple(
         {
             "algorithm": content.name,
@@ -71,14 +74,6 @@ def verify_plan(content: Plan) -> Verdict:
         for fault in faults
     )
     return Verdict((Finding("schedule", content.name, content.ranks, 1, "deterministic", 1, 0, counterexamples, None),))
-
-
-def _faults(layout: Layout) -> tuple[_Fault, ...]:
-    faults = tuple(_Run(layout).faults())
-    if not any(layout.ring):
-        return faults
-    where = f", in calls whose chunks are longer than {format_bytes(_piece_bytes(layout.plan))}"
-    return tuple(replace(fault, got=fault.got + where) for fault in faults)
 
 
 @dataclass(frozen=True)
@@ -520,10 +515,10 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _races_found(self) -> Iterator[_Fault]:
         for race in list(self._races.values())[:_MOST_RACES]:
-            both, gpu = (race.earlier, race.access), race.gpu
+            accesses, gpu = (race.earlier, race.access), race.gpu
             ranges = _ranges(race.cells)
             spans = [self.layout.name_of(Region(gpu, race.buffer, begin, end - begin)) for begin, end in ranges]
-            is_later = all(one.execution for one in both) and race.earlier.call != race.access.call
+            is_later = all(one.execution for one in accesses) and race.earlier.call != race.access.call
             calls = ", in one call and in a later one" if is_later else ""
             expected, got = (
                 "signals, packets or barriers that order its uses",
@@ -536,7 +531,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                 )
             yield _Fault(
                 "race",
-                tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in both if one.execution)))),
+                tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in accesses if one.execution)))),
                 ", ".join(spans[:_MOST_LINES]),
                 expected,
                 f"{got}{calls}",
@@ -636,10 +631,12 @@ def _ranges(cells: Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _layouts(plan: Plan) -> Iterator[Layout]:
-    """Give layouts of few cells: a chunk has some for every part, and two pieces for every iteration of a pipeline.
+def _layouts(plan: Plan) -> Iterator[tuple[Layout, str]]:
+    """Give layouts of few cells, and in which calls they are.
 
-    If long chunks go through a scratch buffer of fixed size, the second layout has a chunk of one piece more than fit.
+    A chunk has cells for every part of an operation, and two pieces for every iteration of a pipeline. Without
+    pipelines, the next layout has a cell more, so that parts differ. If long chunks go through a scratch buffer of
+    fixed size, the next has chunks of one piece more than fit.
     """
     operations = [one for gpu in plan.gpus for block in gpu.blocks for one in block]
     inner = [one for operation in operations for one in (operation.operations or (operation,))]
@@ -647,17 +644,16 @@ def _layouts(plan: Plan) -> Iterator[Layout]:
     units = {operation.unit_bytes for operation in operations if operation.unit_bytes}
     whole = (0,) * plan.ranks
     if not units:
-        yield Layout(plan, parts, 1, Fraction(0), whole)
+        yield Layout(plan, parts, 1, Fraction(0), whole), ""
+        if parts > 1:
+            where = ", in calls whose chunks have parts of different lengths"
+            yield Layout(plan, parts + 1, 1, Fraction(0), whole), where
         return
     unit, longest = gcd(*units), max(units)
     cells, scale = parts * longest // unit, Fraction(parts, unit)
-    yield Layout(plan, 2 * cells, 1, scale, whole)
-    rings = [Layout.in_bytes(plan, plan.most_chunk_bytes).ring[gpu] // longest for gpu in range(plan.ranks)]
-    lengths = tuple(one * cells if one <= _MOST_RING else 0 for one in rings)
-    if any(lengths):
-        yield Layout(plan, max(lengths) + cells, 1, scale, lengths)
-
-
-def _piece_bytes(plan: Plan) -> int:
-    """Return how much of a chunk fits into the scratch buffer that is reused."""
-    return min(length for length in Layout.in_bytes(plan, plan.most_chunk_bytes).ring if length)
+    yield Layout(plan, 2 * cells, 1, scale, whole), ""
+    lengths = [length for length in Layout.in_bytes(plan, plan.most_chunk_bytes).ring if length]
+    if lengths and max(lengths) // longest <= _MOST_RING:
+        ring = tuple(one // longest * cells for one in Layout.in_bytes(plan, plan.most_chunk_bytes).ring)
+        where = f", in calls whose chunks are longer than {format_bytes(min(lengths))}"
+        yield Layout(plan, max(ring) + cells, 1, scale, ring), where
