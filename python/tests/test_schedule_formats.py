@@ -37,7 +37,11 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
     assert format_of(files[0]).name == name
     read = load(files[0], size_bytes=4096 if FORMATS[name].is_sized else None)
     found, wanted = (hocket.simulate(each, machine=CLUSTER) for each in (read, RING))
-    assert (found.ranks, found.messages, found.message_bytes) == (4, wanted.messages, wanted.message_bytes)
+    assert (found.ranks, found.message_bytes) == (4, wanted.message_bytes)
+    if name == "mscclpp":  # each message has a signal before it, that its memory is ready
+        assert found.messages == 2 * wanted.messages
+        return
+    assert found.messages == wanted.messages
     assert found.time_s.mean == pytest.approx(wanted.time_s.mean, rel=0.02 if name != "chakra" else 0.3)  # whole us
 
 

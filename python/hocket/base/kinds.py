@@ -53,7 +53,7 @@ def _foreign(what: str, pattern: bytes, advice: str = "which Hocket cannot read"
 _CONVERTER = "which Chakra's converter turns into files for `hocket replay`"
 
 KINDS: tuple[Kind, ...] = (
-    _foreign("an execution plan of MSCCL++", rb'\A(?=\s*\{)(?=[\s\S]*"gpus"\s*:)[\s\S]*"threadblocks"\s*:'),
+    _read("an execution plan of MSCCL++", rb'\A(?=\s*\{)(?=[\s\S]*"gpus"\s*:)[\s\S]*"threadblocks"\s*:', "schedule"),
     _foreign("a PyTorch execution trace", rb'\A\s*\{[\s\S]*"schema"\s*:\s*"[^"]*chakra', _CONVERTER),
     _foreign("a trace of PyTorch's profiler", rb'\A\s*[\[{][\s\S]*"(?:traceEvents|distributedInfo)"\s*:', _CONVERTER),
     _foreign("a Chakra trace as JSON", rb'\A\s*\{[\s\S]*"(?:ctrlDeps|dataDeps|ctrl_deps|data_deps)"\s*:', _CONVERTER),

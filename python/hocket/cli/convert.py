@@ -29,8 +29,9 @@ def convert(
 ) -> None:
     """Convert the schedule in the file SOURCE to another format and write it to TARGET; - is stdout.
 
-    Hocket detects the format of SOURCE from its content. MSCCL XML does not contain the size: reading it needs --size,
-    the larger of a GPU's input and output. Writing it needs --collective if SOURCE does not name the collective.
+    Hocket detects the format of SOURCE from its content. MSCCL XML and plans of MSCCL++ do not contain the size:
+    reading them needs --size, the larger of a GPU's input and output. Writing them needs --collective if SOURCE does
+    not name the collective.
     """
     schedule = read_schedule(("schedule", source), size)
     if collective is not None:

@@ -290,7 +290,8 @@ size = click.option(
 schedule_size = click.option(
     "--size",
     type=SIZE,
-    help="Needed for MSCCL XML, which has no size: the larger of a GPU's input and output, such as 64KiB.",
+    help="Needed for MSCCL XML and plans of MSCCL++, which have no size: the larger of a GPU's input and output, such "
+    "as 64KiB.",
 )
 sizes = click.option(
     "--sizes",

@@ -59,7 +59,7 @@ def show(
     and a drawing.
 
     `hocket show schedule FILE` shows a schedule in any format that `hocket convert` reads: messages, the tasks of each
-    rank, and a picture of the messages over time. MSCCL XML needs --size.
+    rank, and a picture of the messages over time. MSCCL XML and plans of MSCCL++ need --size.
     """
     if names[:1] == ("schedule",):
         if ranks is not None or route is not None:

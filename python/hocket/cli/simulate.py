@@ -108,8 +108,8 @@ def simulate(
 ) -> None:
     """Simulate a call of an algorithm on a machine and report when the last rank ends.
 
-    `hocket simulate schedule FILE` simulates a schedule in any format that `hocket convert` reads; MSCCL XML needs
-    --size.
+    `hocket simulate schedule FILE` simulates a schedule in any format that `hocket convert` reads; MSCCL XML and plans
+    of MSCCL++ need --size.
     """
     if names[:1] == ("schedule",):
         if measured_as != "isolated":

@@ -67,7 +67,8 @@ def verify(
 ) -> int:
     """Check an algorithm, or all of a collective, with every root, count and operator for each rank count.
 
-    `hocket verify schedule FILE` checks the messages of a schedule; for MSCCL XML it also checks the result and races.
+    `hocket verify schedule FILE` checks the messages of a schedule; for MSCCL XML and plans of MSCCL++ it also
+    checks the result and races.
 
     `hocket verify trace FILE` finds dependencies that Chakra execution traces probably lack.
 

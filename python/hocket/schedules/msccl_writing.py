@@ -7,15 +7,15 @@ src/misc/msccl/msccl_parser.cc checks; Azure/msccl-executor-nccl has the same re
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.schedules.chunks import Chunks, end_of, is_idle, refusal, spans_of
 from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, Step
 from hocket.schedules.schedule import Schedule
@@ -27,11 +27,10 @@ _MOST_GPUS = 1024
 _MOST_ELEMENTS = 4095  # XML elements that a GPU reads: the algorithm, all GPUs, its thread blocks and their steps
 _MOST_CHANNELS = 32
 _MOST_PEERS = 32  # peers to which a GPU sends on one channel, or from which it receives
-_MOST_CHUNKS = 1 << 15  # the readers keep offsets in 16 bits
 
+_FORM = "MSCCL XML"
 _LETTERS = {name: letter for letter, name in BUFFERS.items()}
 _KINDS = {"send": "s", "recv": "r", "copy": "cpy", "combine": "re"}
-_SPANS = ("data", "into", "source", "target")
 _NOWHERE = Place("i", -1)
 
 _Task = Mapping[str, Any]
@@ -56,7 +55,7 @@ def as_msccl(schedule: Schedule) -> Msccl:
     data = schedule.data
     if len(data["ranks"]) > _MOST_GPUS:
         raise _refused(schedule, f"got {len(data['ranks'])} ranks, expected at most {_MOST_GPUS}")
-    chunks = _Chunks(schedule, data["ranks"])
+    chunks = Chunks(schedule, data["ranks"], _FORM)
     channels = _channels(schedule, data["ranks"])
     gpus = [_Gpu(schedule, rank, tasks, chunks.elements, channels) for rank, tasks in enumerate(data["ranks"])]
     return Msccl(
@@ -65,61 +64,12 @@ def as_msccl(schedule: Schedule) -> Msccl:
         chunks=chunks.count,
         in_place=chunks.in_place,
         gpus=tuple(gpu.blocks() for gpu in gpus),
-        scratch=tuple(-(-_end(tasks, "scratch") // chunks.elements) for tasks in data["ranks"]),
+        scratch=tuple(-(-end_of(tasks, "scratch") // chunks.elements) for tasks in data["ranks"]),
     )
 
 
 def _refused(schedule: Schedule, why: str) -> Error:
-    return Error(f"{schedule.name} cannot be written as MSCCL XML: {why}")
-
-
-class _Chunks:
-    """The division of spans into chunks."""
-
-    def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> None:
-        spans = [span for task in chain(*ranks) for span in _spans(task) if span["len"]]
-        read, result_end = (_end(chain(*ranks), buffer) for buffer in ("input", "result"))
-        self.in_place = read == 0
-        larger = max(read, result_end)
-        if larger == 0:
-            raise _refused(
-                schedule, "it does not say which data its messages carry, expected spans of input and result"
-            )
-        if self.in_place and schedule.collective not in ("allreduce", "allgather"):
-            raise _refused(
-                schedule,
-                f"got {schedule.collective} in place, which MSCCL lays out differently, expected a call out of place",
-            )
-        parts = 1 if schedule.collective == "allreduce" else len(ranks)
-        if larger % parts:
-            raise _refused(schedule, f"got {larger} elements, expected blocks of the same size for {parts} ranks")
-        block = larger // parts
-        if {"allgather": read, "reduce_scatter": result_end}.get(schedule.collective or "", 0) > block:
-            why = (
-                f"it uses {read} elements of input and {result_end} of result, which does not fit {schedule.collective}"
-            )
-            raise _refused(schedule, why)
-        self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
-        self.count = larger // self.elements
-        if self.count > _MOST_CHUNKS:
-            raise _refused(schedule, f"its spans fit only {self.count} chunks, expected at most {_MOST_CHUNKS}")
-
-
-def _end(tasks: Iterable[_Task], buffer: str) -> int:
-    """Return the end of the part of a buffer that tasks use, in elements."""
-    spans = (span for task in tasks for span in _spans(task) if span["buffer"] == buffer)
-    return max((span["offset"] + span["len"] for span in spans if span["len"]), default=0)
-
-
-def _spans(task: _Task) -> Iterator[Mapping[str, Any]]:
-    (action,) = task["action"].values()
-    yield from (action[key] for key in _SPANS if key in action)
-
-
-def _is_idle(task: _Task) -> bool:
-    """Return whether a task does nothing: it has no message and no data."""
-    ((kind, action),) = task["action"].items()
-    return not action["time_s"] if kind == "compute" else "source" in action and not action["source"]["len"]
+    return refusal(schedule, _FORM, why)
 
 
 def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int, int]:
@@ -145,7 +95,7 @@ class _Gpu:
         # For each block and each other block, the last step for which the former has waited.
         self._seen: dict[int, dict[int, int]] = defaultdict(dict)
         ends: dict[int, _At] = {}
-        idle = {number for number, task in enumerate(tasks) if _is_idle(task)}
+        idle = {number for number, task in enumerate(tasks) if is_idle(task)}
         waits = ends_awaited(tasks, exempt=idle)
         for number, task in enumerate(tasks):
             if number not in idle:
@@ -168,7 +118,7 @@ class _Gpu:
             raise _refused(self._schedule, f"rank {self._rank} computes, expected messages, copies and reductions only")
         number = self._home(kind, action, waits)
         steps = self._blocks[number].steps
-        spans = [action[key] for key in _SPANS if key in action]
+        spans = [*spans_of({"action": {kind: action}})]
         count = spans[0]["len"] // self._chunk
         if not count:
             raise _refused(self._schedule, f"rank {self._rank} has a {kind} without data, expected at least a chunk")

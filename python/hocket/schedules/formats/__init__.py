@@ -17,7 +17,7 @@ from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
 from hocket.base.names import among
 from hocket.definitions.machine import Machine
-from hocket.schedules.formats import chakra, msccl_xml
+from hocket.schedules.formats import chakra, msccl_xml, mscclpp_json
 from hocket.schedules.formats.format import Format
 from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
 from hocket.schedules.schedule import Schedule, Sends
@@ -25,7 +25,7 @@ from hocket.schedules.schedule import Schedule, Sends
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
 
-_FORMATS = (JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
+_FORMATS = (mscclpp_json.FORMAT, JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _FORMATS})
 """The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
@@ -82,8 +82,8 @@ def load(path: str | PathLike[str], *, size_bytes: int | str | None = None) -> S
 
     Args:
         path: The file; for Chakra, which has one file per rank, the file of rank 0.
-        size_bytes: For MSCCL XML, which does not contain the size: the larger of a GPU's input and output, such as
-            "64KiB". None for other formats.
+        size_bytes: For MSCCL XML and plans of MSCCL++, which do not contain the size: the larger of a GPU's input and
+            output, such as "64KiB". None for other formats.
 
     Raises:
         Error: The file cannot be read or is malformed: file, line or element, and what was expected.

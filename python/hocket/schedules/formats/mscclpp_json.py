@@ -1,0 +1,55 @@
+"""Execution plans of MSCCL++, in JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hocket._native import Error
+from hocket.base import files
+from hocket.definitions.machine import Machine
+from hocket.schedules.formats.format import Format
+from hocket.schedules.mscclpp import Plan
+from hocket.schedules.mscclpp_tasks import schedule_of
+from hocket.schedules.mscclpp_writing import as_plan
+from hocket.schedules.schedule import Schedule
+
+if TYPE_CHECKING:
+    from hocket.definitions.verification import Verdict
+
+_GPUS = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?=[\s\S]*"gpus"\s*:)')
+
+
+def _read(file: str, size_bytes: int | None) -> Schedule:
+    content = Plan.load(file)
+    if size_bytes is None:
+        raise Error(f"{file}: a plan of MSCCL++ contains no size, expected --size, the bytes of a GPU's larger buffer")
+    return schedule_of(content, size_bytes)
+
+
+def _as_bytes(schedule: Schedule, _machine: Machine | None) -> bytes:
+    return as_plan(schedule).encode()
+
+
+def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
+    files.write(file, _as_bytes(schedule, machine))
+    return (file,)
+
+
+def _verify(file: str) -> Verdict:
+    from hocket.schedules.mscclpp_verification import verify_plan
+
+    return verify_plan(Plan.load(file))
+
+
+FORMAT = Format(
+    name="mscclpp",
+    ending=".plan",
+    is_text=True,
+    begins=lambda first: _GPUS.search(first) is not None,
+    read=_read,
+    save=_save,
+    as_bytes=_as_bytes,
+    is_sized=True,
+    verify=_verify,
+)

@@ -1,0 +1,325 @@
+"""A walk through an execution plan of MSCCL++: its operations in an order in which GPUs may do them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
+
+T = TypeVar("T")
+
+_SCRATCH_BYTES = 1 << 26
+"""The size of the scratch buffer that all plans share, if they reuse it."""
+
+Block = tuple[int, int]
+"""A GPU, and a thread block of it."""
+Semaphore = tuple[int, int]
+"""A GPU, and a semaphore of it."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One execution of an operation: of this number in its thread block, or in a pipeline there, in an iteration."""
+
+    block: Block
+    at: int
+    operation: Operation
+    inner: int | None = None
+    turn: int = 0
+    unit: int = 0
+
+    def __str__(self) -> str:
+        gpu, number = self.block
+        place = f"gpu {gpu}, threadblock {number}, op {self.at}"
+        if self.inner is None:
+            return f"{place} ({self.operation.name})"
+        return f"{place}.{self.inner} ({self.operation.name}, iteration {self.turn})"
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Where the operation is in the plan; the same in all iterations."""
+        return (*self.block, self.at, -1 if self.inner is None else self.inner)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the memory of a GPU, in the units of a layout."""
+
+    gpu: int
+    buffer: str
+    begin: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sizes of a call, in bytes or in other units.
+
+    Attributes:
+        plan: The plan.
+        chunk: The length of a chunk.
+        grain: What parts of chunks are multiples of.
+        scale: How many units a byte of a pipeline's `unit_bytes` is.
+        ring: For each GPU, the length of a chunk of scratch memory that longer chunks go through; 0 without.
+    """
+
+    plan: Plan
+    chunk: int
+    grain: int
+    scale: Fraction
+    ring: tuple[int, ...]
+
+    @classmethod
+    def in_bytes(cls, plan: Plan, chunk_bytes: int) -> Layout:
+        """Return the layout of a call whose chunks have this size."""
+        rings = [_ring_bytes(plan, gpu.scratch_chunks) for gpu in plan.gpus]
+        ring = tuple(length if length < chunk_bytes else 0 for length in rings)
+        return cls(plan, chunk_bytes, plan.alignment_bytes, Fraction(1), ring)
+
+    def executions(self, block: Block) -> Iterator[Execution]:
+        """Give what a thread block does, with the iterations of its pipelines."""
+        gpu, number = block
+        for at, operation in enumerate(self.plan.gpus[gpu].blocks[number]):
+            if operation.name != "pipeline":
+                yield Execution(block, at, operation)
+                continue
+            turns, unit = self._turns(operation)
+            for turn in range(turns):
+                for inner, one in enumerate(operation.operations):
+                    yield Execution(block, at, one, inner, turn, unit)
+
+    def count(self, block: Block) -> int:
+        """Return how many executions there are in a thread block."""
+        gpu, number = block
+        operations = self.plan.gpus[gpu].blocks[number]
+        return sum(self._turns(one)[0] * len(one.operations) if one.unit_bytes else 1 for one in operations)
+
+    def region(self, execution: Execution, operand: Operand) -> Region:
+        """Return the memory that an execution uses of an operand. Packets take twice the room of their data."""
+        buffer, first = self.plan.resolve(operand.gpu, operand.buffer)
+        ring = self.ring[operand.gpu] if buffer == "s" else 0
+        begin, end = (self._part(operand, one, execution.operation.part[1]) for one in _ends(execution.operation))
+        offset = execution.turn * execution.unit
+        length = min(end - begin - offset, execution.unit) if execution.unit else end - begin
+        begin += (first + operand.index) * (ring or self.chunk) + (offset % ring if ring else offset)
+        room = 2 if operand.has_packets else 1
+        return Region(operand.gpu, buffer, begin * room, max(length, 0) * room)
+
+    def name_of(self, region: Region) -> str:
+        """Return a region in chunks, as in `input[0..1.5] of gpu 2`."""
+        chunk = self.ring[region.gpu] or self.chunk if region.buffer == "s" else self.chunk
+        first, last = region.begin / chunk, (region.begin + region.length) / chunk
+        return f"{BUFFERS[region.buffer]}[{first:g}..{last:g}] of gpu {region.gpu}"
+
+    def _turns(self, pipeline: Operation) -> tuple[int, int]:
+        """Return the number of iterations of a pipeline, and what each handles of an operand."""
+        unit = max(int(pipeline.unit_bytes * self.scale), 1)
+        return -(-pipeline.chunks * self.chunk // unit), unit
+
+    def _part(self, operand: Operand, number: int, parts: int) -> int:
+        """Return the begin of a part of an operand."""
+        less, more = divmod(operand.size * self.chunk // self.grain, parts)
+        return (number * less + min(number, more)) * self.grain
+
+
+def _ends(operation: Operation) -> tuple[int, int]:
+    return operation.part[0], operation.part[0] + 1
+
+
+def _ring_bytes(plan: Plan, chunks: int) -> int:
+    """Return the bytes of a chunk of the scratch buffer that all plans share."""
+    if not plan.is_scratch_reused or not chunks:
+        return 1 << 63
+    room = _SCRATCH_BYTES // (2 if plan.has_two_scratches else 1)
+    return -(-room // chunks // plan.alignment_bytes) * plan.alignment_bytes
+
+
+class Walk(Generic[T]):
+    """Executes the operations of a plan one after another; what they do is up to the subclass.
+
+    A signal, and a release of a semaphore, leaves a mark (T), which the wait for it gets.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout, self.plan = layout, layout.plan
+        self.blocks: list[Block] = [(gpu, n) for gpu, of in enumerate(self.plan.gpus) for n in range(len(of.blocks))]
+        self.signals: dict[Channel, list[T]] = defaultdict(list)
+        self.waits: Counter[Channel] = Counter()
+        self.releases: dict[Semaphore, list[T]] = defaultdict(list)
+        self.acquisitions: Counter[Semaphore] = Counter()
+        self._waits_of: Counter[tuple[Block, Channel | Semaphore]] = Counter()
+        self._open = self._signalled_by_several()
+        self._arrivals: dict[tuple[int, int], list[Block]] = defaultdict(list)
+        self._left: dict[Block, Iterator[Execution]] = {}
+        self.next: dict[Block, Execution] = {}
+
+    def run(self) -> None:
+        """Execute all operations once; those of which a wait is never met stay in `next`."""
+        self._left = {block: self.layout.executions(block) for block in self.blocks}
+        for block in self.blocks:
+            self._go_on(block)
+        is_going = True
+        while is_going:
+            is_going = False
+            for block in self.blocks:
+                while block in self.next and self._step(self.next[block], can_share=False):
+                    is_going = True
+            if not is_going:
+                is_going = any(self._step(execution, can_share=True) for execution in list(self.next.values()))
+
+    def reason(self, execution: Execution) -> str:
+        """Return what an operation in `next` waits for."""
+        operation = execution.operation
+        for channel in operation.channels if operation.name in ("wait", "rlxwait") else ():
+            if (sent := len(self.signals[channel])) <= self.waits[channel]:
+                return f"signal {self.waits[channel]} on {channel}, of which gpu {channel.peer} sends {sent}"
+        for number in operation.semaphores:
+            semaphore = (execution.block[0], number)
+            if self._value(semaphore) <= 0:
+                return f"semaphore {number}, which is released {len(self.releases[semaphore])} times"
+        if operation.name == "barrier":
+            number, blocks = operation.barrier
+            arrived = len(self._arrivals[execution.block[0], number])
+            return f"{blocks} thread blocks at barrier {number}, where {arrived} arrive"
+        return "packets that nobody writes"
+
+    def excess(self) -> Iterator[tuple[Channel, int]]:
+        """Give the channels on which signals are left that no wait has met, and how many."""
+        for channel, marks in self.signals.items():
+            if (left := len(marks) - self.waits[channel]) > 0:
+                yield channel, left
+
+    def can_transfer(self, execution: Execution) -> bool:
+        """Return whether the packets are there that an operation waits for."""
+        raise NotImplementedError
+
+    def transfer(self, execution: Execution) -> None:
+        """Do what an operation does with data."""
+        raise NotImplementedError
+
+    def synchronize(self, block: Block) -> None:
+        """Let the threads of a block wait for each other."""
+        raise NotImplementedError
+
+    def meet(self, blocks: Sequence[Block]) -> None:
+        """Let the thread blocks of a GPU wait for each other."""
+        raise NotImplementedError
+
+    def flush(self, execution: Execution, thread: int, channel: Channel) -> None:
+        """Let a thread wait until a channel has read all that it sends."""
+        raise NotImplementedError
+
+    def mark(self, execution: Execution, thread: int, channel: Channel | None) -> T:
+        """Return the mark of a signal by a thread, or of its release of a semaphore."""
+        raise NotImplementedError
+
+    def obtain(self, execution: Execution, thread: int, marks: Sequence[T], count: int) -> None:
+        """Let a thread continue after so many of these signals or releases."""
+        raise NotImplementedError
+
+    def _go_on(self, block: Block) -> None:
+        self.next.pop(block, None)
+        if (execution := next(self._left[block], None)) is not None:
+            self.next[block] = execution
+
+    def _step(self, execution: Execution, *, can_share: bool) -> bool:
+        """Execute an operation, and return whether it could go on."""
+        name = execution.operation.name
+        if execution.operation.form is not None:
+            if not self.can_transfer(execution):
+                return False
+            self.transfer(execution)
+        elif name == "nop":
+            self.synchronize(execution.block)
+        elif name == "barrier":
+            return self._arrive(execution)
+        elif name == "sem_acquire":
+            if not self._acquire(execution, can_share=can_share):
+                return False
+        elif name in ("wait", "rlxwait"):
+            if not self._wait(execution, can_share=can_share):
+                return False
+        else:
+            self._act(execution)
+        self._go_on(execution.block)
+        return True
+
+    def _act(self, execution: Execution) -> None:
+        """Signal, flush, or release semaphores."""
+        operation = execution.operation
+        for thread, channel in enumerate(operation.channels):
+            if operation.name == "flush":
+                self.flush(execution, thread, channel)
+            else:
+                self.signal(execution, thread, channel)
+        for thread, number in enumerate(operation.semaphores):
+            self.releases[execution.block[0], number].append(self.mark(execution, thread, None))
+
+    def signal(self, execution: Execution, thread: int, channel: Channel) -> None:
+        """Leave the mark of a thread's signal at the other end of a channel."""
+        self.signals[channel.other_end()].append(self.mark(execution, thread, channel))
+
+    def _wait(self, execution: Execution, *, can_share: bool) -> bool:
+        channels = execution.operation.channels
+        for channel, times in Counter(channels).items():
+            if len(self.signals[channel]) < self.waits[channel] + times or (channel in self._open and not can_share):
+                return False
+        for thread, channel in enumerate(channels):
+            self.waits[channel] += 1
+            self._waits_of[execution.block, channel] += 1
+            self.obtain(execution, thread, self.signals[channel], self._waits_of[execution.block, channel])
+        return True
+
+    def _acquire(self, execution: Execution, *, can_share: bool) -> bool:
+        semaphores = [(execution.block[0], number) for number in execution.operation.semaphores]
+        for semaphore, times in Counter(semaphores).items():
+            if self._value(semaphore) < times or (semaphore in self._open and not can_share):
+                return False
+        for thread, semaphore in enumerate(semaphores):
+            self.acquisitions[semaphore] += 1
+            self._waits_of[execution.block, semaphore] += 1
+            count = self._waits_of[execution.block, semaphore] - self._initial(semaphore)
+            if count > 0:
+                self.obtain(execution, thread, self.releases[semaphore], count)
+        return True
+
+    def _arrive(self, execution: Execution) -> bool:
+        """Bring a block to a barrier; all blocks go on once the last has arrived."""
+        number, blocks = execution.operation.barrier
+        blocks_there = self._arrivals[execution.block[0], number]
+        if execution.block in blocks_there:
+            return False
+        blocks_there.append(execution.block)
+        if len(blocks_there) == blocks:
+            self.meet(tuple(blocks_there))
+            for block in blocks_there:
+                self._go_on(block)
+            blocks_there.clear()
+        return True
+
+    def _initial(self, semaphore: Semaphore) -> int:
+        return self.plan.gpus[semaphore[0]].semaphores[semaphore[1]]
+
+    def _value(self, semaphore: Semaphore) -> int:
+        return self._initial(semaphore) + len(self.releases[semaphore]) - self.acquisitions[semaphore]
+
+    def _signalled_by_several(self) -> set[Channel | Semaphore]:
+        """Return the channels and semaphores that several blocks signal or release, in an order that is open."""
+        blocks: dict[Channel | Semaphore, set[Block]] = defaultdict(set)
+        for gpu, number in self.blocks:
+            for operation in _flat(self.plan.gpus[gpu].blocks[number]):
+                has_signal = operation.form.has_signal if operation.form else operation.name in ("signal", "rlxsignal")
+                for channel in operation.channels if has_signal else ():
+                    blocks[channel.other_end()].add((gpu, number))
+                for semaphore in operation.semaphores if operation.name == "sem_release" else ():
+                    blocks[gpu, semaphore].add((gpu, number))
+        return {what for what, of in blocks.items() if len(of) > 1}
+
+
+def _flat(operations: Sequence[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        yield from operation.operations or (operation,)

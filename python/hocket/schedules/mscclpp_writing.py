@@ -1,0 +1,258 @@
+"""Schedules as execution plans of MSCCL++: every GPU has one thread block, which does one thing after another.
+
+Messages become puts. A receiver signals that its memory is ready; the sender puts the data there and signals. Two
+channels join each pair of GPUs: one for ready memory, one for data. The limits are in execution_common.hpp in
+src/core/include of microsoft/mscclpp.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hocket._native import Error
+from hocket.base import checks
+from hocket.schedules.chunks import Chunks, end_of, is_idle, refusal, spans_of
+from hocket.schedules.dependencies import ends_awaited, pair_ends
+from hocket.schedules.msccl import COLLECTIVES
+from hocket.schedules.schedule import Schedule
+
+_MOST_OPERATIONS = 64  # of a thread block
+_MOST_CHANNELS = 16  # of a thread block
+_MOST_AT_ONCE = 8  # channels of an operation
+_FORM = "a plan of MSCCL++"
+_LETTERS = {"input": "i", "result": "o", "scratch": "s"}
+_NOP = {"name": "nop"}
+_LONGEST_LINE = 150  # characters
+_MOST_BYTES = (1 << 64) - 1
+
+_At = tuple[int, int]
+"""A rank, and a task of it."""
+
+
+class _Message(NamedTuple):
+    """A message: its sending task and its receiving task."""
+
+    send: _At
+    receive: _At
+
+
+def as_plan(schedule: Schedule) -> str:
+    """Return a schedule as the text of an execution plan of MSCCL++.
+
+    Chunks are as large as the spans of the schedule allow. The order of operands is lost.
+
+    Raises:
+        Error: The schedule does not name its collective or its spans, or a thread block of MSCCL++ has no room for it.
+    """
+    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
+    if schedule.collective not in COLLECTIVES:
+        got = schedule.collective or "an unknown collective"
+        raise _refused(schedule, f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
+    ranks = schedule.data["ranks"]
+    chunks = Chunks(schedule, ranks, _FORM)
+    writer = _Writer(schedule, ranks, chunks.elements)
+    writer.run()
+    share = {"allgather": (len(ranks), 1), "reduce_scatter": (1, len(ranks))}.get(schedule.collective, (1, 1))
+    content = {
+        "name": schedule.name,
+        "collective": schedule.collective.replace("_", ""),
+        "protocol": "Simple",
+        "inplace": chunks.in_place,
+        "reuse_resources": False,
+        "gpus": [
+            {
+                "id": gpu,
+                "input_chunks": chunks.count // share[0],
+                "output_chunks": chunks.count // share[1],
+                "scratch_chunks": -(-end_of(tasks, "scratch") // chunks.elements),
+                **writer.gpu(gpu),
+            }
+            for gpu, tasks in enumerate(ranks)
+        ],
+        "num_threads_per_block": 1024,
+        "use_double_scratch_buffer": False,
+        "buffer_alignment": 16,
+        "min_message_size": 0,
+        "max_message_size": _MOST_BYTES,
+    }
+    return _text(content) + "\n"
+
+
+def _text(value: Any, indent: str = "") -> str:
+    """Return JSON in which what is short stands on one line."""
+    line = json.dumps(value)
+    if len(indent) + len(line) <= _LONGEST_LINE or not value or not isinstance(value, dict | list):
+        return line
+    inner = indent + " "
+    if isinstance(value, dict):
+        first, last, members = "{", "}", [f"{json.dumps(key)}: {_text(one, inner)}" for key, one in value.items()]
+    else:
+        first, last, members = "[", "]", [_text(one, inner) for one in value]
+    return f"{first}\n{inner}" + f",\n{inner}".join(members) + f"\n{indent}{last}"
+
+
+def _refused(schedule: Schedule, why: str) -> Error:
+    return refusal(schedule, _FORM, why)
+
+
+class _Writer:
+    """Goes through the tasks of all ranks in an order in which they can be done, and collects their operations."""
+
+    def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[Mapping[str, Any]]], chunk: int) -> None:
+        self._schedule, self._ranks, self._chunk = schedule, ranks, chunk
+        self._operations: list[list[dict[str, Any]]] = [[] for _ in ranks]
+        self._peers: list[list[int]] = [[] for _ in ranks]
+        self._buffers: list[list[tuple[int, str]]] = [[] for _ in ranks]
+        self._is_done: set[_At] = set()
+        self._messages = self._messages_of()
+        self._waits = [
+            ends_awaited(tasks, exempt={number for number, task in enumerate(tasks) if is_idle(task)})
+            for tasks in ranks
+        ]
+
+    def run(self) -> None:
+        """Do everything: first what a rank does alone, then all messages that can be sent at once."""
+        left = [
+            (rank, number)
+            for rank, tasks in enumerate(self._ranks)
+            for number, task in enumerate(tasks)
+            if not is_idle(task)
+        ]
+        while left:
+            going = [at for at in left if self._can(at)]
+            local = [at for at in going if at not in self._messages]
+            ready = set(going)
+            messages = {message for at in going if (message := self._messages.get(at)) and ready >= set(message)}
+            if not local and not messages:
+                raise _refused(self._schedule, "its tasks wait for each other in a cycle, expected no cycles")
+            for rank, number in local:
+                self._do(rank, self._ranks[rank][number])
+            if not local:
+                self._exchange(sorted(messages))
+            self._is_done.update(local, *(messages if not local else ()))
+            left = [at for at in left if at not in self._is_done]
+
+    def gpu(self, rank: int) -> dict[str, Any]:
+        """Return the thread block of a GPU, and its channels and buffers of others."""
+        operations = self._operations[rank]
+        while operations and operations[-1] == _NOP:
+            operations.pop()
+        if len(operations) > _MOST_OPERATIONS:
+            what = f"{len(operations)} operations in a thread block, expected at most {_MOST_OPERATIONS}"
+            raise _refused(self._schedule, f"gpu {rank} has {what}")
+        channels = 2 * len(self._peers[rank])
+        if channels > _MOST_CHANNELS:
+            raise _refused(self._schedule, f"gpu {rank} has {channels} channels, expected at most {_MOST_CHANNELS}")
+        uses = {"channel_type": "memory", "channel_ids": [*range(channels)]}
+        refs = {"access_channel_type": "memory", "remote_buffer_ids": [*range(len(self._buffers[rank]))]}
+        return {
+            "threadblocks": [{"id": 0, "ops": operations, "channels": [uses], "remote_buffer_refs": [refs]}],
+            "channels": [
+                {"channel_type": "memory", "connected_to": [peer for peer in self._peers[rank] for _ in range(2)]}
+            ],
+            "remote_buffers": [
+                {"rank": owner, "type": buffer, "access_channel_types": ["memory"]}
+                for owner, buffer in self._buffers[rank]
+            ],
+            "semaphores": [],
+        }
+
+    def _messages_of(self) -> dict[_At, _Message]:
+        """Return the message of each send and receive."""
+        ends = []
+        for rank, tasks in enumerate(self._ranks):
+            for number, task in enumerate(tasks):
+                ((kind, action),) = task["action"].items()
+                if kind == "compute" and action["time_s"]:
+                    raise _refused(
+                        self._schedule, f"rank {rank} computes, expected messages, copies and reductions only"
+                    )
+                if kind in ("send", "recv"):
+                    peer = action["to" if kind == "send" else "from"]
+                    if peer is None:
+                        why = f"rank {rank} receives from any rank, expected receives from a given rank"
+                        raise _refused(self._schedule, why)
+                    if not self._chunks_of(action["data" if kind == "send" else "into"]):
+                        raise _refused(
+                            self._schedule, f"rank {rank} has a {kind} without data, expected at least a chunk"
+                        )
+                    ends.append((kind, rank, peer, action["tag"], (rank, number)))
+        pairs = [_Message(*pair) for pair in pair_ends(ends)]
+        return {at: message for message in pairs for at in message}
+
+    def _can(self, at: _At) -> bool:
+        rank, number = at
+        return all((rank, earlier) in self._is_done for earlier in self._waits[rank][number])
+
+    def _do(self, rank: int, task: Mapping[str, Any]) -> None:
+        """Append a copy or a reduction."""
+        ((kind, _),) = task["action"].items()
+        source, target = (self._own(span) for span in spans_of(task))
+        self._append(rank, _NOP)
+        operation = {"name": "copy", "src_buff": [source], "dst_buff": [target]}
+        if kind == "combine":
+            operation = {"name": "re", "src_buff": [target, source], "dst_buff": [target], "reduce_op": "sum"}
+        self._append(rank, operation)
+
+    def _exchange(self, messages: Sequence[_Message]) -> None:
+        """Append messages that are sent at the same time: ready signals, puts, data signals and waits."""
+        senders, receivers = defaultdict(list), defaultdict(list)
+        for message in messages:
+            senders[message.send[0]].append(message)
+            receivers[message.receive[0]].append(message)
+        for rank in {**senders, **receivers}:
+            self._append(rank, _NOP)
+        for rank, received in receivers.items():
+            self._signal(rank, "signal", [2 * self._peer(rank, message.send[0]) for message in received])
+        for rank, sent in senders.items():
+            self._signal(rank, "wait", [2 * self._peer(rank, message.receive[0]) for message in sent])
+            self._append(rank, _NOP)
+            for message in sent:
+                self._put(message)
+            self._append(rank, _NOP)
+            self._signal(rank, "signal", [2 * self._peer(rank, message.receive[0]) + 1 for message in sent])
+        for rank, received in receivers.items():
+            self._signal(rank, "wait", [2 * self._peer(rank, message.send[0]) + 1 for message in received])
+            self._append(rank, _NOP)
+
+    def _put(self, message: _Message) -> None:
+        (rank, send), (peer, receive) = message
+        data = self._ranks[rank][send]["action"]["send"]["data"]
+        into = self._ranks[peer][receive]["action"]["recv"]["into"]
+        buffer = (peer, _LETTERS[into["buffer"]])
+        if buffer not in self._buffers[rank]:
+            self._buffers[rank].append(buffer)
+        target = {"buffer_id": self._buffers[rank].index(buffer), "index": into["offset"] // self._chunk}
+        source = self._own(data)
+        operation = {"name": "put", "src_buff": [source], "dst_buff": [{**target, "size": source["size"]}]}
+        self._append(rank, {**operation, "channel_type": "memory"})
+
+    def _signal(self, rank: int, name: str, channels: Sequence[int]) -> None:
+        """Append signals or waits; an operation has few channels, and none twice."""
+        left = list(channels)
+        while left:
+            now = list(dict.fromkeys(left))[:_MOST_AT_ONCE]
+            self._append(rank, {"name": name, "channel_ids": now, "channel_type": "memory"})
+            for channel in now:
+                left.remove(channel)
+
+    def _peer(self, rank: int, peer: int) -> int:
+        if peer not in self._peers[rank]:
+            self._peers[rank].append(peer)
+        return self._peers[rank].index(peer)
+
+    def _append(self, rank: int, operation: dict[str, Any]) -> None:
+        """Append an operation; threads need not wait for each other twice in a row, nor at the beginning."""
+        operations = self._operations[rank]
+        if operation != _NOP or (operations and operations[-1] != _NOP):
+            operations.append(operation)
+
+    def _own(self, span: Mapping[str, Any]) -> dict[str, Any]:
+        place = {"type": _LETTERS[span["buffer"]], "index": span["offset"] // self._chunk}
+        return {**place, "size": self._chunks_of(span)}
+
+    def _chunks_of(self, span: Mapping[str, Any]) -> int:
+        return int(span["len"]) // self._chunk
