@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 
 from hocket.base.units import format_bytes, format_rate
 from hocket.judging.comparisons import comparisons_in
-from hocket.judging.context import Job
+from hocket.judging.context import Job, is_of_mpi
 from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind
 from hocket.judging.mention import Mention, Mentions
@@ -42,7 +42,6 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
-_OF_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 
 
@@ -74,7 +73,7 @@ def causes_of(
         _runs(verdict, mentions),
         _findings_of("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
         _reading(job, mentions),
-        _binding(mentions),
+        _binding(job, mentions),
     )
     return tuple(dict.fromkeys(candidates))
 
@@ -117,7 +116,7 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
     yield from _findings_of(kind, mentions.about(ACS), mentions.about(TOPOLOGY))
     yield from _below_one_card(job, bus_bytes_per_s, has_direct=has_direct)
     yield from _one_card(job, kind, bus_bytes_per_s, mentions)
-    yield from _virtual(mentions)
+    yield from () if job.is_of_cpus else _virtual(mentions)
     yield from _findings_of("hint", mentions.about(CARDS))
 
 
@@ -239,7 +238,7 @@ def _strength(kink: Kink) -> float:
 
 def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
     """Give how to read bus bandwidths of two nodes."""
-    if _OF_MPI.search(mentions.text) and not job.is_of_nccl:
+    if is_of_mpi(mentions) and not job.is_of_nccl:
         return
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     if job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms:
@@ -250,7 +249,7 @@ def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
         yield Finding("hint", sentence, READING)
 
 
-def _binding(mentions: Mentions) -> Iterator[Finding]:
-    """Give that the launcher binds ranks to cores unless it is told otherwise."""
-    if _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text):
+def _binding(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give that the launcher binds ranks to cores unless it is told otherwise: threads that serve a GPU share one."""
+    if not job.is_of_cpus and _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text):
         yield Finding("hint", "Mpirun binds each rank to a core by default: compare with --bind-to none", LAUNCHER)

@@ -16,6 +16,8 @@ from hocket.judging.shape import Shape, node_share
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
 _NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
+_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
+_GPUS = re.compile(r"(?i)cuda|rocm|\bgpus?\b|(?-i:\bD D\b)")
 _SLOWEST_RDMA_GBIT = 100
 _GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
@@ -38,6 +40,7 @@ class Job:
         cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
         sockets: The mention of TCP sockets.
         is_of_nccl: Whether the text tells of NCCL or RCCL.
+        is_of_cpus: Whether the times are of an MPI benchmark, and nothing in the text tells of GPUs.
     """
 
     collective: str
@@ -53,6 +56,7 @@ class Job:
     cards_of_node: int | None
     sockets: Mention | None
     is_of_nccl: bool = False
+    is_of_cpus: bool = False
 
     @property
     def has_gpus(self) -> bool:
@@ -109,8 +113,14 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=of_use or of_names or of_text,
         cards_of_node=max((count for count in (of_use, of_names, of_text) if count is not None), default=None),
         sockets=sockets,
-        is_of_nccl=_NCCL.search(mentions.text) is not None,
+        is_of_nccl=(is_of_nccl := _NCCL.search(mentions.text) is not None),
+        is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
     )
+
+
+def is_of_mpi(mentions: Mentions) -> bool:
+    """Return whether a text is of a benchmark of MPI."""
+    return _MPI.search(mentions.text) is not None
 
 
 def usual_rate_of(job: Job) -> UsualRate | None:

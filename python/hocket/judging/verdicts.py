@@ -56,10 +56,8 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     what, machine = title[0].upper() + title[1:], expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
-        also = [_from_to(run) for run in _ranges(rows, "slow") if run is not whole and list(run) != list(whole)]
-        rest = f". Also slow {', '.join(also)}" if also else "" if len(whole) == len(rows) else ". Fine elsewhere"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
-        return Finding("slow", f"{slow}{_instead(expectation, whole)}{rest}", "time")
+        return Finding("slow", f"{slow}{_instead(expectation, whole)}{_elsewhere(rows, whole)}", "time")
     if fast := max(_ranges(rows, "fast"), key=len, default=None):
         where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
         sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
@@ -68,6 +66,18 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
         )
     sentence = f"{what} is as fast as machine {machine} can do it: {_factor(rows):.2f} times the simulated time"
     return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
+
+
+def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
+    """Return how the sizes are that are not in the slowest range."""
+    also, fast = (
+        ", ".join(_from_to(run) for run in _ranges(rows, grade) if list(run) != list(whole))
+        for grade in ("slow", "fast")
+    )
+    parts = [f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else ""]
+    if any(row.grade == "fine" for row in rows):
+        parts.append("Fine elsewhere")
+    return "".join(f". {part}" for part in parts if part)
 
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
