@@ -84,7 +84,7 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
     sizes = [row.size_bytes for row in rows]
     ran = expectation.guess(sizes)
-    if not ran.programs and ran.probability >= 0.5:
+    if not _is_explained(expectation, sizes):
         return "; no algorithm of the catalogue takes so long"
     if not ran.is_told:
         return ""
@@ -94,6 +94,19 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     if better is None or own_s is None or better[1] > _GAIN * own_s:
         return ending
     return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+
+
+def _is_explained(expectation: Expectation, sizes_bytes: Sequence[int]) -> bool:
+    """Return whether some program of the catalogue takes as long as measured, within the error of the machine."""
+    ran = expectation.guess(sizes_bytes)
+    if not ran.programs and ran.probability >= 0.5:
+        return False
+    measured_s = mean_factor([expectation.measured_s[size] for size in sizes_bytes])
+    return any(
+        mean_factor([expectation.between_s(label, size)[1] for size in sizes_bytes]) >= measured_s
+        for label in expectation.labels
+        if _total_s(expectation, label, sizes_bytes) is not None
+    )
 
 
 def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
@@ -136,7 +149,7 @@ def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> 
 
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
     """Give what the factors over sizes point to, where no program explains them."""
-    if expectation.guess([row.size_bytes for row in slow]).programs:
+    if _is_explained(expectation, [row.size_bytes for row in slow]):
         return
     small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
     large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
@@ -174,7 +187,7 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
 def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     """Return what to do."""
     one = expectation.curve.first
-    if not expectation.guess([row.size_bytes for row in slow]).programs:
+    if not _is_explained(expectation, [row.size_bytes for row in slow]):
         return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
     first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
     machine = expectation.machine.name if expectation.machine.name in presets() else expectation.machine.file
