@@ -14,11 +14,11 @@ from math import ceil, log2
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import COLLECTIVES
 from hocket.judging.causes import causes_of
-from hocket.judging.context import Job, job_of
+from hocket.judging.context import Job, job_of, usual_rate_of
 from hocket.judging.figures import Figure, figures_in
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
-from hocket.judging.rates import bandwidth_verdict
+from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
 from hocket.judging.rows import rows_in
 from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
 from hocket.measurements.measurement import Measurement
@@ -31,6 +31,8 @@ _COLLAPSE_FACTOR = 1.4
 _SLOW_CALLS_FACTOR = 10
 _RUNS_FACTOR = 1.5
 _JUMP_FACTOR = 3
+_LEAST_GROWTH = 1.1
+"""A bandwidth that grows by less from the last size but one to the last has reached its end."""
 _LEAST_LARGE_BYTES = 1 << 20
 _SLOWEST_LATENCY_S = 25.5e-6
 """Of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table."""
@@ -85,6 +87,8 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
                 return verdict
         if shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES and shape.bus_share is not None:
             rate = shape.best[1] * shape.bus_share
+            if (rising := _rising(shape, job, rate)) is not None:
+                return rising
             return bandwidth_verdict(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
     if figures:
         return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
@@ -103,6 +107,23 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
         sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not {lacking}"
         return Finding("unknown", sentence, "ranks" if shape.ranks is None else "collective")
     return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
+
+
+def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
+    """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
+    usual = usual_rate_of(job)
+    sizes, times = shape.sizes_bytes[-2:], shape.times_s[-2:]
+    if usual is None or shape.bus_bytes_per_s is None or len(sizes) < 2:
+        return None
+    low = NORMAL_SHARE * usual.lowest_bytes_per_s
+    growth = (sizes[1] / times[1]) / (sizes[0] / times[0])
+    if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or growth < _LEAST_GROWTH:
+        return None
+    sentence = (
+        f"{_call(job)} reaches {format_rate(bus_bytes_per_s)} of bus bandwidth at {format_bytes(sizes[1])}, and more "
+        f"at larger sizes: the rows imply {format_rate(shape.bus_bytes_per_s)}, usual for {usual.what}"
+    )
+    return Finding("fine", sentence, "sizes")
 
 
 def _call(job: Job) -> str:
@@ -205,20 +226,3 @@ def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
     return bandwidth_verdict(
         bus, job, f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source
     )
-
-
-def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
-    """Return what the text does not tell, and what it states in two ways."""
-    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
-    if verdict.kind != "unknown":
-        return others
-    if job.is_one_node is None:
-        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
-        others.append(Finding("unknown", sentence, "nodes"))
-    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
-        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
-        others.append(Finding("unknown", sentence, "cards"))
-    if job.is_one_node is not False and not job.gpu_name and not job.is_of_cpus:
-        sentence = "The text does not name the GPUs: their links limit calls within a node"
-        others.append(Finding("unknown", sentence, "GPUs"))
-    return others

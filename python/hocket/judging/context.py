@@ -12,6 +12,7 @@ from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import SOCKETS
 from hocket.judging.shape import Shape, node_share
+from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
 
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
@@ -161,12 +162,27 @@ def _within_node(job: Job, gpu: GpuModel) -> UsualRate | None:
 
 def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
     what = f"{format_count(cards, 'card')} of {card.name}"
-    lowest, highest = cards * card.lowest_bytes_per_s, cards * card.highest_bytes_per_s
+    of_bus = cards * bus_over_cards(job)
+    lowest, highest = of_bus * card.lowest_bytes_per_s, of_bus * card.highest_bytes_per_s
     if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
         return UsualRate(
             f"{job.gpu.name} GPUs on {job.gpu.fabric}", job.gpu.lowest_bytes_per_s, job.gpu.highest_bytes_per_s
         )
     return UsualRate(what, lowest, highest)
+
+
+def bus_over_cards(job: Job) -> float:
+    """Return the bus bandwidth that cards of a node allow, by their own.
+
+    A ring passes each byte through one card of a node, once. In an alltoall, all ranks of a node share its cards, and
+    send a part of their data to ranks of their own node.
+
+    Source: https://github.com/NVIDIA/nccl-tests/issues/130
+    """
+    if job.collective != "alltoall" or job.nodes in (None, 1) or job.ranks_per_node is None:
+        return 1.0
+    nodes = job.nodes or 2
+    return nodes / (nodes - 1) / job.ranks_per_node
 
 
 def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:
@@ -198,7 +214,11 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
         return "", None
     name = names.pop()
     form = {"SXM": "SXM", "PCI": "PCIe"}.get(next((form for _, form in parts if form), ""), "")
-    has_links = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
+    links = _one(mentions.values("links"))
+    has_words = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
+    has_links = has_words if links is None else links == NVLINK
+    if links in (PAIRS, NO_NVLINK):
+        form = "PCIe"
     if not form and (has_links or name in _ONLY_SXM):
         form = "SXM"
     if not form and name in ("A100", "H100", "V100"):

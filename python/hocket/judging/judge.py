@@ -190,12 +190,12 @@ def _assess(measurements: Iterable[Measurement], mentions: Mentions, judging: _J
     refusals = [one for one in outcomes if isinstance(one, Error)]
     if refusals and not judgements:
         raise refusals[0]
-    shared = _shared(judgements)
-    own = tuple(replace(one, findings=tuple(each for each in one.findings if each not in shared)) for one in judgements)
-    return Assessment(own, (*shared, *(Finding("unknown", str(one), "not judged") for one in refusals)))
+    common = _in_common(judgements)
+    own = tuple(replace(one, findings=tuple(each for each in one.findings if each not in common)) for one in judgements)
+    return Assessment(own, (*common, *(Finding("unknown", str(one), "not judged") for one in refusals)))
 
 
-def _shared(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
+def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
     """Return what several curves have in common: what the text says, or does not."""
     counts = Counter(
         finding

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hocket.base.units import format_rate, format_time
-from hocket.judging.by_text import unknowns_of
 from hocket.judging.causes import ONE_CARD, causes_of
 from hocket.judging.context import Job, job_of
 from hocket.judging.fabrics import fabrics
 from hocket.judging.finding import Finding
 from hocket.judging.lines import ROW, lines_of
 from hocket.judging.mention import Mentions
-from hocket.judging.rates import bandwidth_verdict
+from hocket.judging.rates import bandwidth_verdict, unknowns_of
 
 _OSU = r"\bOSU (?:MPI|NCCL|RCCL)\S* (?:Persistent )?(?:Multi\S* )?"
 _BEGINS = (
@@ -28,7 +27,7 @@ _OTHERS = re.compile(r"\bOSU .* Test|\bosu_\w+|# Benchmarking |\b[a-z_]+_perf\b"
 _PAIR = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+(?P<value>[0-9]+\.[0-9]+)(?:\s+[0-9.]+)*\s*")
 _IMB = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+[0-9]+\s+(?P<value>[0-9]+\.[0-9]+)\s+[0-9]+\.[0-9]+\s*")
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 1 << 10, 1 << 17
-_LIKE = 2.0
+_ALIKE_FACTOR = 2.0
 """A latency within this factor of that of a fabric is like it: programs, hosts and switches differ."""
 _SLOW_LATENCY = 5.0
 """A small message that takes so many times the latency of a card does not go from memory to card directly."""
@@ -77,7 +76,7 @@ def judge_point_to_point(table: Table, mentions: Mentions) -> tuple[Finding, ...
     return (
         verdict,
         *(one for one in causes if one.subject != ONE_CARD),
-        *_like(table),
+        *_latency(table),
         *unknowns_of(replace(job, cards=job_of(mentions, None).cards), mentions, verdict),
     )
 
@@ -129,14 +128,18 @@ def _verdict(table: Table, job: Job) -> Finding:
     return bandwidth_verdict(table.bytes_per_s, job, start, table.source)
 
 
-def _like(table: Table) -> Iterator[Finding]:
+def _latency(table: Table) -> Iterator[Finding]:
     """Give which fabric has the latency of a small message."""
     if table.latency_s is None:
         return
-    known = [(one, one.lowest_latency_s, one.highest_latency_s) for one in fabrics()]
-    ranges = [(one.name, low_s, high_s) for one, low_s, high_s in known if low_s is not None and high_s is not None]
-    like = [name for name, low_s, high_s in ranges if low_s / _LIKE <= table.latency_s <= high_s * _LIKE]
-    slower = [name for name, low_s, _ in ranges if table.latency_s < low_s / _LIKE]
-    what = f"like {like[0]}" if like else "less than cards take, as within a node" if len(slower) == len(ranges) else ""
+    latencies = [(one, one.lowest_latency_s, one.highest_latency_s) for one in fabrics()]
+    ranges = [(one.name, low_s, high_s) for one, low_s, high_s in latencies if low_s is not None and high_s is not None]
+    names = [
+        name for name, low_s, high_s in ranges if low_s / _ALIKE_FACTOR <= table.latency_s <= high_s * _ALIKE_FACTOR
+    ]
+    slower = [name for name, low_s, _ in ranges if table.latency_s < low_s / _ALIKE_FACTOR]
+    what = (
+        f"like {names[0]}" if names else "less than cards take, as within a node" if len(slower) == len(ranges) else ""
+    )
     if what:
         yield Finding("hint", f"A small message takes {format_time(table.latency_s)}, {what}", "latency", table.source)

@@ -1,4 +1,4 @@
-"""The verdict on a bandwidth: beside what is usual for the machine of a job, or else the fabrics that it fits."""
+"""The verdict on a bandwidth: beside what is usual for a job, or the fabrics that it fits; and what is not known."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hocket.base.units import format_count, format_rate
 from hocket.judging.context import Job, UsualRate, carried_share, usual_rate_of
 from hocket.judging.fabrics import fabrics, fitting_fabrics
 from hocket.judging.finding import Finding
+from hocket.judging.mention import Mentions
 
-_NORMAL_SHARE = 0.85
+NORMAL_SHARE = 0.85
 """So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
 _FAST_FACTOR = 1.1
 _AVERAGE_SHARE = 0.5
@@ -29,12 +30,12 @@ def bandwidth_verdict(
     if expected is None:
         return _fit(bus_bytes_per_s, job, start, source)
     low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
-    if bus_bytes_per_s >= _NORMAL_SHARE * low and high == inf:
+    if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
         return _fit(bus_bytes_per_s, job, start, source)
     usual = f"{_range(low, high)} is usual for {expected.what}"
     if bus_bytes_per_s > _FAST_FACTOR * high:
         return _above(bus_bytes_per_s, job, expected, f"{start}; {usual}", source)
-    if bus_bytes_per_s >= _NORMAL_SHARE * low:
+    if bus_bytes_per_s >= NORMAL_SHARE * low:
         return Finding("fine", f"{start}: {usual}", "bandwidth", source)
     if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
         sentence = f"{start}; {usual} at large sizes. An average also counts small sizes, so half of it is normal"
@@ -90,7 +91,7 @@ def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
         for fabric in reversed(fabrics())
         for count in ([cards] if cards else _CARDS_OF_NODES)
         if fabric.kind == "rdma"
-        and _NORMAL_SHARE * fabric.lowest_bytes_per_s
+        and NORMAL_SHARE * fabric.lowest_bytes_per_s
         <= bus_bytes_per_s / count
         <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
     ]
@@ -100,3 +101,20 @@ def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
     if high_bytes_per_s == inf:
         return f"{low_bytes_per_s / 1e9:.3g} GB/s"
     return f"{low_bytes_per_s / 1e9:.3g} to {high_bytes_per_s / 1e9:.3g} GB/s"
+
+
+def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
+    """Return what the text does not tell, and what it states in two ways."""
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
+    if verdict.kind != "unknown":
+        return others
+    if job.is_one_node is None:
+        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
+        others.append(Finding("unknown", sentence, "nodes"))
+    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
+        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
+        others.append(Finding("unknown", sentence, "cards"))
+    if job.is_one_node is not False and not job.gpu_name and not job.is_of_cpus:
+        sentence = "The text does not name the GPUs: their links limit calls within a node"
+        others.append(Finding("unknown", sentence, "GPUs"))
+    return others
