@@ -6,20 +6,19 @@ describes, or from the shape of the curve. A cause needs a line of the text, or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from math import ceil, inf, log2
+from math import ceil, log2
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import COLLECTIVES
 from hocket.judging.causes import causes_of
-from hocket.judging.context import Job, UsualRate, carried_share, job_of, usual_rate_of
-from hocket.judging.fabrics import fabrics, fitting_fabrics
+from hocket.judging.context import Job, job_of, usual_rate_of
 from hocket.judging.figures import Figure, figures_in
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
+from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
 from hocket.judging.rows import rows_in
 from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
 from hocket.measurements.measurement import Measurement
@@ -27,28 +26,18 @@ from hocket.measurements.measurement import Measurement
 NO_NUMBERS = "numbers"
 """The subject of the verdict on a text that has none."""
 
-_NORMAL_SHARE = 0.85
-"""So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
-_FAST_FACTOR = 1.1
 _COLLAPSE_FACTOR = 1.4
 """A large call whose bandwidth is as many times less than that of a smaller one is slow on any machine."""
 _SLOW_CALLS_FACTOR = 10
 _RUNS_FACTOR = 1.5
 _JUMP_FACTOR = 3
-_AVERAGE_SHARE = 0.5
-_MOST_NAMES = 4
-_BEGIN = re.compile(r"(?<!\S)-b\s+([0-9]{1,12})([KMGkmg]?)(?!\S)")
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_ROUNDING_FACTOR = 1.05
-_CARDS_OF_NODES = (1, 2, 4, 8)
+_LEAST_GROWTH = 1.1
+"""A bandwidth that grows by less from the last size but one to the last has reached its end."""
 _LEAST_LARGE_BYTES = 1 << 20
 _SLOWEST_LATENCY_S = 25.5e-6
 """Of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table."""
 _MESSAGE_S = 1e-6
 """What a further message costs at most, if many are under way: the latency of one on InfiniBand, as in the table."""
-
-_WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
-_BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
 
 
 def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
@@ -63,7 +52,7 @@ def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Findi
     job = job_of(mentions, shape)
     verdict = _verdict(curve, shape, job, mentions)
     others = causes_of(verdict, job, shape, _bus(shape, mentions), mentions)
-    return (verdict, *others, *_unknowns(job, mentions, verdict))
+    return (verdict, *others, *unknowns_of(job, mentions, verdict))
 
 
 def _bus(shape: Shape | None, mentions: Mentions) -> float | None:
@@ -98,7 +87,9 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
                 return verdict
         if shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES and shape.bus_share is not None:
             rate = shape.best[1] * shape.bus_share
-            return _bandwidth(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
+            if (rising := _rising(shape, job, rate)) is not None:
+                return rising
+            return bandwidth_verdict(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
     if figures:
         return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
     if shape is None and curve:
@@ -108,11 +99,31 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
         return Finding("unknown", sentence, "machine")
     if shape is None:
         return Finding("unknown", "The text has no measured time and no bandwidth", NO_NUMBERS)
+    if shape.bus_share is None and shape.ranks is not None and shape.collective:
+        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])} of its whole vector. It has no bus bandwidth"
+        return Finding("unknown", f"{sentence}: only beside a machine can that be judged", "machine")
     if shape.bus_share is None:
         lacking = "tell on how many ranks" if shape.ranks is None else "name the collective"
         sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not {lacking}"
         return Finding("unknown", sentence, "ranks" if shape.ranks is None else "collective")
     return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
+
+
+def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
+    """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
+    usual = usual_rate_of(job)
+    sizes, times = shape.sizes_bytes[-2:], shape.times_s[-2:]
+    if usual is None or shape.bus_bytes_per_s is None or len(sizes) < 2:
+        return None
+    low = NORMAL_SHARE * usual.lowest_bytes_per_s
+    growth = (sizes[1] / times[1]) / (sizes[0] / times[0])
+    if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or growth < _LEAST_GROWTH:
+        return None
+    sentence = (
+        f"{_call(job)} reaches {format_rate(bus_bytes_per_s)} of bus bandwidth at {format_bytes(sizes[1])}, and more "
+        f"at larger sizes: the rows imply {format_rate(shape.bus_bytes_per_s)}, usual for {usual.what}"
+    )
+    return Finding("fine", sentence, "sizes")
 
 
 def _call(job: Job) -> str:
@@ -180,83 +191,6 @@ def _jump(shape: Shape) -> Finding | None:
     return Finding("slow", f"Some sizes are slow: {sentence}", "some sizes")
 
 
-def _bandwidth(bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False) -> Finding:
-    """Return the verdict on a bus bandwidth."""
-    expected = usual_rate_of(job)
-    if expected is None:
-        return _fit(bus_bytes_per_s, job, start, source)
-    low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
-    if bus_bytes_per_s >= _NORMAL_SHARE * low and high == inf:
-        return _fit(bus_bytes_per_s, job, start, source)
-    usual = f"{_range(low, high)} is usual for {expected.what}"
-    if bus_bytes_per_s > _FAST_FACTOR * high:
-        return _above(bus_bytes_per_s, job, expected, f"{start}; {usual}", source)
-    if bus_bytes_per_s >= _NORMAL_SHARE * low:
-        return Finding("fine", f"{start}: {usual}", "bandwidth", source)
-    if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
-        sentence = f"{start}; {usual} at large sizes. An average also counts small sizes, so half of it is normal"
-        return Finding("fine", sentence, "average", source)
-    return Finding("slow", f"{start}; {usual}: {low / bus_bytes_per_s:.1f} times as much", "bandwidth", source)
-
-
-def _above(bus_bytes_per_s: float, job: Job, expected: UsualRate, start: str, source: str) -> Finding:
-    """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
-    share = carried_share(job)
-    if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:
-        rate_of_node = format_rate(bus_bytes_per_s * share)
-        return Finding(
-            "fine",
-            f"{start}. The cards carry only {rate_of_node}, as a tree combines the data of a node before it sends them",
-            "bus bandwidth",
-            source,
-        )
-    return Finding(
-        "fast", f"{start}: the machine has more cards or faster ones, or the sizes differ", "bandwidth", source
-    )
-
-
-def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
-    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
-    kinds = {True: _WITHIN_NODES, False: _BETWEEN_NODES, None: (*_WITHIN_NODES, *_BETWEEN_NODES)}[job.is_one_node]
-    if job.is_one_node is False and job.net:
-        kinds = (job.net,)
-    if "MI" not in job.gpu_name:
-        kinds = tuple(kind for kind in kinds if kind != "xgmi")
-    names = [
-        fabric.name
-        for fabric in fitting_fabrics(bus_bytes_per_s, kinds)
-        if fabric.kind in _WITHIN_NODES or not job.cards
-    ]
-    if job.is_one_node is not True and job.net in ("", "rdma"):
-        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
-    if names:
-        return Finding("unknown", f"{start}: that of {', or '.join(names[:_MOST_NAMES])}", "fabric", source)
-    below = [one for one in fabrics() if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
-    if not below:
-        return Finding("unknown", f"{start}: less than any class of fabric reaches", "fabric", source)
-    nearest = max(below, key=lambda one: one.highest_bytes_per_s)
-    return Finding("unknown", f"{start}: more than {nearest.name} reaches", "fabric", source)
-
-
-def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
-    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
-    return [
-        f"{format_count(count, 'card')} of {fabric.name}"
-        for fabric in reversed(fabrics())
-        for count in ([cards] if cards else _CARDS_OF_NODES)
-        if fabric.kind == "rdma"
-        and _NORMAL_SHARE * fabric.lowest_bytes_per_s
-        <= bus_bytes_per_s / count
-        <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
-    ]
-
-
-def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
-    if high_bytes_per_s == inf:
-        return f"{low_bytes_per_s / 1e9:.3g} GB/s"
-    return f"{low_bytes_per_s / 1e9:.3g} to {high_bytes_per_s / 1e9:.3g} GB/s"
-
-
 def _between_averages(figures: Sequence[Figure]) -> Finding | None:
     """Return that the averages of runs in one text differ by more than noise."""
     averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
@@ -276,7 +210,7 @@ def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
     """Return the verdict on a bandwidth that the text quotes."""
     rate = format_rate(figure.bytes_per_s)
     if figure.is_of_bus:
-        return _bandwidth(
+        return bandwidth_verdict(
             figure.bytes_per_s, job, f"The text quotes {rate}", figure.source, is_average=figure.is_average
         )
     share = 2 * (job.ranks - 1) / job.ranks if job.ranks and job.collective == "allreduce" else None
@@ -289,29 +223,6 @@ def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
             figure.source,
         )
     bus = figure.bytes_per_s * share
-    return _bandwidth(
+    return bandwidth_verdict(
         bus, job, f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source
     )
-
-
-def _has_small_sizes(mentions: Mentions) -> bool:
-    """Return whether a benchmark begins with small sizes, as it does unless it is told otherwise."""
-    begins = [int(match[1]) * _UNITS[match[2].upper()] for match in _BEGIN.finditer(mentions.text)]
-    return not begins or min(begins) < _LEAST_LARGE_BYTES
-
-
-def _unknowns(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
-    """Return what the text does not tell, and what it states in two ways."""
-    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
-    if verdict.kind != "unknown":
-        return others
-    if job.is_one_node is None:
-        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
-        others.append(Finding("unknown", sentence, "nodes"))
-    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
-        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
-        others.append(Finding("unknown", sentence, "cards"))
-    if job.is_one_node is not False and not job.gpu_name:
-        sentence = "The text does not name the GPUs: their links limit calls within a node"
-        others.append(Finding("unknown", sentence, "GPUs"))
-    return others

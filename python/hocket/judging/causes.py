@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, pairwise
 
 from hocket.base.units import format_bytes, format_rate
 from hocket.judging.comparisons import comparisons_in
-from hocket.judging.context import Job
+from hocket.judging.context import Job, bus_over_cards, is_of_mpi
+from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind
 from hocket.judging.mention import Mention, Mentions
@@ -27,6 +29,7 @@ from hocket.judging.patterns import (
     TOPOLOGY,
 )
 from hocket.judging.shape import Kink, Shape
+from hocket.judging.topology_tables import PAIRS
 
 ONE_CARD = "one card"
 READING = "bus bandwidth"
@@ -37,12 +40,13 @@ _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16
 _MANY_RANKS = 32
 _HALF, _WHOLE = 0.67, 0.12
 """Data that passes through the host takes the way to its memory twice: a card reaches about half of its rate."""
+_MOST_OF_PAIR = 2
 _VIRTUAL = re.compile(r"(?i)\bvirtuali[sz]|\bSR-?IOV\b|\bQEMU\b|\bKVM\b|\bVFIO\b|\bpass-?through\b|\b[0-9] ?VMs\b")
 _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
+_AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
-_OF_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 
 
@@ -60,12 +64,13 @@ def causes_of(
     """
     runs = _findings_of("cause", mentions.about(LAUNCH))
     if verdict.kind in ("fine", "fast"):
-        return tuple(chain(runs, _sockets(job, "hint"), _reading(job, mentions), _kinks("hint", shape)))
+        average = _average(bus_bytes_per_s, shape, mentions)
+        return tuple(chain(runs, _sockets(job, "hint"), _reading(job, mentions), average, _kinks("hint", shape)))
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
     candidates = chain(
         runs,
         _sockets(job, kind),
-        _within_node(job, kind, mentions),
+        _within_node(job, kind, bus_bytes_per_s, mentions),
         _between_nodes(job, kind, bus_bytes_per_s, mentions),
         comparisons_in(mentions),
         _kinks("cause", shape),
@@ -74,7 +79,7 @@ def causes_of(
         _runs(verdict, mentions),
         _findings_of("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
         _reading(job, mentions),
-        _binding(mentions),
+        _binding(job, mentions),
     )
     return tuple(dict.fromkeys(candidates))
 
@@ -96,14 +101,36 @@ def _sockets(job: Job, kind: Kind) -> Iterator[Finding]:
         yield Finding(kind, sentence, SOCKETS, job.sockets.source)
 
 
-def _within_node(job: Job, kind: Kind, mentions: Mentions) -> Iterator[Finding]:
+def _within_node(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what keeps GPUs of a node from reaching each other."""
     if job.is_one_node is False:
         return
     forbids = (*mentions.about(NO_P2P), *mentions.about(SHARED_MEMORY))
     yield from _findings_of(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
     yield from _findings_of(kind, mentions.about(THROUGH_CPU))
+    yield from _links(job, mentions)
+    yield from _like_pcie(job, bus_bytes_per_s, has_reason=bool(forbids))
     yield from _findings_of("hint", mentions.about(ACS) if job.is_one_node else ())
+
+
+def _links(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give that NVLink joins pairs of GPUs only, where more of them take part."""
+    if (job.ranks or _MOST_OF_PAIR + 1) > _MOST_OF_PAIR:
+        pairs = tuple(replace(one, subject=THROUGH_CPU) for one in mentions.of("links") if one.value == PAIRS)
+        yield from _findings_of("cause", pairs)
+
+
+def _like_pcie(job: Job, bus_bytes_per_s: float | None, *, has_reason: bool) -> Iterator[Finding]:
+    """Give that GPUs which NVLink joins reach the bandwidth of PCIe only."""
+    if bus_bytes_per_s is None or has_reason or not (job.is_one_node and job.has_nvlink):
+        return
+    names = [one.name for one in fitting_fabrics(bus_bytes_per_s, ("pcie",))]
+    if names:
+        sentence = (
+            f"{format_rate(bus_bytes_per_s)} is the bandwidth of {names[0]}, not of NVLink: look for SHM or P2P in the "
+            "log, for NCCL_P2P_LEVEL and NCCL_P2P_DISABLE, and whether nvidia-smi nvlink --status shows all links up"
+        )
+        yield Finding("hint", sentence, NO_P2P)
 
 
 def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
@@ -115,9 +142,11 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, GPUDIRECT, one.source)
     yield from _findings_of(kind, mentions.about(ACS), mentions.about(TOPOLOGY))
-    yield from _below_one_card(job, bus_bytes_per_s, has_direct=has_direct)
-    yield from _one_card(job, kind, bus_bytes_per_s, mentions)
-    yield from _virtual(mentions)
+    yield from _findings_of("hint", () if has_direct else mentions.of("near cards"))
+    of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
+    yield from _below_one_card(job, of_cards, has_direct=has_direct)
+    yield from _one_card(job, kind, of_cards, mentions)
+    yield from () if job.is_of_cpus else _virtual(mentions)
     yield from _findings_of("hint", mentions.about(CARDS))
 
 
@@ -239,7 +268,7 @@ def _strength(kink: Kink) -> float:
 
 def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
     """Give how to read bus bandwidths of two nodes."""
-    if _OF_MPI.search(mentions.text) and not job.is_of_nccl:
+    if is_of_mpi(mentions) and not job.is_of_nccl:
         return
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     if job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms:
@@ -250,7 +279,21 @@ def _reading(job: Job, mentions: Mentions) -> Iterator[Finding]:
         yield Finding("hint", sentence, READING)
 
 
-def _binding(mentions: Mentions) -> Iterator[Finding]:
-    """Give that the launcher binds ranks to cores unless it is told otherwise."""
-    if _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text):
+def _average(bus_bytes_per_s: float | None, shape: Shape | None, mentions: Mentions) -> Iterator[Finding]:
+    """Give that an average over sizes is far below the bandwidth of large ones, as it counts small ones too."""
+    if bus_bytes_per_s is None or shape is None:
+        return
+    for one in figures_in(mentions):
+        if one.is_average and one.is_of_output and one.bytes_per_s < _AVERAGE_SHARE * bus_bytes_per_s:
+            sentence = (
+                f"The average of {format_rate(one.bytes_per_s)} counts all sizes, small ones too: large ones reach "
+                f"{format_rate(bus_bytes_per_s)}, and only that compares with a link"
+            )
+            yield Finding("hint", sentence, READING, one.source)
+            return
+
+
+def _binding(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give that the launcher binds ranks to cores unless it is told otherwise: threads that serve a GPU share one."""
+    if not job.is_of_cpus and _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text):
         yield Finding("hint", "Mpirun binds each rank to a core by default: compare with --bind-to none", LAUNCHER)

@@ -12,10 +12,13 @@ from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import SOCKETS
 from hocket.judging.shape import Shape, node_share
+from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
 
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
 _NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
+_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
+_GPUS = re.compile(r"(?i)cuda|rocm|\bgpus?\b|(?-i:\bD D\b)")
 _SLOWEST_RDMA_GBIT = 100
 _GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
@@ -38,6 +41,7 @@ class Job:
         cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
         sockets: The mention of TCP sockets.
         is_of_nccl: Whether the text tells of NCCL or RCCL.
+        is_of_cpus: Whether the times are of an MPI benchmark, and nothing in the text tells of GPUs.
     """
 
     collective: str
@@ -53,6 +57,7 @@ class Job:
     cards_of_node: int | None
     sockets: Mention | None
     is_of_nccl: bool = False
+    is_of_cpus: bool = False
 
     @property
     def has_gpus(self) -> bool:
@@ -109,8 +114,14 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=of_use or of_names or of_text,
         cards_of_node=max((count for count in (of_use, of_names, of_text) if count is not None), default=None),
         sockets=sockets,
-        is_of_nccl=_NCCL.search(mentions.text) is not None,
+        is_of_nccl=(is_of_nccl := _NCCL.search(mentions.text) is not None),
+        is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
     )
+
+
+def is_of_mpi(mentions: Mentions) -> bool:
+    """Return whether a text is of a benchmark of MPI."""
+    return _MPI.search(mentions.text) is not None
 
 
 def usual_rate_of(job: Job) -> UsualRate | None:
@@ -151,12 +162,27 @@ def _within_node(job: Job, gpu: GpuModel) -> UsualRate | None:
 
 def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
     what = f"{format_count(cards, 'card')} of {card.name}"
-    lowest, highest = cards * card.lowest_bytes_per_s, cards * card.highest_bytes_per_s
+    of_bus = cards * bus_over_cards(job)
+    lowest, highest = of_bus * card.lowest_bytes_per_s, of_bus * card.highest_bytes_per_s
     if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
         return UsualRate(
             f"{job.gpu.name} GPUs on {job.gpu.fabric}", job.gpu.lowest_bytes_per_s, job.gpu.highest_bytes_per_s
         )
     return UsualRate(what, lowest, highest)
+
+
+def bus_over_cards(job: Job) -> float:
+    """Return the bus bandwidth that cards of a node allow, by their own.
+
+    A ring passes each byte through one card of a node, once. In an alltoall, all ranks of a node share its cards, and
+    send a part of their data to ranks of their own node.
+
+    Source: https://github.com/NVIDIA/nccl-tests/issues/130
+    """
+    if job.collective != "alltoall" or job.nodes in (None, 1) or job.ranks_per_node is None:
+        return 1.0
+    nodes = job.nodes or 2
+    return nodes / (nodes - 1) / job.ranks_per_node
 
 
 def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:
@@ -188,7 +214,11 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
         return "", None
     name = names.pop()
     form = {"SXM": "SXM", "PCI": "PCIe"}.get(next((form for _, form in parts if form), ""), "")
-    has_links = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
+    links = _one(mentions.values("links"))
+    has_words = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
+    has_links = has_words if links is None else links == NVLINK
+    if links in (PAIRS, NO_NVLINK):
+        form = "PCIe"
     if not form and (has_links or name in _ONLY_SXM):
         form = "SXM"
     if not form and name in ("A100", "H100", "V100"):

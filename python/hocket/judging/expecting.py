@@ -17,7 +17,7 @@ from hocket.base.units import format_choice, format_count
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, algorithms_for
-from hocket.definitions.variants import quiet, with_layout
+from hocket.definitions.variants import quiet, with_layout, with_network
 from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
@@ -177,7 +177,7 @@ def expect(
         executor: Who does the work.
 
     Raises:
-        Error: The machine has no room for so many ranks, or other numbers of ranks on a node; no program takes a call.
+        Error: The machine has no room for so many ranks, or fewer of them on a node; no program takes a call.
     """
     one = curve.first
     if one.ranks == 1:
@@ -253,18 +253,22 @@ def _counterparts(libraries: Iterable[str], collective: str) -> Iterator[Counter
 
 
 def _with_job(machine: Machine, curve: Curve) -> Machine:
-    """Return the machine with the job of a curve on its torus.
+    """Return the machine with the job of a curve on its nodes and its torus.
+
+    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too.
 
     Raises:
-        Error: The job has other numbers of ranks on a node.
+        Error: The job has more ranks on a node than the machine, or the machine places each rank by itself.
     """
     one = curve.first
     on_node = int(machine.quantities.get("network.ranks_per_node", 1))
     if one.ranks_per_node not in (None, on_node, one.ranks):
-        raise Error(
-            f"machine {machine.name} has {format_count(on_node, 'rank')} on a node, the times are of "
-            f"{one.ranks_per_node}, expected a machine of such nodes"
-        )
+        if one.ranks_per_node > on_node or "network.map" in machine.quantities:
+            raise Error(
+                f"machine {machine.name} has {format_count(on_node, 'rank')} on a node, the times are of "
+                f"{one.ranks_per_node}, expected a machine of such nodes"
+            )
+        machine = with_network(machine, ranks_per_node=one.ranks_per_node)
     layout = one.layout or ", ".join(map(str, one.dims or ()))
     return with_layout(machine, layout) if layout and machine.topology and machine.topology.name == "torus" else machine
 

@@ -29,7 +29,7 @@ _PER_NODE = re.compile(
     r"(?:^|\s)(?:-N|--ntasks-per-node|-ppn|--ppn|-npernode|--npernode|--map-by ppr:)"
     r"[ =:]?(?P<count>[0-9]{1,4})(?=\s|:|$)"
 )
-_NRANKS = re.compile(r"\bnranks (?P<count>[0-9]{1,7})\b")
+_NRANKS = re.compile(r"\bn[rR]anks (?P<count>[0-9]{1,7})\b")
 _NODES_AND_RANKS = (
     re.compile(
         r"(?i)\b(?P<nodes>[0-9]{1,5}|two|three|four|eight) (?:compute )?nodes? (?:run )?(?:with|x|,) "

@@ -5,6 +5,7 @@ that neighbouring sizes share, and a part of each size: a Gaussian process over 
 change its program from one size to the next, so that a curve is a row of segments, of a program each. The sum over all
 such rows gives the probability of each program at each size (a hidden semi-Markov model: Yu, Artificial Intelligence
 174, 2010). Errors of programs on one machine are alike, and no model of them is right: the likelihood counts by half.
+Times may also be a constant factor off, as on a machine that is busy: each program has a second form for that.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _SWITCH = 0.02
 """The probability that the program changes from one size to the next."""
 _OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
 """A program that is none of these: its probability before, its times over the fastest, and their spread."""
+_LEVEL_PRIOR, _LEVEL_SPREAD = 0.1, 0.6
+"""A constant factor between measured and simulated times: its probability before, and the spread of its logarithm."""
 _ALIKE = 0.05
 """Programs whose times differ by less than this share at all sizes cannot be told apart."""
 LEAST_PROBABILITY = 0.8
@@ -66,18 +69,24 @@ def probabilities(
     doublings = np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
     fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
     errors = np.log(times_s) - np.vstack([np.log(simulated_s), fastest])
-    spreads = np.full(len(errors), spread)
-    spreads[-1] = np.hypot(_OTHER_SPREAD, spread)
-    weights = np.append((1 - _OTHER_PRIOR) * np.asarray(priors) / np.sum(priors), _OTHER_PRIOR)
-    return _posterior(np.stack([_segments(doublings, *one) for one in zip(errors, spreads, strict=True)]), weights)
+    own = (1 - _OTHER_PRIOR) * np.asarray(priors) / np.sum(priors)
+    likelihoods = [
+        *(_segments(doublings, each, spread) for each in errors[:-1]),
+        _segments(doublings, errors[-1], float(np.hypot(_OTHER_SPREAD, spread))),
+        *(_segments(doublings, each, spread, _LEVEL_SPREAD) for each in errors[:-1]),
+    ]
+    shares = _posterior(
+        np.stack(likelihoods), np.concatenate([(1 - _LEVEL_PRIOR) * own, [_OTHER_PRIOR], _LEVEL_PRIOR * own])
+    )
+    return np.column_stack([shares[:, : len(own)] + shares[:, len(own) + 1 :], shares[:, len(own)]])
 
 
-def _segments(doublings: Floats, errors: Floats, spread: float) -> Floats:
+def _segments(doublings: Floats, errors: Floats, spread: float, level_spread: float = 0.0) -> Floats:
     """Return the logarithm of the likelihood of the sizes from i to j, of one program."""
     count = len(errors)
     likelihoods = np.full((count, count), -np.inf)
     nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
-    covariance = spread**2 * (_COMMON + _SMOOTH * nearness + _OWN * np.eye(count))
+    covariance = spread**2 * (_COMMON + _SMOOTH * nearness + _OWN * np.eye(count)) + level_spread**2
     for first in range(count):
         refused = np.flatnonzero(~np.isfinite(errors[first:]))
         end = first + int(refused[0]) if len(refused) else count

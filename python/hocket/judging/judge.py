@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
+from hocket.judging.point_to_point import judge_point_to_point, tables_in, without_rows
 from hocket.judging.rows import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
@@ -152,13 +154,15 @@ def judge_texts(
     executor: Executor | None = None,
 ) -> Assessment:
     """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
-    sources = [read(text) for text in texts]
+    tables = [tables_in(text.text, text.file) for text in texts]
+    sources = [read(text._replace(text=without_rows(text.text, own))) for text, own in zip(texts, tables, strict=True)]
     judging = _Judging(machine, None if library is None else library_of(library).name, executor)
-    refusals = [one for one in sources if one.refusal is not None]
-    unread = [one for source in refusals for one in _without_rows(source, judging)]
     mentions = mentions_of("\n".join(text.text for text in texts), texts[0].file)
+    messages = [one for own in tables for table in own for one in judge_point_to_point(table, mentions)]
+    refused = [source for source, own in zip(sources, tables, strict=True) if source.refusal is not None and not own]
+    unread = [one for source in refused for one in _without_rows(source, judging)]
     assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
-    return replace(assessment, findings=(*unread, *assessment.findings))
+    return replace(assessment, findings=(*dict.fromkeys((*messages, *unread, *assessment.findings)),))
 
 
 def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
@@ -186,7 +190,20 @@ def _assess(measurements: Iterable[Measurement], mentions: Mentions, judging: _J
     refusals = [one for one in outcomes if isinstance(one, Error)]
     if refusals and not judgements:
         raise refusals[0]
-    return Assessment(judgements, tuple(Finding("unknown", str(one), "not judged") for one in refusals))
+    common = _in_common(judgements)
+    own = tuple(replace(one, findings=tuple(each for each in one.findings if each not in common)) for one in judgements)
+    return Assessment(own, (*common, *(Finding("unknown", str(one), "not judged") for one in refusals)))
+
+
+def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
+    """Return what several curves have in common: what the text says, or does not."""
+    counts = Counter(
+        finding
+        for one in judgements
+        for finding in dict.fromkeys(one.findings[1:])
+        if one.machine is None or finding.kind == "unknown" or finding.source
+    )
+    return tuple(finding for finding, count in counts.items() if count > 1)
 
 
 def _try(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment | Error:

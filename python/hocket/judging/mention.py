@@ -14,7 +14,8 @@ class Mention:
 
     Attributes:
         kind: What it is about: see `hocket.judging.patterns.Pattern`; also "host", "nodes", "rate", "net", "launch",
-            and "cards used", "cards named" and "cards told".
+            and "cards used", "cards named", "cards told", "links" and
+            "near cards".
         value: The value.
         sentence: What it means, without a full stop.
         source: The file and the line.

@@ -12,6 +12,8 @@ from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
 from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import LAUNCH, PATTERNS
+from hocket.judging.products import products_in
+from hocket.judging.topology_tables import topologies_in
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
 _NODE_COUNT = re.compile(
@@ -19,6 +21,7 @@ _NODE_COUNT = re.compile(
     r"(?:nodes?|machines|servers|hosts|VMs|instances)\b",
     re.I,
 )
+_NODES_OF_JOB = re.compile(r"(?:\bnNodes |#SBATCH (?:--nodes=|-N ?)|--nnodes[ =])(?P<count>[0-9]{1,5})\b")
 
 _DIGITS = re.compile("[0-9]+")
 _MOST_OF_FORM = 64
@@ -36,6 +39,8 @@ def mentions_of(text: str, file: str) -> Mentions:
     all_mentions = [
         *_by_patterns(lines, file),
         *cards_in(lines, file),
+        *products_in(lines, file),
+        *topologies_in(lines, file),
         *_hosts(lines, file),
         *_nodes(lines, file),
         *_separate_runs(lines, file),
@@ -74,7 +79,7 @@ def _nodes(lines: Iterable[str], file: str) -> Iterator[Mention]:
     for number, line in enumerate(lines, start=1):
         if LAUNCH_COMMAND.search(line) is None and any(ranks_of_command(line)):
             yield Mention("nodes", "1", "a single process runs all ranks", f"{file}:{number}")
-        for match in _NODE_COUNT.finditer(line):
+        for match in (*_NODE_COUNT.finditer(line), *_NODES_OF_JOB.finditer(line)):
             if (count := whole_number(match["count"])) is not None:
                 yield Mention(
                     "nodes", str(count), f"the text tells of {format_count(count, 'node')}", f"{file}:{number}"

@@ -21,7 +21,10 @@ from hocket.measurements.measurement import Measurement
 _SHARES: Mapping[str, int] = MappingProxyType(
     {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1, "gather": 1, "scatter": 1}
 )
-"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times that of the algorithm; for others it is equal."""
+"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times that of the algorithm."""
+
+_EQUAL = ("broadcast", "reduce")
+"""Collectives whose bandwidths of the bus and of the algorithm are equal. Others have none of the bus."""
 
 KINK_FACTOR = 1.6
 """A time that is as many times longer than its neighbours explain is a kink."""
@@ -68,7 +71,8 @@ class Shape:
         collective: The collective.
         ranks: Number of ranks, where that is known.
         ranks_per_node: Ranks on a node, where that is known.
-        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown.
+        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown or
+            not defined.
         sizes_bytes: The sizes of the whole vector, rising.
         times_s: The times at these sizes.
         floor_s: The time of small calls; None if no call is small.
@@ -125,9 +129,11 @@ class Shape:
         return None if share is None else self.reached_bytes_per_s * share
 
 
-def bus_share(collective: str, ranks: int) -> float:
-    """Return the bandwidth of the bus, divided by that of the algorithm."""
-    return _SHARES[collective] * (ranks - 1) / ranks if collective in _SHARES else 1.0
+def bus_share(collective: str, ranks: int) -> float | None:
+    """Return the bandwidth of the bus, divided by that of the algorithm; None if nccl-tests do not define it."""
+    if collective in _SHARES:
+        return _SHARES[collective] * (ranks - 1) / ranks
+    return 1.0 if collective in _EQUAL else None
 
 
 def node_share(collective: str, ranks: int, ranks_per_node: int | None) -> float | None:

@@ -56,10 +56,8 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     what, machine = title[0].upper() + title[1:], expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
-        also = [_from_to(run) for run in _ranges(rows, "slow") if run is not whole and list(run) != list(whole)]
-        rest = f". Also slow {', '.join(also)}" if also else "" if len(whole) == len(rows) else ". Fine elsewhere"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
-        return Finding("slow", f"{slow}{_instead(expectation, whole)}{rest}", "time")
+        return Finding("slow", f"{slow}{_instead(expectation, whole)}{_elsewhere(rows, whole)}", "time")
     if fast := max(_ranges(rows, "fast"), key=len, default=None):
         where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
         sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
@@ -70,11 +68,23 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
 
 
+def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
+    """Return how the sizes are that are not in the slowest range."""
+    also, fast = (
+        ", ".join(_from_to(run) for run in _ranges(rows, grade) if list(run) != list(whole))
+        for grade in ("slow", "fast")
+    )
+    parts = [f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else ""]
+    if any(row.grade == "fine" for row in rows):
+        parts.append("Fine elsewhere")
+    return "".join(f". {part}" for part in parts if part)
+
+
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
     sizes = [row.size_bytes for row in rows]
     ran = expectation.guess(sizes)
-    if not ran.programs and ran.probability >= 0.5:
+    if not _is_explained(expectation, sizes):
         return "; no algorithm of the catalogue takes so long"
     if not ran.is_told:
         return ""
@@ -84,6 +94,19 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     if better is None or own_s is None or better[1] > _GAIN * own_s:
         return ending
     return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+
+
+def _is_explained(expectation: Expectation, sizes_bytes: Sequence[int]) -> bool:
+    """Return whether some program of the catalogue takes as long as measured, within the error of the machine."""
+    ran = expectation.guess(sizes_bytes)
+    if not ran.programs and ran.probability >= 0.5:
+        return False
+    measured_s = mean_factor([expectation.measured_s[size] for size in sizes_bytes])
+    return any(
+        mean_factor([expectation.between_s(label, size)[1] for size in sizes_bytes]) >= measured_s
+        for label in expectation.labels
+        if _total_s(expectation, label, sizes_bytes) is not None
+    )
 
 
 def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
@@ -126,7 +149,7 @@ def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> 
 
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
     """Give what the factors over sizes point to, where no program explains them."""
-    if expectation.guess([row.size_bytes for row in slow]).programs:
+    if _is_explained(expectation, [row.size_bytes for row in slow]):
         return
     small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
     large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
@@ -164,7 +187,7 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
 def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     """Return what to do."""
     one = expectation.curve.first
-    if not expectation.guess([row.size_bytes for row in slow]).programs:
+    if not _is_explained(expectation, [row.size_bytes for row in slow]):
         return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
     first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
     machine = expectation.machine.name if expectation.machine.name in presets() else expectation.machine.file

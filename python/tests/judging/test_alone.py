@@ -1,5 +1,6 @@
 """Judgements of texts alone: of public threads, and of made ones."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,77 @@ def test_sources_are_lines_of_the_text() -> None:
     text = "a\nNCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\nNIC of 100 Gb/s, 2 nodes\n"
     _, cause, *_ = judge_alone(_rows(_SIZES, 1.2, 16, 8), mentions_of(text, "out.txt"))
     assert (cause.kind, cause.source) == ("cause", "out.txt:2")
+
+
+_TOPOLOGY = "        GPU0    GPU1    GPU2    GPU3    mlx5_0  CPU Affinity"
+
+
+def _topology(*rows: str) -> str:
+    return "\n".join([_TOPOLOGY, *(f"GPU{number}    {row}   0-31" for number, row in enumerate(rows))])
+
+
+_PAIRS = _topology("X NV12 SYS SYS SYS", "NV12 X SYS SYS SYS", "SYS SYS X NV12 NODE", "SYS SYS NV12 X NODE")
+_ALL = _topology("X NV12 NV12 NV12 PIX", "NV12 X NV12 NV12 PIX", "NV12 NV12 X NV12 SYS", "NV12 NV12 NV12 X SYS")
+_ONE_NODE = "all_reduce_perf -b 8 -e 8G -f 2 -g 4\nNVIDIA A100-SXM4-80GB\n"
+
+
+@pytest.mark.parametrize(("ranks", "is_named"), [(4, True), (2, False)])
+def test_nvlink_that_joins_pairs_only_does_not_serve_more_gpus(ranks: int, is_named: bool) -> None:
+    mentions = mentions_of(f"all_reduce_perf -g {ranks}\nA100\n{_PAIRS}", "out.txt")
+    findings = judge_alone(_rows(_SIZES, 20.0, ranks, ranks), mentions)
+    named = [one for one in findings if "joins some pairs" in one.sentence]
+    assert [one.kind for one in named] == (["cause"] if is_named else [])
+    assert not any("NVLink 3" in one.sentence for one in findings)
+
+
+def test_the_bandwidth_of_pcie_on_a_machine_with_nvlink_is_named() -> None:
+    verdict, *others = judge_alone(_rows(_SIZES, 20.0, 4, 4), mentions_of(_ONE_NODE + _ALL, "out.txt"))
+    assert verdict.kind == "slow"
+    assert any("is the bandwidth of PCIe 4 x16, not of NVLink" in one.sentence for one in others)
+    fine = judge_alone(_rows(_SIZES, 235.0, 4, 4), mentions_of(_ONE_NODE + _ALL, "out.txt"))
+    assert fine[0].kind == "fine"
+    assert not any("PCIe" in one.sentence for one in fine)
+
+
+def test_cards_behind_the_processor_are_a_hint_between_nodes() -> None:
+    far = _PAIRS.replace("NODE", "PHB")
+    for text, is_named in ((far, True), (_ALL, False)):
+        findings = judge_alone(_rows(_SIZES, 6.0, 8, 4), mentions_of(f"2 nodes, HDR InfiniBand\n{text}", "out.txt"))
+        assert any("no card is behind" in one.sentence.lower() for one in findings) == is_named
+
+
+def test_sizes_that_are_too_small_to_reach_the_end_are_fine() -> None:
+    share = 2 * 3 / 4
+    sizes = [1 << exponent for exponent in range(10, 26)]
+    rows = [replace(one, time_s=100e-6 + one.size_bytes * share / 235e9) for one in _rows(sizes, 1.0, 4, 4)]
+    verdict, *_ = judge_alone(rows, mentions_of(_ONE_NODE, "out.txt"))
+    assert (verdict.kind, verdict.subject) == ("fine", "sizes")
+    slow, *_ = judge_alone(_rows(sizes, 60.0, 4, 4), mentions_of(_ONE_NODE, "out.txt"))
+    assert slow.kind == "slow"
+
+
+def test_a_product_that_is_named_tells_its_cards() -> None:
+    text = "Two nodes, p4d.24xlarge, nNodes 2"
+    verdict, *_ = judge_alone(_rows(_SIZES, 40.0, 16, 8), mentions_of(text, "out.txt"))
+    assert verdict.kind == "fine"
+    assert "4 cards of 100 Gbit/s EFA" in verdict.sentence
+    two = judge_alone(_rows(_SIZES, 40.0, 16, 8), mentions_of(f"{text} and p5.48xlarge", "out.txt"))
+    assert two[0].kind == "unknown"
+
+
+def test_the_ranks_of_a_node_share_its_cards_in_an_alltoall() -> None:
+    rows = [replace(one, collective="alltoall") for one in _rows(_SIZES, 1.0, 64, 8)]
+    share = 64 * 63 / 64  # a row has the size of a block
+    for gb_per_s, kind in ((12.8, "fine"), (6.0, "slow"), (94.0, "fast")):
+        timed = [replace(one, time_s=20e-6 + one.size_bytes * share / gb_per_s / 1e9) for one in rows]
+        assert judge_alone(timed, mentions_of(_FOUR_CARDS, "out.txt"))[0].kind == kind
+
+
+def test_an_average_is_told_apart_from_large_sizes() -> None:
+    text = f"{_FOUR_CARDS}\n# Avg bus bandwidth    : 31.5\n"
+    verdict, *others = judge_alone(_rows(_SIZES, 94.0, 64, 8), mentions_of(text, "out.txt"))
+    assert verdict.kind == "fine"
+    assert any("The average of 31.50 GB/s counts all sizes" in one.sentence for one in others)
 
 
 def test_no_text_and_no_rows() -> None:

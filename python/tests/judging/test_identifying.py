@@ -43,6 +43,14 @@ def test_times_far_above_all_programs_are_of_none() -> None:
     assert found.probability > 0.9
 
 
+def test_a_program_at_three_times_its_times_is_not_told_to_be_another_one() -> None:
+    times_s = SIMULATED_S[0] * 3
+    roughly = times_s * np.exp(0.25 * np.sign(np.arange(len(SIZES)) - 4.5))
+    found = guess(["own", "other"], probabilities(SIZES, list(times_s), np.stack([SIMULATED_S[0], roughly]), 0.25,
+                                                  [1.0, 1.0]), np.stack([SIMULATED_S[0], roughly]))  # fmt: skip
+    assert not (found.is_told and found.programs == ("other",))
+
+
 def test_programs_with_the_same_times_are_named_together() -> None:
     simulated_s = np.vstack([SIMULATED_S, SIMULATED_S[0] * 1.01])
     shares = probabilities(SIZES, list(SIMULATED_S[0]), simulated_s, 0.25, [1.0] * 4)

@@ -143,3 +143,50 @@ def test_one_rank_sends_nothing() -> None:
 def test_advice_on_nccl_is_for_nccl() -> None:
     text = "$ mpirun -np 64 --map-by ppr:32:node ./osu_allreduce\n" + osu([9 + size / 1e3 for size in SIZES])
     assert not any("NCCL" in one.sentence for one in hocket.judge(text).curves[0].findings)
+
+
+_IMB = """# Benchmarking {}
+# #processes = 16
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            4         1000         4.71         4.72         4.71
+         1024         1000        12.71        12.72        12.71
+      4194304           10       3980.1       3990.2       3985.1
+"""
+
+
+def test_curves_of_processors_say_once_what_is_not_known_and_nothing_of_gpus() -> None:
+    found = hocket.judge("$ mpirun -np 16 IMB-MPI1\n" + _IMB.format("Allreduce") + _IMB.format("Bcast"))
+    sentences = [one.sentence for each in (*found.curves, found) for one in each.findings]
+    assert len(found.curves) == 2
+    assert len(sentences) == len({*sentences})
+    assert any("network cards" in sentence for sentence in sentences)
+    assert not any("GPU" in sentence or "Mpirun binds" in sentence for sentence in sentences)
+
+
+def test_a_collective_that_nccl_tests_lack_has_no_bus_bandwidth() -> None:
+    curve = hocket.judge(_IMB.format("Alltoallv")).curves[0]
+    assert "It has no bus bandwidth" in curve.verdict.sentence
+    assert not any("GB/s of bus bandwidth" in one.sentence for one in curve.findings)
+
+
+def test_sizes_that_are_faster_than_expected_are_not_called_fine() -> None:
+    times_us = [each / 20 for each in simulated_us("recursive_doubling")[:3]]
+    verdict = judged(times_us + [20 * each for each in simulated_us("ring")[3:]]).curves[0].verdict
+    assert "Faster than expected from 8 B to 128 B" in verdict.sentence
+    assert "Fine elsewhere" not in verdict.sentence
+
+
+def test_fewer_ranks_on_a_node_are_judged_beside_a_machine_of_such_nodes() -> None:
+    few, many = (
+        hocket.judge(osu(simulated_us("ring")), machine="gpu-cluster", ranks=RANKS, ranks_per_node=count)
+        for count in (2, 8)
+    )
+    assert few.curves[0].rows[-1].expected_s > 1.5 * many.curves[0].rows[-1].expected_s
+    with pytest.raises(hocket.Error, match=r"has 8 ranks on a node, the times are of 16"):
+        hocket.judge(osu(simulated_us("ring")), machine="gpu-cluster", ranks=32, ranks_per_node=16)
+
+
+def test_a_program_at_three_times_its_times_is_named_as_itself_or_not_at_all() -> None:
+    found = judged([3 * each for each in simulated_us("recursive_doubling")]).curves[0]
+    named = [row.guess.programs[0] for row in found.rows if row.guess.is_told]
+    assert {*named} <= {"recursive_doubling"}

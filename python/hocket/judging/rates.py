@@ -1,0 +1,120 @@
+"""The verdict on a bandwidth: beside what is usual for a job, or the fabrics that it fits; and what is not known."""
+
+from __future__ import annotations
+
+from math import inf
+
+from hocket.base.units import format_count, format_rate
+from hocket.judging.context import Job, UsualRate, carried_share, usual_rate_of
+from hocket.judging.fabrics import fabrics, fitting_fabrics
+from hocket.judging.finding import Finding
+from hocket.judging.mention import Mentions
+
+NORMAL_SHARE = 0.85
+"""So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
+_FAST_FACTOR = 1.1
+_AVERAGE_SHARE = 0.5
+_MOST_NAMES = 4
+_ROUNDING_FACTOR = 1.05
+_CARDS_OF_NODES = (1, 2, 4, 8)
+_WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
+_OF_GPUS = ("nvlink", "xgmi", "pcie")
+_BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
+
+
+def bandwidth_verdict(
+    bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False
+) -> Finding:
+    """Return the verdict on a bus bandwidth."""
+    expected = usual_rate_of(job)
+    if expected is None:
+        return _fit(bus_bytes_per_s, job, start, source)
+    low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
+    if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
+        return _fit(bus_bytes_per_s, job, start, source)
+    usual = f"{_range(low, high)} is usual for {expected.what}"
+    if bus_bytes_per_s > _FAST_FACTOR * high:
+        return _above(bus_bytes_per_s, job, expected, f"{start}; {usual}", source)
+    if bus_bytes_per_s >= NORMAL_SHARE * low:
+        return Finding("fine", f"{start}: {usual}", "bandwidth", source)
+    if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
+        sentence = f"{start}; {usual} at large sizes. An average also counts small sizes, so half of it is normal"
+        return Finding("fine", sentence, "average", source)
+    return Finding("slow", f"{start}; {usual}: {low / bus_bytes_per_s:.1f} times as much", "bandwidth", source)
+
+
+def _above(bus_bytes_per_s: float, job: Job, expected: UsualRate, start: str, source: str) -> Finding:
+    """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
+    share = carried_share(job)
+    if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:
+        rate_of_node = format_rate(bus_bytes_per_s * share)
+        return Finding(
+            "fine",
+            f"{start}. The cards carry only {rate_of_node}, as a tree combines the data of a node before it sends them",
+            "bus bandwidth",
+            source,
+        )
+    return Finding(
+        "fast", f"{start}: the machine has more cards or faster ones, or the sizes differ", "bandwidth", source
+    )
+
+
+def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
+    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
+    kinds = {True: _WITHIN_NODES, False: _BETWEEN_NODES, None: (*_WITHIN_NODES, *_BETWEEN_NODES)}[job.is_one_node]
+    if job.is_one_node is False and job.net:
+        kinds = (job.net,)
+    if job.is_of_cpus:
+        kinds = tuple(kind for kind in kinds if kind not in _OF_GPUS)
+    if "MI" not in job.gpu_name:
+        kinds = tuple(kind for kind in kinds if kind != "xgmi")
+    names = [
+        fabric.name
+        for fabric in fitting_fabrics(bus_bytes_per_s, kinds)
+        if fabric.kind in _WITHIN_NODES or job.cards in (None, 1)
+    ]
+    if job.is_one_node is not True and job.net in ("", "rdma"):
+        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
+    if names:
+        return Finding("unknown", f"{start}: that of {', or '.join(names[:_MOST_NAMES])}", "fabric", source)
+    below = [one for one in fabrics() if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
+    if not below:
+        return Finding("unknown", f"{start}: less than any class of fabric reaches", "fabric", source)
+    nearest = max(below, key=lambda one: one.highest_bytes_per_s)
+    return Finding("unknown", f"{start}: more than {nearest.name} reaches", "fabric", source)
+
+
+def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
+    return [
+        f"{format_count(count, 'card')} of {fabric.name}"
+        for fabric in reversed(fabrics())
+        for count in ([cards] if cards else _CARDS_OF_NODES)
+        if fabric.kind == "rdma"
+        and NORMAL_SHARE * fabric.lowest_bytes_per_s
+        <= bus_bytes_per_s / count
+        <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
+    ]
+
+
+def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
+    if high_bytes_per_s == inf:
+        return f"{low_bytes_per_s / 1e9:.3g} GB/s"
+    return f"{low_bytes_per_s / 1e9:.3g} to {high_bytes_per_s / 1e9:.3g} GB/s"
+
+
+def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
+    """Return what the text does not tell, and what it states in two ways."""
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
+    if verdict.kind != "unknown":
+        return others
+    if job.is_one_node is None:
+        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
+        others.append(Finding("unknown", sentence, "nodes"))
+    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
+        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
+        others.append(Finding("unknown", sentence, "cards"))
+    if job.is_one_node is not False and not job.gpu_name and not job.is_of_cpus:
+        sentence = "The text does not name the GPUs: their links limit calls within a node"
+        others.append(Finding("unknown", sentence, "GPUs"))
+    return others
