@@ -25,7 +25,7 @@ from hocket.measurements.measurement import (
     count,
     floats,
     matching,
-    positive,
+    seconds,
     spread_of,
 )
 
@@ -92,7 +92,7 @@ def _measurement(
         algorithm="IMB",
         ranks=ranks,
         size_bytes=count(cells[heads.index(_SIZE)], "#bytes", where) if _SIZE in heads else 0,
-        time_s=positive(cells[heads.index(column)], column, where) * 1e-6,
+        time_s=seconds(cells[heads.index(column)], column, where, 1e-6),
         measured_as="imb",
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",

@@ -30,7 +30,7 @@ from hocket.measurements.measurement import (
     count,
     floats,
     matching,
-    positive,
+    seconds,
     spread_of,
     type_bytes,
 )
@@ -149,7 +149,7 @@ def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple
         algorithm=algorithm,
         ranks=facts.ranks,
         size_bytes=size_bytes,
-        time_s=positive(cells[table.heads.index(table.column)], "latency", where) * 1e-6,
+        time_s=seconds(cells[table.heads.index(table.column)], "latency", where, 1e-6),
         measured_as=_TIMES[table.column],
         parameters=parameters,
         element_bytes=table.element_bytes,

@@ -24,7 +24,7 @@ from hocket.measurements.measurement import (
     Reading,
     at,
     count,
-    positive,
+    seconds,
     spread_of,
 )
 
@@ -154,7 +154,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
         algorithm=algorithm,
         ranks=ranks,
         size_bytes=total // ranks if is_of_blocks else total,
-        time_s=positive(cells["median_us"], "median_us", where) * 1e-6,
+        time_s=seconds(cells["median_us"], "median_us", where, 1e-6),
         measured_as="pico",
         parameters=parameters,
         element_bytes=_ELEMENT_BYTES,

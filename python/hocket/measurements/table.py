@@ -35,6 +35,7 @@ from hocket.measurements.measurement import (
     count,
     positive,
     program_of,
+    seconds,
     type_bytes,
 )
 
@@ -312,14 +313,15 @@ class _Row:
         if unit:
             if unit not in _UNIT_S:
                 raise self._error("time", f'"{unit:.20}" is no unit of times, expected s, ms, us or ns')
-            return self._number("time") * _UNIT_S[unit]
+            return seconds(_plain(cell), name, self.where, _UNIT_S[unit])
         try:
-            return parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
+            time_s = parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
         except Error:
             expected = (
                 f"a unit in its name, such as {re.sub('[^a-z]', '', name.lower())[:20] or 'time'}_us, or in each value"
             )
             raise self._error("time", f'got "{cell:.60}" without a unit, expected {expected}') from None
+        return seconds(repr(time_s), name, self.where, 1.0)
 
     def _type_bytes(self) -> int:
         bytes_of_type = type_bytes(self._cell("type"))

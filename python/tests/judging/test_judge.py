@@ -143,3 +143,13 @@ def test_one_rank_sends_nothing() -> None:
 def test_advice_on_nccl_is_for_nccl() -> None:
     text = "$ mpirun -np 64 --map-by ppr:32:node ./osu_allreduce\n" + osu([9 + size / 1e3 for size in SIZES])
     assert not any("NCCL" in one.sentence for one in hocket.judge(text).curves[0].findings)
+
+
+@pytest.mark.parametrize("tolerance", ["0", "100%", "1.5", "-1%", "x"])
+def test_a_tolerance_that_is_refused_has_its_bounds(
+    bad_input: Callable[..., str], tmp_path: Any, tolerance: str
+) -> None:
+    (tmp_path / "out.txt").write_text(osu([9.0] * len(SIZES)))
+    files = [str(tmp_path / "out.txt")] * 2
+    message = bad_input("judge", *files, "--ranks", "4", "--tolerance", tolerance)
+    assert f'--tolerance: got "{tolerance}", expected a share above 0% and below 100%' in message
