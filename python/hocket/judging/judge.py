@@ -152,13 +152,46 @@ def judge_texts(
     executor: Executor | None = None,
 ) -> Assessment:
     """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
-    sources = [read(text) for text in texts]
+    return judge_sources([read(text) for text in texts], machine=machine, library=library, executor=executor)
+
+
+def judge_sources(
+    sources: Sequence[Source],
+    *,
+    machine: Machine | None = None,
+    library: str | None = None,
+    executor: Executor | None = None,
+) -> Assessment:
+    """Judge the runs of some texts that were read; as `judge_texts`."""
     judging = _Judging(machine, None if library is None else library_of(library).name, executor)
     refusals = [one for one in sources if one.refusal is not None]
     unread = [one for source in refusals for one in _without_rows(source, judging)]
-    mentions = mentions_of("\n".join(text.text for text in texts), texts[0].file)
+    mentions = mentions_of("\n".join(source.text for source in sources), sources[0].mentions.file)
     assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
-    return replace(assessment, findings=(*unread, *assessment.findings))
+    curves = tuple(_with_failures(one, sources) for one in assessment.curves)
+    remarks = (*_runs_of_one_machine(sources), *(one for source in sources for one in source.remarks))
+    return replace(assessment, curves=curves, findings=(*unread, *assessment.findings, *remarks))
+
+
+def _with_failures(judgement: CurveAssessment, sources: Sequence[Source]) -> CurveAssessment:
+    """Return a judgement that begins with what is wrong in the results."""
+    failures = [
+        source.failures.finding
+        for source in sources
+        if source.failures is not None and source.failures.concern(judgement.curve)
+    ]
+    return replace(judgement, findings=(*failures, *judgement.findings))
+
+
+def _runs_of_one_machine(sources: Sequence[Source]) -> Iterator[Finding]:
+    """Give what several texts are taken for."""
+    if len(sources) > 1:
+        names = ", ".join(source.mentions.file for source in sources)
+        sentence = (
+            f"{names:.300} are taken for runs of one machine: of the same call, the median time is judged. "
+            "--before FILE names a run to compare with"
+        )
+        yield Finding("hint", sentence, "several files")
 
 
 def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
@@ -173,10 +206,14 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    has_rows = rows_in(source.mentions) is not None
-    if findings[0].subject == NO_NUMBERS or not (has_answer or has_rows):
+    rows = rows_in(source.mentions)
+    if findings[0].subject == NO_NUMBERS or not (has_answer or rows is not None):
         raise source.refusal
+    if source.failures is not None:
+        yield source.failures.finding
     yield from findings
+    if rows is not None and rows.cut:
+        yield Finding("unknown", rows.cut, "cut row")
     yield Finding("unknown", str(source.refusal), "rows")
 
 

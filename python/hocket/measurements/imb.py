@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from hocket.definitions.library import find_collective, is_collective
+from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -107,11 +109,14 @@ def _of(one: Measurement, facts: Facts, file: str) -> Measurement:
     return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
 
 
+_FIND_TITLE, _FIND_ROW = matching(_BENCHMARK, "Benchmarking"), matching(_ROW)
 FORMAT = Format(
     "imb",
     "the output of IMB-MPI1 or IMB-NBC",
-    matching(_BENCHMARK, "Benchmarking"),
+    _FIND_TITLE,
     _read,
-    row=matching(_ROW),
+    row=_FIND_ROW,
     needs=("processes = ",),
+    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
+    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
 )

@@ -182,10 +182,12 @@ class Reading:
     Attributes:
         measurements: What Hocket can simulate, and the choices of libraries.
         unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
+        cuts: Sentences on the rows that are left out because they lack their end.
     """
 
     measurements: tuple[Measurement, ...]
     unknown: tuple[Measurement, ...] = ()
+    cuts: tuple[str, ...] = ()
 
 
 Mark: TypeAlias = "Callable[[str], int | None]"
@@ -208,6 +210,8 @@ class Format(NamedTuple):
         row: Finds a row of a table whose sizes rise; None for other formats.
         is_known_by_rows: Whether rows without a title suffice.
         needs: What a text must have besides.
+        cuts: Gives the line of each row of a text that lacks its end, and what it lacks.
+        odd_row: Returns the line of a text that looks like a row, but cannot be one; None if there is none.
     """
 
     name: str
@@ -217,6 +221,8 @@ class Format(NamedTuple):
     row: Mark | None = None
     is_known_by_rows: bool = False
     needs: tuple[str, ...] = ()
+    cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
+    odd_row: Callable[[str], int | None] = lambda _: None
 
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""

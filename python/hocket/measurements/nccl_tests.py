@@ -15,10 +15,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.definitions.library import COLLECTIVES, find_collective, is_collective
+from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Facts,
@@ -224,11 +226,14 @@ class _Row:
                 )
 
 
+_FIND_TITLE, _FIND_ROW = matching(_HEAD, "algbw"), matching(_FULL_ROW)
 FORMAT = Format(
     "nccl-tests",
     "the output of nccl-tests",
-    matching(_HEAD, "algbw"),
+    _FIND_TITLE,
     _read,
-    row=matching(_FULL_ROW),
+    row=_FIND_ROW,
     is_known_by_rows=True,
+    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW),
+    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
 )

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.measurements.columns import Columns, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, rows_of
 from hocket.measurements.measurement import (
     DEFAULT,
     Facts,
@@ -194,4 +195,4 @@ def _segment(collective: str, elements: int) -> int:
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
-FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read)
+FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read, cuts=partial(cut_rows_of, columns=_COLUMNS))

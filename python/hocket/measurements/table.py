@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import cast, get_args
 
@@ -21,7 +21,7 @@ from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
-from hocket.measurements.columns import Columns, head_of, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, head_of, rows_of
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Facts,
@@ -347,4 +347,10 @@ def _plain(cell: str) -> str:
     return cell.replace(",", ".") if re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0,[0-9]+", cell) else cell
 
 
-FORMAT = Format("table", "a table with a column of sizes and a column of times", _COLUMNS.title, _read)
+FORMAT = Format(
+    "table",
+    "a table with a column of sizes and a column of times",
+    _COLUMNS.title,
+    _read,
+    cuts=partial(cut_rows_of, columns=_COLUMNS),
+)

@@ -464,7 +464,8 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
     ("text", "message"),
     [
         ("hello\n", "measured.txt: unknown format, expected the CSV of PICO, "),
-        ("", "measured.txt: unknown format, expected the CSV of PICO, "),
+        ("", "measured.txt: is empty, expected measured times"),
+        (" \n\n", "measured.txt: is empty, expected measured times"),
         (CSV.partition("\n")[0], "measured.txt: has no measurements, expected at least one in a table with "),
         (PICO.replace("29.6,", "-1,"), 'measured.txt:2: median_us: got "-1", expected a number above zero'),
         (PICO.replace("29.6,", ","), "measured.txt:2: median_us: is empty, expected a value"),
