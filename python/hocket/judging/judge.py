@@ -166,7 +166,8 @@ def judge_sources(
     judging = _Judging(machine, None if library is None else library_of(library).name, executor)
     refusals = [one for one in sources if one.refusal is not None]
     unread = [one for source in refusals for one in _without_rows(source, judging)]
-    mentions = mentions_of("\n".join(source.text for source in sources), sources[0].mentions.file)
+    first = sources[0].own_mentions
+    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.text for one in sources), first.file)
     assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
     curves = tuple(_with_failures(one, sources) for one in assessment.curves)
     remarks = (*_runs_of_one_machine(sources), *(one for source in sources for one in source.remarks))

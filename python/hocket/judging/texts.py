@@ -37,7 +37,8 @@ class Source:
     """A text that was read.
 
     Attributes:
-        mentions: What it says of the machine and of the run.
+        own_mentions: What it says of the machine and of the run.
+        mentions: The same, with what the user tells.
         measurements: Its measured times.
         refusal: Why it has none that can be read; None if it has some.
         text: The text without rows that lack their end.
@@ -45,6 +46,7 @@ class Source:
         failures: Which of its results are wrong; None if none is.
     """
 
+    own_mentions: Mentions
     mentions: Mentions
     measurements: tuple[Measurement, ...]
     refusal: Error | None
@@ -68,14 +70,15 @@ def read(text: Text) -> Source:
     collective = None if text.facts.collective is None else find_collective(text.facts.collective)
     cuts = cuts_in(text.text, text.file)
     rest = text._replace(text=without_lines(text.text, cuts))
-    mentions_alone = mentions_of(rest.text, text.file)
-    mentions = _with_facts(mentions_alone, text.facts)
+    own_mentions = mentions_of(rest.text, text.file)
+    mentions = _with_facts(own_mentions, text.facts)
     measurements, refusal = _measurements(text, mentions.text_facts.facts)
-    names = {one.collective for one in measurements} or {mentions_alone.text_facts.facts.collective} - {None}
+    names = {one.collective for one in measurements} or {own_mentions.text_facts.facts.collective} - {None}
     if collective is not None and names and collective not in names:
         own_names = " and ".join(sorted(map(str, names)))
         raise Error(f"{text.file}: measures {own_names}, but --collective is {collective}, expected the same")
     return Source(
+        own_mentions,
         mentions,
         tuple(one for one in measurements if collective in (None, one.collective)),
         refusal,

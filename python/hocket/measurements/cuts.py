@@ -30,7 +30,8 @@ def cut_rows(text: str, title: Mark, row: Mark, digits: int = 0) -> Iterator[tup
     """
     for _, table in _tables(text, title):
         rows = [number for number, (line, _) in table.items() if row(line) is not None]
-        behind = [number for number in table if number > max(rows, default=0) and table[number][1] != ["0"]]
+        end = rows[-1] if rows else 0
+        behind = [number for number, (_, cells) in table.items() if number > end and cells != ["0"]]
         if len(behind) > 1 or not (behind or rows):
             continue
         last = behind[0] if behind else rows.pop()

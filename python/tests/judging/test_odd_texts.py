@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,11 @@ def test_the_broken_line_of_a_baseline_is_named(
     with pytest.raises(hocket.Error, match=rf"^{re.escape(str(path))}:{where}: .*; this baseline is broken") as caught:
         baselines.load("a", tmp_path)
     assert "PICO" not in str(caught.value)
+
+
+def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
+    rows = "".join(f"{8 * number} {9 + number / 1e4:.2f}\n" for number in range(1, 20_001))
+    text = f"{osu([], sizes=[])}{rows}8 1."
+    start_s = time.process_time()
+    assert "is cut and left out" in sentences(hocket.judge(text, ranks=8))
+    assert time.process_time() - start_s < 10
