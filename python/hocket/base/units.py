@@ -103,7 +103,7 @@ def parse_share(text: str) -> float:
     """Return a share such as "1%" or 0.01.
 
     Raises:
-        Error: The text is not a number, with or without "%", between 0 and 1.
+        Error: The text is not a number, with or without "%", above 0 and below 1.
     """
     number = text.removesuffix("%")
     try:
@@ -111,7 +111,7 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
-        raise Error(f'got "{text}", expected a share such as 1% or 0.01')
+        raise Error(f'got "{text}", expected a share above 0% and below 100%, such as 1% or 0.01')
     return share
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import click
@@ -23,8 +23,8 @@ from hocket.judging.assessment_table import assessment_table, finding_lines
 from hocket.judging.change_table import change_table
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
-from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_texts
-from hocket.judging.texts import Text, runs_of
+from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
+from hocket.judging.texts import Source, Text, read, runs_of
 from hocket.measurements.measurement import Facts
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
@@ -88,25 +88,33 @@ def judge(
     ]
     earlier, texts = texts[: len(before)], texts[len(before) :]
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
-    before_runs = baselines.load(baseline) if baseline is not None else runs_of(earlier)
-    runs = runs_of(texts) if before_runs or save is not None else ()
+    sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
+    before_runs = baselines.load(baseline) if baseline is not None else runs_of(sources_before)
+    runs = runs_of(sources) if before_runs or save is not None else ()
     if save is not None:
         path = baselines.save(save, runs)
         note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
-    look = partial(judge_texts, machine=machine, library=library, executor=pool)
+    look = partial(judge_sources, machine=machine, library=library, executor=pool)
     if not before_runs:
         with progress("simulating", None):
-            assessment = look(texts)
+            assessment = look(sources)
         show = partial(_show, assessment)
         hand_out(assessment.as_dict(), plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show)
         return
     outcome = changes(before_runs, runs, tolerance=tolerance)
-    algorithms = changes_of_algorithms(look(earlier), look(texts)) if earlier and machine is not None else ()
+    outcome = replace(outcome, findings=_with_remarks(outcome.findings, [*sources_before, *sources]))
+    algorithms = changes_of_algorithms(look(sources_before), look(sources)) if earlier and machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     show = partial(_show_changes, outcome, algorithms)
     hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show)
     if outcome.is_slower:
         click.get_current_context().exit(1)
+
+
+def _with_remarks(findings: Sequence[Finding], sources: Sequence[Source]) -> tuple[Finding, ...]:
+    """Return findings that begin with what is wrong in the results, and end with what is left out."""
+    failures = [source.failures.finding for source in sources if source.failures is not None]
+    return (*failures, *findings, *(one for source in sources for one in source.remarks))
 
 
 def _read(file: str) -> str:

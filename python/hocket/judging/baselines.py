@@ -21,7 +21,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.files import Lock, lock, naming, write_by
+from hocket.base.files import Lock, lock, naming, read_text, write_by
 from hocket.base.names import unknown
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Measurement
@@ -56,6 +56,8 @@ _COLUMNS: Mapping[str, Callable[[Measurement], Any]] = MappingProxyType(
     }
 )
 """The columns of a baseline, each with what it has of a measurement."""
+
+_HEAD = ",".join(_COLUMNS)
 
 
 def baselines_folder() -> Path:
@@ -173,10 +175,21 @@ def _exclusive_access(folder: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> tuple[Measurement, ...]:
+    advice = "this baseline is broken: correct the file, or save it anew"
+    lines = read_text(path).split("\n")
     try:
-        return read_measurements(path).measurements
+        reading = read_measurements(path)
     except Error as error:
-        raise Error(f"{error}; this baseline is broken: correct the file, or save it anew") from None
+        names_a_line = str(error).removeprefix(f"{path}:")[:1].isdecimal()
+        sentence = error if names_a_line else f'{path}:1: got "{lines[0]:.60}", expected the columns {_HEAD}'
+        raise Error(f"{sentence}; {advice}") from None
+    if reading.cuts:
+        raise Error(f"{reading.cuts[0]}; {advice}")
+    sources = {one.source for one in reading.measurements}
+    for number, line in enumerate(lines[1:], start=2):
+        if line.strip() and not line.startswith("#") and f"{path}:{number}" not in sources:
+            raise Error(f'{path}:{number}: got "{line:.60}", expected a row of {_HEAD}; {advice}')
+    return reading.measurements
 
 
 def _write(place: Path, measurements: Sequence[Measurement], name: str) -> None:

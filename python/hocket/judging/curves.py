@@ -79,7 +79,7 @@ def _key(one: Measurement) -> Key:
 
 def _middle(several: list[Measurement]) -> Measurement:
     """Return the call with its median time."""
-    return replace(several[0], time_s=median(one.time_s for one in several))
+    return several[0] if len(several) == 1 else replace(several[0], time_s=median(one.time_s for one in several))
 
 
 def _alike(in_place: Curve, other: Curve | None) -> bool:

@@ -21,6 +21,7 @@ T = TypeVar("T", bound=Hashable)
 LAUNCH_COMMAND = re.compile(r"(?:^|[\s/`$>])(?P<launcher>mpirun|mpiexec|srun|orterun)(?:\.\w+)?\s")
 _TEST = re.compile(r"(?:^|[\s/])(?P<name>[a-z_]+?)_perf(?:_mpi)?\b")
 _OSU = re.compile(r"\bosu_i?(?P<name>all\w+|bcast|reduce\w*|gather|scatter)\b")
+_TITLE = re.compile(r"\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>[A-Za-z_-]+)(?: Personalized Exchange)? Latency Test")
 _PROSE = re.compile(
     r"(?i)\b(?P<name>all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?allv?|broadcast)\b"
 )
@@ -100,6 +101,7 @@ def _collectives(lines: Iterable[str], file: str) -> list[tuple[str, str]]:
     for number, line in enumerate(lines, start=1):
         source = f"{file}:{number}"
         commands += [(match["name"], source) for expression in (_TEST, _OSU) for match in expression.finditer(line)]
+        commands += [(match["name"].lower().replace("-", ""), source) for match in _TITLE.finditer(line)]
         prose += [(re.sub("[-_ ]", "", match["name"].lower()), source) for match in _PROSE.finditer(line)]
         if (row := ROW.search(line)) is not None and _is_above_one(row):
             of_reductions.append(("allreduce", source))

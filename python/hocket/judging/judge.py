@@ -23,7 +23,7 @@ from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
-from hocket.judging.point_to_point import judge_point_to_point, tables_in, without_rows
+from hocket.judging.point_to_point import judge_point_to_point
 from hocket.judging.rows import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
@@ -154,15 +154,50 @@ def judge_texts(
     executor: Executor | None = None,
 ) -> Assessment:
     """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
-    tables = [tables_in(text.text, text.file) for text in texts]
-    sources = [read(text._replace(text=without_rows(text.text, own))) for text, own in zip(texts, tables, strict=True)]
+    return judge_sources([read(text) for text in texts], machine=machine, library=library, executor=executor)
+
+
+def judge_sources(
+    sources: Sequence[Source],
+    *,
+    machine: Machine | None = None,
+    library: str | None = None,
+    executor: Executor | None = None,
+) -> Assessment:
+    """Judge the runs of some texts that were read; as `judge_texts`."""
     judging = _Judging(machine, None if library is None else library_of(library).name, executor)
-    mentions = mentions_of("\n".join(text.text for text in texts), texts[0].file)
-    messages = [one for own in tables for table in own for one in judge_point_to_point(table, mentions)]
-    refused = [source for source, own in zip(sources, tables, strict=True) if source.refusal is not None and not own]
-    unread = [one for source in refused for one in _without_rows(source, judging)]
+    refusals = [one for one in sources if one.refusal is not None and not one.is_of_messages]
+    unread = [one for source in refusals for one in _without_rows(source, judging)]
+    first = sources[0].own_mentions
+    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.text for one in sources), first.file)
+    messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
-    return replace(assessment, findings=(*dict.fromkeys((*messages, *unread, *assessment.findings)),))
+    curves = tuple(_with_failures(one, sources) for one in assessment.curves)
+    remarks = (*_runs_of_one_machine(sources), *(one for source in sources for one in source.remarks))
+    return replace(
+        assessment, curves=curves, findings=(*dict.fromkeys((*messages, *unread, *assessment.findings, *remarks)),)
+    )
+
+
+def _with_failures(judgement: CurveAssessment, sources: Sequence[Source]) -> CurveAssessment:
+    """Return a judgement that begins with what is wrong in the results."""
+    failures = [
+        source.failures.finding
+        for source in sources
+        if source.failures is not None and source.failures.concern(judgement.curve)
+    ]
+    return replace(judgement, findings=(*failures, *judgement.findings))
+
+
+def _runs_of_one_machine(sources: Sequence[Source]) -> Iterator[Finding]:
+    """Give what several texts are taken for."""
+    if len(sources) > 1:
+        names = ", ".join(source.mentions.file for source in sources)
+        sentence = (
+            f"{names:.300} are taken for runs of one machine: of the same call, the median time is judged. "
+            "--before FILE names a run to compare with"
+        )
+        yield Finding("hint", sentence, "several files")
 
 
 def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
@@ -177,10 +212,14 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    has_rows = rows_in(source.mentions) is not None
-    if findings[0].subject == NO_NUMBERS or not (has_answer or has_rows):
+    rows = rows_in(source.mentions)
+    if findings[0].subject == NO_NUMBERS or not (has_answer or rows is not None):
         raise source.refusal
+    if source.failures is not None:
+        yield source.failures.finding
     yield from findings
+    if rows is not None and rows.cut:
+        yield Finding("unknown", rows.cut, "cut row")
     yield Finding("unknown", str(source.refusal), "rows")
 
 

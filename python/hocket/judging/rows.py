@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hocket.judging.lines import ROW, is_row_of_nccl, lines_of
 from hocket.judging.mention import Mentions
+from hocket.measurements.cuts import lack
 
 _PAIR = re.compile(r"\s*(?:[0-9]+: +)?(?P<size>[0-9]+)[ \t]+(?P<time>[0-9]+\.[0-9]+)(?:[ \t]+[0-9.]+)*\s*")
 _IS_BANDWIDTH = re.compile(r"osu_\w*bw\b|Bandwidth \(MB/s\)|MB/s")
@@ -25,11 +26,13 @@ class Rows:
         points: Sizes in bytes, as the table gives them, and times in seconds.
         bus_share: The bandwidth of the bus, divided by that of the algorithm, where the rows give both.
         source: The file and the line of the first row.
+        cut: The sentence on a last row that lacks its end, which is left out; empty without one.
     """
 
     points: tuple[tuple[int, float], ...]
     bus_share: float | None
     source: str
+    cut: str = ""
 
 
 def rows_in(mentions: Mentions) -> Rows | None:
@@ -71,6 +74,19 @@ def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
             first = first if points else number
             points.append((size, time_us * 1e-6))
         elif points:
-            if len(points) >= _LEAST_ROWS or "Size" in lines[first - 2]:
-                yield Rows(tuple(points), None, f"{file}:{first}")
+            rows = Rows(tuple(points), None, f"{file}:{first}")
+            rows = _without_cut_row(rows, lines[first - 1 : number - 1], f"{file}:{number - 1}")
+            if len(rows.points) >= _LEAST_ROWS or "Size" in lines[first - 2]:
+                yield rows
             points = []
+
+
+def _without_cut_row(rows: Rows, lines: Sequence[str], where: str) -> Rows:
+    """Return rows without the last one if that lacks its end."""
+    *fellows, last = (line.split() for line in lines)
+    sentence = lack(last, fellows)
+    if sentence is None:
+        return rows
+    return replace(
+        rows, points=rows.points[:-1], cut=f'{where}: "{" ".join(last):.60}" is cut and left out: {sentence}'
+    )

@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 from hocket._native import Error
 from hocket.definitions.library import find_collective
+from hocket.judging.failures import Failures, failures_in
+from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
-from hocket.measurements.formats import measurements_in
+from hocket.judging.point_to_point import Table, tables_in, without_rows
+from hocket.measurements.cuts import first_like_row
+from hocket.measurements.formats import cuts_in, measurements_in, without_lines
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 
 _FACTS_OF_USER = ("ranks", "ranks_per_node", "collective")
@@ -35,26 +39,74 @@ class Source:
     """A text that was read.
 
     Attributes:
-        mentions: What it says of the machine and of the run.
+        own_mentions: What it says of the machine and of the run.
+        mentions: The same, with what the user tells.
         measurements: Its measured times.
         refusal: Why it has none that can be read; None if it has some.
+        text: The text without rows that lack their end.
+        cuts: Sentences on these rows.
+        failures: Which of its results are wrong; None if none is.
+        messages: Its tables of messages between two ranks, which are no measurements of collectives.
     """
 
+    own_mentions: Mentions
     mentions: Mentions
     measurements: tuple[Measurement, ...]
     refusal: Error | None
+    text: str
+    cuts: tuple[str, ...]
+    failures: Failures | None
+    messages: tuple[Table, ...]
+
+    @property
+    def is_of_messages(self) -> bool:
+        """Whether all that looks like a row belongs to a table of messages."""
+        others = without_rows(self.text, self.messages).split("\n")
+        return bool(self.messages) and first_like_row(others) is None
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """Findings on what is left out."""
+        return tuple(Finding("unknown", cut, "cut row") for cut in self.cuts)
 
 
 def read(text: Text) -> Source:
     """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text.
 
     Raises:
-        Error: The user names an unknown collective, or an algorithm without times that can be its own.
+        Error: The user names an unknown collective, another one than the text, or an algorithm without times that can
+            be its own.
     """
-    mentions = _with_facts(mentions_of(text.text, text.file), text.facts)
-    own = mentions.text_facts.facts
-    if text.facts.collective is not None:
-        find_collective(text.facts.collective)
+    collective = None if text.facts.collective is None else find_collective(text.facts.collective)
+    cuts = cuts_in(text.text, text.file)
+    rest = text._replace(text=without_lines(text.text, cuts))
+    own_mentions = mentions_of(rest.text, text.file)
+    mentions = _with_facts(own_mentions, text.facts)
+    messages = tables_in(rest.text, text.file)
+    own_text = text._replace(text=without_rows(text.text, messages))
+    measurements, refusal = _measurements(own_text, mentions.text_facts.facts)
+    names = {one.collective for one in measurements} or {own_mentions.text_facts.facts.collective} - {None}
+    if collective is not None and names and collective not in names:
+        own_names = " and ".join(sorted(map(str, names)))
+        raise Error(f"{text.file}: measures {own_names}, but --collective is {collective}, expected the same")
+    return Source(
+        own_mentions,
+        mentions,
+        tuple(one for one in measurements if collective in (None, one.collective)),
+        refusal,
+        rest.text,
+        tuple(cuts.values()),
+        failures_in(rest.text, text.file),
+        messages,
+    )
+
+
+def _measurements(text: Text, own: Facts) -> tuple[tuple[Measurement, ...], Error | None]:
+    """Return the measurements of a text, which tells some facts by itself, or why it has none.
+
+    Raises:
+        Error: It has none that can be of the algorithm that the user names.
+    """
     facts = replace(
         text.facts,
         algorithm=text.facts.algorithm or DEFAULT,
@@ -67,12 +119,12 @@ def read(text: Text) -> Source:
             measurements = measurements_in(text.text, text.file, attempt).measurements
             if not measurements:
                 raise Error(f"{text.file}: nothing to judge, expected times of a collective that Hocket has")
-            return Source(mentions, measurements, None)
+            return measurements, None
         except Error as error:
             refusal = error
     if refusal is not None and text.facts.algorithm is not None:
         raise refusal
-    return Source(mentions, (), refusal)
+    return (), refusal
 
 
 def _with_facts(mentions: Mentions, facts: Facts) -> Mentions:
@@ -83,14 +135,14 @@ def _with_facts(mentions: Mentions, facts: Facts) -> Mentions:
     )
 
 
-def runs_of(texts: Iterable[Text]) -> tuple[Measurement, ...]:
+def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:
     """Return the measurements of some texts.
 
     Raises:
         Error: A text has no measurements, or does not tell what it must.
     """
     runs: list[Measurement] = []
-    for source in map(read, texts):
+    for source in sources:
         if source.refusal is not None:
             raise source.refusal
         runs.extend(source.measurements)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
+from hocket.measurements.cuts import digits_of, lack
 from hocket.measurements.measurement import MOST_MARGIN_LETTERS, at
 
 DELIMITERS = (",", ";", "\t", "|", "  ", " ")
@@ -16,6 +18,7 @@ _MOST_LETTERS = 300
 _MOST_HEAD_LETTERS = 2000
 _RULE = re.compile(r":?-+:?|=+|-*\+[-+]*")
 _COMMENT = "#"
+_LEAST_FELLOWS = 3
 
 
 class Columns(NamedTuple):
@@ -108,6 +111,34 @@ def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list
     Raises:
         Error: A row has another number of cells than its head, or one that is too long.
     """
+    for head, number, cells in _all_rows(text, columns):
+        if isinstance(cells, csv.Error):
+            raise at(file, number, f"not CSV: {cells}")
+        _check(cells, head, (file, number))
+        yield head, cells, (file, number)
+
+
+def cut_rows_of(text: str, columns: Columns) -> Iterator[tuple[int, str]]:
+    """Give the number of the line of each row that lacks its end, and what it lacks. It is the last row of its table.
+
+    Programs write times in a table with any number of digits. A last number with fewer of them is cut only if all rows
+    above it have as many, and no line follows.
+    """
+    for _, group in groupby(_all_rows(text, columns), key=lambda row: row[0]):
+        rows = [(number, cells) for _, number, cells in group if not isinstance(cells, csv.Error)]
+        if not rows:
+            continue
+        (number, cells), fellows = rows[-1], [cells for _, cells in rows[:-1]]
+        has_end = number <= text.count("\n") or len({digits_of(row[-1]) for row in fellows}) != 1
+        is_short = bool(fellows) and len(cells) < len(fellows[-1])
+        if is_short or (not has_end and len(fellows) >= _LEAST_FELLOWS):
+            sentence = lack(cells, fellows)
+            if sentence is not None:
+                yield number, sentence
+
+
+def _all_rows(text: str, columns: Columns) -> Iterator[tuple[Head, int, list[str] | csv.Error]]:
+    """Give the head, the line and the cells of each row, or why it has none."""
     head: Head | None = None
     is_apart = False
     for number, line in enumerate(text.split("\n"), start=1):
@@ -116,24 +147,26 @@ def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list
         elif (other := head_of(line, columns)) is not None:
             head, is_apart = other, False
         elif head is not None and not line.lstrip().startswith(_COMMENT):
-            cells = _row(line, head, (file, number), is_apart=is_apart)
+            try:
+                cells = _row(line, head, is_apart=is_apart)
+            except csv.Error as error:
+                yield head, number, error
+                continue
             if cells is not None:
-                yield head, cells, (file, number)
+                yield head, number, cells
 
 
-def _row(line: str, head: Head, where: tuple[str, int], *, is_apart: bool) -> list[str] | None:
+def _row(line: str, head: Head, *, is_apart: bool) -> list[str] | None:
     """Return the cells of a row; None for a line that is none."""
-    try:
-        cells = cells_of(line, head.delimiter)
-    except csv.Error as error:
-        raise at(*where, f"not CSV: {error}") from None
+    cells = cells_of(line, head.delimiter)
     if all(_RULE.fullmatch(cell) for cell in cells) or (len(cells) == 1 and (is_apart or " " in line.strip())):
         return None
-    if not head.delimiter.strip(" ") and not cells[0][:1].isdigit():
-        return None
+    return cells if head.delimiter.strip(" ") or cells[0][:1].isdigit() else None
+
+
+def _check(cells: Sequence[str], head: Head, where: tuple[str, int]) -> None:
     if len(cells) != len(head.names) and not (len(cells) > len(head.names) and not any(cells[len(head.names) :])):
         raise at(*where, f"got {len(cells)} cells, expected {len(head.names)}: {', '.join(head.names):.200}")
     for name, cell in zip(head.names, cells, strict=False):
         if len(cell) > _MOST_LETTERS:
             raise at(*where, f"{name:.60}: got {len(cell)} letters, expected at most {_MOST_LETTERS}")
-    return cells

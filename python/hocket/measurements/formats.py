@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from os import PathLike, fspath
 
@@ -11,6 +11,7 @@ from hocket.base.checks import instance
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
+from hocket.measurements.cuts import first_like_row
 from hocket.measurements.margins import outputs, readable, remove_labels
 from hocket.measurements.measurement import Facts, Format, Measurement, Reading, at
 
@@ -18,6 +19,8 @@ FORMATS: tuple[Format, ...] = tuple(
     module.FORMAT for module in (pico, osu, imb, nccl_tests, hocket_tune, hocket_bench, table)
 )
 """The formats. The last one, a table, is read where the text has no other."""
+
+_EXPECTED_ROW = "expected a row that begins with a size: a whole number of bytes, without a unit or commas"
 
 
 def read_measurements(path: str | PathLike[str], facts: Facts | None = None) -> Reading:
@@ -40,29 +43,77 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
     Raises:
         Error: As `read_measurements`.
     """
-    text = readable(text)
     facts = (
         Facts() if facts is None else instance("facts", facts, Facts, "hocket.measurements.measurement.Facts, or None")
     )
+    text = readable(text)
     format = _format_of(text, file)
-    readings = [format.read(output, file, facts) for output in _outputs(text, file, format)]
+    cuts: dict[int, str] = {}
+    readings: list[Reading] = []
+    for output in _outputs(text, file, format):
+        cuts_of_output = _cuts(output, file, format)
+        rest = without_lines(output, cuts_of_output)
+        if (number := format.odd_row(rest)) is not None:
+            raise at(file, number, f'got "{_words(rest, number)}", {_EXPECTED_ROW}')
+        readings.append(format.read(rest, file, facts))
+        cuts |= cuts_of_output
     whole = Reading(
         tuple(one for reading in readings for one in reading.measurements),
         tuple(one for reading in readings for one in reading.unknown),
+        tuple(cuts[number] for number in sorted(cuts)),
     )
     if not (whole.measurements or whole.unknown):
-        raise Error(f"{file}: has no measurements, expected at least one in {format.what}")
+        raise Error(
+            whole.cuts[0] if whole.cuts else f"{file}: has no measurements, expected at least one in {format.what}"
+        )
     return _with_ranks_per_node(whole, facts.ranks_per_node)
 
 
+def cuts_in(text: str, file: str) -> dict[int, str]:
+    """Return the sentence on each row of a text that lacks its end, by the number of its line.
+
+    A text that no format reads has none.
+    """
+    text = readable(text)
+    try:
+        format = _format_of(text, file)
+        outputs_apart = _outputs(text, file, format)
+    except Error:
+        return {}
+    return {number: cut for output in outputs_apart for number, cut in _cuts(output, file, format).items()}
+
+
+def without_lines(text: str, numbers: Collection[int]) -> str:
+    """Return a text in which the lines of some numbers are empty."""
+    if not numbers:
+        return text
+    return "\n".join("" if number in numbers else line for number, line in enumerate(text.split("\n"), start=1))
+
+
+def _cuts(output: str, file: str, format: Format) -> dict[int, str]:
+    return {
+        number: f'{file}:{number}: "{_words(output, number)}" is cut and left out: {what}'
+        for number, what in format.cuts(output)
+    }
+
+
+def _words(text: str, number: int) -> str:
+    """Return the beginning of a line with single blanks."""
+    return f"{' '.join(text.split(chr(10))[number - 1].split()):.60}"
+
+
 def _format_of(text: str, file: str) -> Format:
+    if not text.strip():
+        raise Error(f"{file}: is empty, expected measured times")
     *titled_formats, last = FORMATS
     matches = [format for format in titled_formats if format.recognises(text)]
     if not (matches or last.recognises(text)):
         if (lacking := table.lacking(text)) is not None:
             raise at(file, *lacking)
+        number = first_like_row(text.split("\n"))
+        row = "" if number is None else f' of line {number}, "{_words(text, number)}"'
         raise Error(
-            f"{file}: unknown format, expected {', '.join(each.what for each in titled_formats)} or {last.what}"
+            f"{file}: unknown format{row}, expected {', '.join(each.what for each in titled_formats)} or {last.what}"
         )
     if len(matches) > 1:
         raise Error(f"{file}: got {' and '.join(each.what for each in matches)}, expected one of them in a file")
@@ -87,4 +138,4 @@ def _with_ranks_per_node(reading: Reading, ranks_per_node: int | None) -> Readin
             for one in measurements
         )
 
-    return Reading(with_ranks(reading.measurements), with_ranks(reading.unknown))
+    return Reading(with_ranks(reading.measurements), with_ranks(reading.unknown), reading.cuts)

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from hocket.definitions.library import find_collective, is_collective
+from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -25,7 +27,7 @@ from hocket.measurements.measurement import (
     count,
     floats,
     matching,
-    positive,
+    seconds,
     spread_of,
 )
 
@@ -92,7 +94,7 @@ def _measurement(
         algorithm="IMB",
         ranks=ranks,
         size_bytes=count(cells[heads.index(_SIZE)], "#bytes", where) if _SIZE in heads else 0,
-        time_s=positive(cells[heads.index(column)], column, where) * 1e-6,
+        time_s=seconds(cells[heads.index(column)], column, where, 1e-6),
         measured_as="imb",
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
@@ -107,11 +109,14 @@ def _of(one: Measurement, facts: Facts, file: str) -> Measurement:
     return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
 
 
+_FIND_TITLE, _FIND_ROW = matching(_BENCHMARK, "Benchmarking"), matching(_ROW)
 FORMAT = Format(
     "imb",
     "the output of IMB-MPI1 or IMB-NBC",
-    matching(_BENCHMARK, "Benchmarking"),
+    _FIND_TITLE,
     _read,
-    row=matching(_ROW),
+    row=_FIND_ROW,
     needs=("processes = ",),
+    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
+    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
 )

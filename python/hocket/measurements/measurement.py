@@ -27,6 +27,8 @@ MOST_NAME_LETTERS = 100
 
 _FLOAT_BYTES = 4
 _MOST_DIGITS = 15
+_SHORTEST_S, _LONGEST_S = 1e-12, 365.25 * 86400
+_TIMES = "of at least 1 ps and at most a year"
 
 
 SpreadOf: TypeAlias = Literal["iterations", "ranks", "interval"]
@@ -76,7 +78,7 @@ class Measurement:
             library, such as "openmpi-5.0", stands for the algorithm that this library chooses for the call.
         ranks: Number of ranks.
         size_bytes: The size of the call, as `hocket.Call` counts it.
-        time_s: How long the call took.
+        time_s: How long the call took: at least 1 ps and at most a year.
         measured_as: How the benchmark measured the time, see `hocket.simulate`.
         parameters: Values of the algorithm's parameters; those left out have their defaults.
         element_bytes: Size of an element.
@@ -118,7 +120,7 @@ class Measurement:
         among("measured_as", self.measured_as, get_args(MeasuredAs))
         for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
-        checks.number("time_s", self.time_s, "seconds above 0", is_right=lambda time_s: 0 < time_s < inf)
+        checks.number("time_s", self.time_s, f"seconds above 0, {_TIMES}", is_right=_can_be_measured)
         checks.mapping("parameters", self.parameters)
         counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
         counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
@@ -180,10 +182,12 @@ class Reading:
     Attributes:
         measurements: What Hocket can simulate, and the choices of libraries.
         unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
+        cuts: Sentences on the rows that are left out because they lack their end.
     """
 
     measurements: tuple[Measurement, ...]
     unknown: tuple[Measurement, ...] = ()
+    cuts: tuple[str, ...] = ()
 
 
 Mark: TypeAlias = "Callable[[str], int | None]"
@@ -206,6 +210,8 @@ class Format(NamedTuple):
         row: Finds a row of a table whose sizes rise; None for other formats.
         is_known_by_rows: Whether rows without a title suffice.
         needs: What a text must have besides.
+        cuts: Gives the line of each row of a text that lacks its end, and what it lacks.
+        odd_row: Returns the line of a text that looks like a row, but cannot be one; None if there is none.
     """
 
     name: str
@@ -215,6 +221,8 @@ class Format(NamedTuple):
     row: Mark | None = None
     is_known_by_rows: bool = False
     needs: tuple[str, ...] = ()
+    cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
+    odd_row: Callable[[str], int | None] = lambda _: None
 
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""
@@ -308,6 +316,22 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
     if not 0 < value < float("inf"):
         raise at(*where, f'{what}: got "{text:.60}", expected a number above zero')
     return value
+
+
+def seconds(text: str, what: str, where: tuple[str, int], unit_s: float) -> float:
+    """Return the seconds of a time that is given in a unit.
+
+    Raises:
+        Error: The text is no number above zero, or no call can take so long or so short a time.
+    """
+    time_s = positive(text, what, where) * unit_s
+    if not _can_be_measured(time_s):
+        raise at(*where, f'{what}: got "{text:.60}", which is {time_s:.3g} s, expected a time {_TIMES}')
+    return time_s
+
+
+def _can_be_measured(time_s: float) -> bool:
+    return _SHORTEST_S <= time_s <= _LONGEST_S
 
 
 def spread_of(

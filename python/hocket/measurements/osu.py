@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
+from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -30,7 +32,7 @@ from hocket.measurements.measurement import (
     count,
     floats,
     matching,
-    positive,
+    seconds,
     spread_of,
     type_bytes,
 )
@@ -47,7 +49,7 @@ _HEAD = re.compile(
     r"(?:Avg|Min|Max) Latency|P[0-9]+ Tail Lat|(?:Pure|Min|Max) Comm\.|Coll\. Init|Transmit Size|Size|Latency|"
     r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
 )
-_ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?\s*$"
+_ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?(?:[ \t]+(?:Pass|Fail))?\s*$"
 _TIMES: Mapping[str, MeasuredAs] = {
     "Max Comm.": "pico",
     "Max Latency": "pico",
@@ -149,7 +151,7 @@ def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple
         algorithm=algorithm,
         ranks=facts.ranks,
         size_bytes=size_bytes,
-        time_s=positive(cells[table.heads.index(table.column)], "latency", where) * 1e-6,
+        time_s=seconds(cells[table.heads.index(table.column)], "latency", where, 1e-6),
         measured_as=_TIMES[table.column],
         parameters=parameters,
         element_bytes=table.element_bytes,
@@ -165,6 +167,13 @@ def _spread(column: str, cells: Mapping[str, str]) -> Spread | None:
     return spread_of(cells.get(low), cells.get(high), what, cells.get("Iterations"), unit_s=1e-6)
 
 
+_FIND_TITLE, _FIND_ROW = matching(_TITLE, "Latency Test"), matching(_ROW)
 FORMAT = Format(
-    "osu", "the output of the OSU micro-benchmarks", matching(_TITLE, "Latency Test"), _read, row=matching(_ROW)
+    "osu",
+    "the output of the OSU micro-benchmarks",
+    _FIND_TITLE,
+    _read,
+    row=_FIND_ROW,
+    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
+    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
 )

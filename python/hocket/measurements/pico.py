@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.measurements.columns import Columns, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, rows_of
 from hocket.measurements.measurement import (
     DEFAULT,
     Facts,
@@ -24,7 +25,7 @@ from hocket.measurements.measurement import (
     Reading,
     at,
     count,
-    positive,
+    seconds,
     spread_of,
 )
 
@@ -154,7 +155,7 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
         algorithm=algorithm,
         ranks=ranks,
         size_bytes=total // ranks if is_of_blocks else total,
-        time_s=positive(cells["median_us"], "median_us", where) * 1e-6,
+        time_s=seconds(cells["median_us"], "median_us", where, 1e-6),
         measured_as="pico",
         parameters=parameters,
         element_bytes=_ELEMENT_BYTES,
@@ -194,4 +195,4 @@ def _segment(collective: str, elements: int) -> int:
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
-FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read)
+FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read, cuts=partial(cut_rows_of, columns=_COLUMNS))

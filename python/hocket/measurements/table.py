@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import cast, get_args
 
@@ -21,7 +21,7 @@ from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
-from hocket.measurements.columns import Columns, head_of, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, head_of, rows_of
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Facts,
@@ -35,6 +35,7 @@ from hocket.measurements.measurement import (
     count,
     positive,
     program_of,
+    seconds,
     type_bytes,
 )
 
@@ -312,14 +313,15 @@ class _Row:
         if unit:
             if unit not in _UNIT_S:
                 raise self._error("time", f'"{unit:.20}" is no unit of times, expected s, ms, us or ns')
-            return self._number("time") * _UNIT_S[unit]
+            return seconds(_plain(cell), name, self.where, _UNIT_S[unit])
         try:
-            return parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
+            time_s = parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
         except Error:
             expected = (
                 f"a unit in its name, such as {re.sub('[^a-z]', '', name.lower())[:20] or 'time'}_us, or in each value"
             )
             raise self._error("time", f'got "{cell:.60}" without a unit, expected {expected}') from None
+        return seconds(repr(time_s), name, self.where, 1.0)
 
     def _type_bytes(self) -> int:
         bytes_of_type = type_bytes(self._cell("type"))
@@ -345,4 +347,10 @@ def _plain(cell: str) -> str:
     return cell.replace(",", ".") if re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0,[0-9]+", cell) else cell
 
 
-FORMAT = Format("table", "a table with a column of sizes and a column of times", _COLUMNS.title, _read)
+FORMAT = Format(
+    "table",
+    "a table with a column of sizes and a column of times",
+    _COLUMNS.title,
+    _read,
+    cuts=partial(cut_rows_of, columns=_COLUMNS),
+)

@@ -1,7 +1,8 @@
 """Measurements in the formats of benchmark programs; samples whose source is named are short parts of real outputs."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,12 +94,43 @@ NCCL = """\
 #
 # Collective test concluded: all_reduce_perf
 """
+NCCL_SHARES = {
+    **{"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0, "gather": 1.0, "scatter": 1.0},
+    **dict.fromkeys(("broadcast", "reduce")),
+}
+"""Bandwidths of the bus over those of the algorithm, without (ranks - 1) / ranks; without a value they are the same."""
+
+
+def nccl(collective: str, points: Sequence[tuple[int, float]], *, ranks: int, wrong: Sequence[int] = ()) -> str:
+    """Return the output of nccl-tests.
+
+    Args:
+        collective: The name of the program without `_perf`.
+        points: Sizes in bytes, and times in microseconds.
+        ranks: Number of ranks.
+        wrong: How many values are wrong at the first sizes.
+    """
+    title = NCCL.partition("# nThread")[0].replace("all_reduce", collective)
+    devices = "".join(f"#  Rank {rank:2} Group  0 Pid 1 on host1 device {rank} [0009] H100\n" for rank in range(ranks))
+    heads = "".join(NCCL.partition("nid007109")[2].partition("\n")[2].partition("     1048576")[0])
+    share = 1.0 if NCCL_SHARES[collective] is None else NCCL_SHARES[collective] * (ranks - 1) / ranks
+    blocks = ranks if NCCL_SHARES[collective] == 1.0 else 1
+    rows = []
+    for number, (size, time_us) in enumerate(points):
+        faults = wrong[number] if number < len(wrong) else 0
+        gb_per_s = size / time_us / 1e3
+        half = f" {time_us:7.2f} {gb_per_s:7.2f} {share * gb_per_s:7.2f} {faults:7}"
+        rows.append(f"{size:12} {size // 4 // blocks:12}     float    none      -1 {half} {half}\n")
+    failed = f"{sum(wrong)} FAILED" if sum(wrong) else "0 OK"
+    return f"{title}# nThread 1 nGpus 1\n#\n{devices}{heads}{''.join(rows)}# Out of bounds values : {failed}\n"
+
+
 # An older output, which names neither the collective nor the devices. Source: the columns of all_gather.cu of 2019.
 NCCL_OLD = """\
 #                                             out-of-place                       in-place
 #       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error
 #        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
-     1048576         65536   float    85.90   12.21   11.44  0e+00      N/A     N/A     N/A    N/A
+     1048576         65536   float    85.90   12.21    9.16  0e+00      N/A     N/A     N/A    N/A
 """
 IMB = """\
 #------------------------------------------------------------
@@ -322,11 +354,56 @@ def test_rows_of_nccl_tests_that_make_no_sense(file: Callable[[str], str]) -> No
 
 
 def test_an_alltoall_of_nccl_tests_has_no_form_in_place(file: Callable[[str], str]) -> None:
-    text = NCCL.replace("all_reduce_perf", "alltoall_perf").replace("sum", "none")
+    text = nccl("alltoall", [(1 << 20, 339.61), (1 << 21, 355.53)], ranks=2)
     found = hocket.read_measurements(file(text), Facts("default")).measurements
-    # 262144 floats for each of 2 ranks
-    assert [(one.collective, one.size_bytes, one.in_place) for one in found][:1] == [("alltoall", 1 << 20, False)]
+    # 131072 floats for each of 2 ranks
+    assert [(one.collective, one.size_bytes, one.in_place) for one in found][:1] == [("alltoall", 1 << 19, False)]
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("collective", NCCL_SHARES)
+def test_a_row_of_nccl_tests_that_contradicts_itself_is_named(file: Callable[[str], str], collective: str) -> None:
+    text = nccl(collective, [(1 << 20, 339.61), (1 << 21, 355.53)], ranks=4)
+    found = hocket.read_measurements(file(text), Facts("default")).measurements
+    assert len(found) == (2 if collective == "alltoall" else 4)
+    *_, row = (line for line in text.splitlines() if " float " in line)
+    size, count, kind, _, _, time, algbw, busbw, *_ = row.split()
+    for old, new, message in (
+        (f" {size} ", f" {2 * int(size)} ", f"got algbw {algbw} GB/s for {2 * int(size)} bytes in"),
+        (f" {count} ", f" {int(count) + 4} ", f"got the size {size} for {int(count) + 4} elements of float"),
+        (f" {kind} ", " double ", f"got the size {size} for {count} elements of double"),
+        (f" {time} ", " 777.77 ", f"got algbw {algbw} GB/s for {size} bytes in 777.77 us, expected 2.70 GB/s"),
+        (f" {algbw} ", " 4.20 ", f"got algbw 4.20 GB/s for {size} bytes in {time} us, expected {algbw} GB/s"),
+        (
+            f" {busbw} {0:7}\n",
+            f" 7.77 {0:7}\n",
+            f"got busbw 7.77 GB/s for algbw .* GB/s in {collective.replace('l_', 'l')}, expected ",
+        ),
+    ):
+        changed_row = f"{row}\n".replace(old, new)
+        assert changed_row != f"{row}\n", old
+        with pytest.raises(hocket.Error, match=rf"measured\.txt:[0-9]+: (?:{message})"):
+            hocket.read_measurements(file(text.replace(f"{row}\n", changed_row)), Facts("default"))
+
+
+def test_ranks_that_a_row_of_nccl_tests_contradicts_are_refused(file: Callable[[str], str]) -> None:
+    text = re.sub("(?m)^#  Rank.*\n", "", nccl("all_gather", [(1 << 20, 339.61)], ranks=4))
+    assert hocket.read_measurements(file(text), Facts("default", 4)).measurements
+    with pytest.raises(
+        hocket.Error, match="for 65536 elements of float times 8 ranks in allgather, expected 2097152 b"
+    ):
+        hocket.read_measurements(file(text), Facts("default", 8))
+
+
+@pytest.mark.parametrize("time", ["1e-300", "1e300", "0.0000001", "99999999999999"])
+@pytest.mark.parametrize("name", ["pico", "csv", "osu", "imb", "bench", "nccl"])
+def test_a_time_that_no_call_can_take_is_refused(file: Callable[[str], str], name: str, time: str) -> None:
+    times = {"pico": "29.6", "csv": "0.0005", "osu": "1.75", "imb": "0.60", "bench": "2e-05", "nccl": "339.61"}
+    changed_time = f"{float(time) / 1e6!r}" if name in ("csv", "bench") else time
+    text = SAMPLES[name].replace(times[name], changed_time)
+    assert text != SAMPLES[name]
+    with pytest.raises(hocket.Error, match=r"measured.txt:.* of at least 1 ps and at most a year$"):
+        hocket.read_measurements(file(text), Facts("default", None if name in ("imb", "nccl") else 4))
 
 
 def test_imb_nonblocking_calls_and_barriers(file: Callable[[str], str]) -> None:
@@ -387,7 +464,8 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
     ("text", "message"),
     [
         ("hello\n", "measured.txt: unknown format, expected the CSV of PICO, "),
-        ("", "measured.txt: unknown format, expected the CSV of PICO, "),
+        ("", "measured.txt: is empty, expected measured times"),
+        (" \n\n", "measured.txt: is empty, expected measured times"),
         (CSV.partition("\n")[0], "measured.txt: has no measurements, expected at least one in a table with "),
         (PICO.replace("29.6,", "-1,"), 'measured.txt:2: median_us: got "-1", expected a number above zero'),
         (PICO.replace("29.6,", ","), "measured.txt:2: median_us: is empty, expected a value"),

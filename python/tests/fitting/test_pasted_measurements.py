@@ -93,7 +93,7 @@ def content(reading: Reading) -> list[tuple[object, ...]]:
 
 def told(name: str) -> Facts:
     has_ranks = name in ("nccl", "imb", "imb nbc")
-    return Facts("default", None if has_ranks else 4, collective="allreduce" if name == "nccl old" else None)
+    return Facts("default", None if has_ranks else 4, collective="allgather" if name == "nccl old" else None)
 
 
 @pytest.mark.parametrize("decoration", DECORATIONS)
@@ -179,12 +179,12 @@ def test_rows_of_nccl_tests_without_names_of_columns(file: Callable[[str], str])
         (rows(IMB, lambda i: f"{i} "), 'measured.txt:11: got "10 0 1000 0.50 0.00", expected a row'),
         (
             NCCL.splitlines()[11].replace("3.09", "9.09"),
-            "measured.txt:1: got 9.09 GB/s for 1048576 bytes in 339.61 us, expected a row of nccl-tests, or the line ",
+            "measured.txt:1: got algbw 9.09 GB/s for 1048576 bytes in 339.61 us, expected 3.09 GB/s, or the line that ",
         ),
         (NCCL.replace("335.85", "335.85 7"), "measured.txt:12: got "),
         (
             NCCL.replace("#  Rank  1", "1: #  Rank  1"),
-            "measured.txt:12: got busbw 3.09 GB/s for algbw 3.09 GB/s, expected 0.00 GB/s on the 1 rank of the list of",
+            "measured.txt:12: got busbw 3.09 GB/s for algbw 3.09 GB/s in allreduce, expected 0.00 GB/s on the 1 rank",
         ),
     ],
 )

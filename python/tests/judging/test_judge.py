@@ -190,3 +190,13 @@ def test_a_program_at_three_times_its_times_is_named_as_itself_or_not_at_all() -
     found = judged([3 * each for each in simulated_us("recursive_doubling")]).curves[0]
     named = [row.guess.programs[0] for row in found.rows if row.guess.is_told]
     assert {*named} <= {"recursive_doubling"}
+
+
+@pytest.mark.parametrize("tolerance", ["0", "100%", "1.5", "-1%", "x"])
+def test_a_tolerance_that_is_refused_has_its_bounds(
+    bad_input: Callable[..., str], tmp_path: Any, tolerance: str
+) -> None:
+    (tmp_path / "out.txt").write_text(osu([9.0] * len(SIZES)))
+    files = [str(tmp_path / "out.txt")] * 2
+    message = bad_input("judge", *files, "--ranks", "4", "--tolerance", tolerance)
+    assert f'--tolerance: got "{tolerance}", expected a share above 0% and below 100%' in message

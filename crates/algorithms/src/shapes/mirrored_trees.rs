@@ -28,15 +28,15 @@ pub fn tree_node(tree: usize, nodes: usize, node: usize) -> TreeNode {
         return in_order(nodes, node);
     }
     let mirror = |node: usize| nodes - 1 - node;
-    let (there, back): (&dyn Fn(usize) -> usize, &dyn Fn(usize) -> usize) = if nodes.is_multiple_of(2) {
+    let (place_of, node_at): (&dyn Fn(usize) -> usize, &dyn Fn(usize) -> usize) = if nodes.is_multiple_of(2) {
         (&mirror, &mirror)
     } else {
         (&|node| (node + nodes - 1) % nodes, &|node| (node + 1) % nodes)
     };
-    let TreeNode { parent, children } = in_order(nodes, there(node));
+    let TreeNode { parent, children } = in_order(nodes, place_of(node));
     TreeNode {
-        parent: parent.map(|(parent, side)| (back(parent), side)),
-        children: children.map(|child| child.map(back)),
+        parent: parent.map(|(parent, side)| (node_at(parent), side)),
+        children: children.map(|child| child.map(node_at)),
     }
 }
 

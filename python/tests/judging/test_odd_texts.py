@@ -1,0 +1,215 @@
+"""Texts that are cut, that contradict themselves, or whose results are wrong: nothing of them is believed silently."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from python.tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
+from python.tests.judging.test_judge import SIZES, osu
+
+import hocket
+from hocket.judging import baselines
+from hocket.judging.assessment import Assessment
+from hocket.judging.failures import failures_in
+from hocket.measurements.measurement import Facts
+
+OSU = osu([9 + size / 1e4 for size in SIZES])
+OSU_ROWS = OSU_FULL + "2 3.02 2.80 13.40 1000\n4 4.02 3.80 14.40 1000\n"
+WRONG = nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(10, 28, 2)], ranks=8, wrong=[0, 3, 1])
+
+
+def points(found: Assessment) -> set[tuple[int, float]]:
+    return {(one.size_bytes, round(one.time_s, 12)) for curve in found.curves for one in curve.curve.runs}
+
+
+def sentences(found: Assessment) -> str:
+    findings = [one for curve in found.curves for one in curve.findings]
+    return "\n".join(one.sentence for one in (*findings, *found.findings))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"{OSU}8388608     123.", "its last number has 0 digits after the point, expected 2"),
+        (f"{OSU}8388608     123", "its last number has 0 digits after the point, expected 2"),
+        (f"{OSU}8388608     123.4\n", "its last number has 1 digit after the point, expected 2"),
+        (f"{OSU}83886", "it has 1 of 2 columns"),
+        (f"{OSU_ROWS}8 5.02 4.8", "it has 3 of 5 columns"),
+        (NCCL.partition("361.77")[0], "it has 9 of 13 columns"),
+        (NCCL.partition("    5.80       0")[0], "it has 11 of 13 columns"),
+        (f"{CSV}allreduce,ring,8,16", "it has 4 of 7 columns"),
+        ("size,time_us\n8,5.12\n16,6.25\n32,7.77\n64,9.", "its last number has 0 digits after the point, expected 2"),
+        (f"{IMB}      2097152           20       250.00       2", "it has 4 of 5 columns"),
+    ],
+)
+def test_a_last_row_that_is_cut_is_named_and_left_out(text: str, what: str) -> None:
+    found = hocket.judge(text, ranks=None if "processes" in text or "device" in text else 8, collective="allreduce"
+                         if text.startswith("size") else None)  # fmt: skip
+    cuts = [one.sentence for one in found.findings if one.subject == "cut row"]
+    number = len(text.rstrip("\n").split("\n"))
+    assert len(cuts) == 1 and cuts[0].startswith(f'text:{number}: "') and cuts[0].endswith(f" left out: {what}")
+    whole = "\n".join(text.rstrip("\n").split("\n")[:-1]) + "\n"
+    assert points(found) == points(
+        hocket.judge(whole, ranks=None if "processes" in text or "device" in text else 8,
+                     collective="allreduce" if text.startswith("size") else None)
+    )  # fmt: skip
+
+
+def test_a_cut_row_is_left_out_where_the_ranks_are_not_known() -> None:
+    found = hocket.judge(f"{OSU}8388608     123.4")
+    assert found.title == hocket.judge(OSU).title and "is cut and left out" in sentences(found)
+    bare = "".join(f"{size} {9 + size / 1e4:.2f}\n" for size in SIZES)
+    assert 'text:11: "8388608 1.2" is cut and left out' in sentences(hocket.judge(f"{bare}8388608 1.2"))
+
+
+def test_a_row_in_the_middle_and_a_single_row_are_not_left_out(tmp_path: Path) -> None:
+    with pytest.raises(hocket.Error, match=r"^text:4: got "):
+        hocket.judge(OSU_ROWS.replace("3.40 1000", "3.40"), ranks=8)
+    with pytest.raises(hocket.Error, match=r'^text:3: "8 1.7" is cut and left out: its last number has 1 digit'):
+        hocket.judge("\n".join([*OSU.split("\n")[:2], "8 1.7"]), ranks=8)
+    (tmp_path / "out.txt").write_text(f"{OSU}8388608     1.")
+    assert len(hocket.read_measurements(tmp_path / "out.txt", Facts("ring", 8)).cuts) == 1
+
+
+CUT: dict[str, tuple[str, dict[str, Any]]] = {
+    "osu": (OSU_ROWS, {"ranks": 4}),
+    "osu without ranks": (OSU, {}),
+    "osu of two columns": (OSU, {"ranks": 4}),
+    "nccl": (NCCL, {}),
+    "imb": (IMB, {}),
+    "pico": (PICO.partition("mare")[0], {}),
+    "labels": (re.sub("(?m)^", "[1,0]<stdout>: ", OSU), {"ranks": 4}),
+    "quotation": (re.sub("(?m)^", "> ", NCCL), {}),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_wherever_a_text_is_cut_no_other_time_is_believed(name: str) -> None:
+    text, options = CUT[name]
+    whole = points(hocket.judge(text, **options))
+    for end in range(1, len(text)):
+        try:
+            found = hocket.judge(f"{text[:end]}\n", **options)
+        except hocket.Error as error:
+            assert "\n" not in str(error)
+        else:
+            assert points(found) <= whole, text[:end][-80:]
+
+
+@pytest.mark.parametrize("text", [WRONG, WRONG.replace("# nThread", "# n"), "\n".join(WRONG.split("\n")[8:])])
+def test_wrong_results_are_the_verdict(text: str) -> None:
+    number = next(number for number, line in enumerate(text.split("\n"), start=1) if " 4096 " in line)
+    start = (
+        f"Results are wrong, so their times mean little, in 2 rows: text:{number} (4 KiB), text:{number + 1} (16 KiB)"
+    )
+    assert hocket.judge(text, ranks=8, collective="allreduce").title.startswith(start)
+
+
+def test_a_total_of_wrong_values_counts_without_rows() -> None:
+    text = NCCL.replace(" 0 OK", " 7 FAILED")
+    found = hocket.judge(text)
+    assert found.title == "The benchmark found 7 values to be wrong, so its times mean little."
+    assert found.curves[0].verdict.source == "text:14"
+    assert failures_in(NCCL, "text") is None and failures_in(NCCL.replace("       0\n", "     N/A\n"), "text") is None
+
+
+def test_osu_validation_that_fails_is_the_verdict() -> None:
+    head = "# OSU MPI Allreduce Latency Test v7.5\n# Size       Avg Latency(us)        Validation\n"
+    rows = "".join(f"{size} {9 + size / 1e4:.2f} {'Fail' if size == 512 else 'Pass'}\n" for size in SIZES)
+    assert hocket.judge(head + rows, ranks=8).title.startswith(
+        "Results are wrong, so their times mean little, in 1 row"
+    )
+
+
+def test_wrong_results_come_first_in_a_comparison(hocket_command: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(WRONG)
+    (tmp_path / "b").write_text(nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(10, 28, 2)], ranks=8))
+    told = hocket_command("judge", str(tmp_path / "a"), str(tmp_path / "b"), "--json").json
+    assert told["sentence"].startswith("Results are wrong") and f"{tmp_path}/a:" in told["sentence"]
+
+
+@pytest.mark.parametrize("row", ["1K   9.10", "65,536   9.10", "9.10   1024", "1.5KiB 9.10"])
+@pytest.mark.parametrize("rows_before", [0, 3])
+def test_a_line_that_only_looks_like_a_row_is_named(row: str, rows_before: int) -> None:
+    lines = [*OSU.split("\n")[: 2 + rows_before], row]
+    for ranks in (None, 8):
+        with pytest.raises(hocket.Error, match=rf'^text:{len(lines)}: got "{" ".join(row.split())}", expected a row'):
+            hocket.judge("\n".join([*lines, ""]), ranks=ranks)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "text: is empty, expected measured times"),
+        ("\n \n", "text: is empty, expected measured times"),
+        ("nothing to see\nhere", "text: unknown format, expected the CSV of PICO, "),
+        ("of yesterday\n1K 5.1\n2K 6.1\n", 'text: unknown format of line 2, "1K 5.1", expected the CSV of PICO, '),
+        (
+            NCCL.replace("1048576        262144", "      1M        262144"),
+            'text:12: got "1M 262144 float sum -1 339.61',
+        ),
+        (IMB.replace("            1         1000         0.80", "   1K  1000   0.80"), 'got "1K 1000 0.80 1.20 1.00"'),
+    ],
+)
+def test_a_text_without_rows_says_what_is_lacking(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(text)
+    with pytest.raises(hocket.Error, match=r"^[^\n]*$") as refusal:
+        hocket.judge(tmp_path / "text", ranks=8 if "processes" not in text else None)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("ranks", [None, 8])
+def test_a_collective_that_the_text_contradicts_is_refused(ranks: int | None) -> None:
+    with pytest.raises(hocket.Error, match=r"^text: measures allreduce, but --collective is broadcast, expected the s"):
+        hocket.judge(OSU, ranks=ranks, collective="broadcast")
+    assert hocket.judge(OSU, ranks=ranks, collective="allreduce").title
+
+
+def test_a_collective_chooses_among_those_of_a_text() -> None:
+    text = f"{OSU}\n{osu([5.0] * len(SIZES), title='Broadcast')}"
+    assert [one.curve.first.collective for one in hocket.judge(text, ranks=8, collective="bcast").curves] == [
+        "broadcast"
+    ]
+
+
+def test_several_files_are_said_to_be_runs_of_one_machine(hocket_command: Callable[..., Any], tmp_path: Path) -> None:
+    files = [tmp_path / name for name in "abc"]
+    for file in files:
+        file.write_text(OSU)
+    shown = hocket_command("judge", *map(str, files), "--ranks", "8", "--json").json
+    (hint,) = (one for one in shown["findings"] if one["subject"] == "several files")
+    assert "c are taken for runs of one machine" in hint["sentence"] and "--before FILE" in hint["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda lines: ["nonsense", *lines[1:]], 1),
+        (lambda lines: [lines[0], "nonsense", *lines[2:]], 2),
+        (lambda lines: [lines[0], "so it was", *lines[2:]], 2),
+        (lambda lines: [*lines[:2], lines[2][:20]], 3),
+        (lambda lines: [*lines[:2], lines[2].replace("1e-05", "x")], 3),
+    ],
+)
+def test_the_broken_line_of_a_baseline_is_named(
+    tmp_path: Path, change: Callable[[Sequence[str]], list[str]], where: int
+) -> None:
+    one = hocket.Measurement(collective="allreduce", algorithm="ring", ranks=8, size_bytes=8, time_s=1e-5)
+    path = baselines.save("a", [one, one], tmp_path)
+    path.write_text("\n".join(change(path.read_text().split("\n")[:3])))
+    with pytest.raises(hocket.Error, match=rf"^{re.escape(str(path))}:{where}: .*; this baseline is broken") as caught:
+        baselines.load("a", tmp_path)
+    assert "PICO" not in str(caught.value)
+
+
+def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
+    rows = "".join(f"{8 * number} {9 + number / 1e4:.2f}\n" for number in range(1, 20_001))
+    text = f"{osu([], sizes=[])}{rows}8 1."
+    start_s = time.process_time()
+    assert "is cut and left out" in sentences(hocket.judge(text, ranks=8))
+    assert time.process_time() - start_s < 10
