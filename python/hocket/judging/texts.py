@@ -12,7 +12,7 @@ from hocket.judging.failures import Failures, failures_in
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
-from hocket.judging.point_to_point import Table, tables_in, without_rows
+from hocket.judging.message_tables import Table, tables_in, without_rows
 from hocket.measurements.cuts import first_like_row
 from hocket.measurements.formats import cuts_in, measurements_in, without_lines
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
