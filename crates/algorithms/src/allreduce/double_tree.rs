@@ -83,7 +83,8 @@ fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
     let in_chain = (within + 1 < size).then(|| at(own, within + 1));
     let of_other_groups = children.into_iter().enumerate().filter(|(side, _)| within == (*side).min(size - 1));
     let below = of_other_groups.filter_map(|(_, group)| group.map(|group| at(group, 0)));
-    Place { parent, children: in_chain.into_iter().chain(below).collect(), tag: channel as Tag * TAGS }
+    let children = in_chain.into_iter().chain(below).collect();
+    Place { parent, children, tag: channel as Tag * TAGS, ..Place::default() }
 }
 
 /// Names for the formulas: `height`, the most edges between a rank and its root; `segments` of the longest channel and
