@@ -107,7 +107,7 @@ impl Step {
     }
 }
 
-/// The moment at which a send is done.
+/// How a message is sent, and the moment at which its send is done.
 // As long as a tag, so that `Options` has no padding: copies of padded fields read across separate writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
@@ -120,6 +120,9 @@ pub enum Mode {
     Synchronous,
     /// When the sender's processor is free of the message; the data must not change before the message has left.
     Posted,
+    /// As `Standard`, through the switch of a node, which combines the messages of many ranks to one, and copies those of
+    /// one to many. It has costs of its own on machines with `[level.multicast]`.
+    Switched,
 }
 
 /// A send and a receive that begin together.
@@ -175,7 +178,7 @@ impl Words {
 pub struct Options {
     /// Matched by the receive.
     pub tag: Tag,
-    /// When the send is done.
+    /// How the message is sent, and when the send is done.
     pub mode: Mode,
     /// Packet pacing: idle packet times between two packets of the message. Only packet networks obey it.
     pub gap_packets: f64,

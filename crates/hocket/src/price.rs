@@ -50,7 +50,7 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
             _ => return Ok(None),
         },
     };
-    let knows_levels = within.memory_s_per_byte == 0.0 && network.resources.is_none();
+    let knows_levels = within.node_s_per_byte == 0.0 && network.resources.is_none();
     if !knows_levels || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
@@ -91,7 +91,7 @@ impl Estimate {
         let bytes = segment.map_or(size_bytes, |(_, bytes)| size_bytes.min(*bytes));
         let alpha_bytes = segment.map_or(0, |_| bytes);
         let Costs { beta_s_per_byte, gamma_s_per_byte, ports, .. } = costs(bytes);
-        let between = Line { alpha_s: costs(alpha_bytes).alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 };
+        let between = Line { alpha_s: costs(alpha_bytes).alpha_s, beta_s_per_byte, node_s_per_byte: 0.0 };
         let local = local_line(platform, alpha_bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
         let within = local.map_or(between, |(_, line)| line);
         Self { lines: Lines { within, between }, gamma_s: gamma_s_per_byte, ports }

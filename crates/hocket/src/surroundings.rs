@@ -51,7 +51,7 @@ fn line(platform: &Platform) -> Box<dyn Fn(f64) -> Line + Send + Sync> {
 }
 
 fn as_line([alpha_s, beta_s_per_byte]: [f64; 2]) -> Line {
-    Line { alpha_s, beta_s_per_byte, memory_s_per_byte: 0.0 }
+    Line { alpha_s, beta_s_per_byte, node_s_per_byte: 0.0 }
 }
 
 /// The number of successive ranks on a node, and the time of a message of `bytes` across it, as a line; none if it costs as

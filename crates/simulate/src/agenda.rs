@@ -39,7 +39,7 @@ pub enum Action {
     /// The first byte of a message reaches the receiver's interface now; its last byte arrives at `arrival_s`.
     TakeIn { flight: u32, arrival_s: f64 },
     /// A message that is bound to its receive has arrived.
-    Deliver { rank: u32, slot: u32, from: u32, len: usize },
+    Deliver { rank: u32, slot: u32, from: u32, len: usize, is_switched: bool },
     /// A message that a receive from any source may take has arrived.
     Probe { rank: u32 },
     /// Circuits and ports are assigned.

@@ -97,6 +97,7 @@ struct Pending<C> {
     time: C,
     /// The slot of the sender of a rendezvous.
     rendezvous: Option<u32>,
+    is_switched: bool,
 }
 
 struct PostedReceive<C> {
@@ -117,6 +118,7 @@ struct DeferredMessage<C> {
 struct Travel<C> {
     start: C,
     arrival: C,
+    is_switched: bool,
 }
 
 struct NodeState<B> {
@@ -309,9 +311,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     #[inline(always)]
-    fn parcel(&self, from: usize, to: usize, len: usize) -> Parcel {
-        let within = self.network.within([from, to], self.size);
-        Parcel { bytes: bytes(len, self.element_bytes), within, is_new: false }
+    fn parcel(&self, ranks: [usize; 2], len: usize, is_switched: bool) -> Parcel {
+        Parcel::new(bytes(len, self.element_bytes), self.network.within(ranks, self.size), is_switched)
     }
 
     fn refuse(&mut self, why: &str) {
@@ -378,7 +379,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     }
 
     /// The interface takes in a message. Returns the time at which it has the whole message.
-    fn take_in(&mut self, rank: usize, Travel { start, arrival }: Travel<T::Clock>, message: Parcel) -> T::Clock {
+    fn take_in(&mut self, rank: usize, Travel { start, arrival, .. }: Travel<T::Clock>, message: Parcel) -> T::Clock {
         if N::NODE_HAS_STATE {
             self.meet_interface(rank, self.network.head(start, arrival, message));
         }
@@ -442,7 +443,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// Receives a message for the receive that `rank` posted at `posted`. Returns the time at which that is done.
     fn accept(&mut self, rank: usize, posted: T::Clock, travel: Travel<T::Clock>, received: Received) -> T::Clock {
-        let message = self.parcel(received.source as usize, rank, received.len);
+        let message = self.parcel([received.source as usize, rank], received.len, travel.is_switched);
         let ready = self.take_in(rank, travel, message).max(posted);
         self.meet_arrived(rank, ready);
         self.network.accept(&mut self.ranks[rank].busy, ready, message)
@@ -580,7 +581,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         }
         self.keep_order(rank, Direction::Send, now, to as u32, tag);
         let is_new = self.peers.meet(rank as u32, to as u32);
-        let parcel = Parcel { is_new, ..self.parcel(rank, to, len) };
+        let is_switched = mode == Mode::Switched;
+        let parcel = Parcel { is_new, ..self.parcel([rank, to], len, is_switched) };
         let [from, to] = self.symmetry.map_or([rank, to], |symmetry| symmetry.image([rank, to], self.size));
         let (from, received) = (from as u32, Received { source: from as u32, len });
         let is_eager = mode != Mode::Synchronous && self.network.is_eager(parcel);
@@ -591,7 +593,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         if !is_eager && posted.is_none() {
             let slot = self.outcomes.open();
             let request = self.network.request(now, parcel);
-            let message = Pending { len, start: request, time: request, rendezvous: Some(slot) };
+            let message = Pending { len, start: request, time: request, rendezvous: Some(slot), is_switched };
             self.mailboxes.hold(to, from, tag, message);
             self.ready.call(to);
             return StepStatus::Waits(slot);
@@ -611,10 +613,10 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             Some(posted) => {
                 let earliest = if is_eager { departure.start } else { posted.time };
                 self.hold_receiving(to, earliest, departure.start, arrival);
-                self.deliver(to, &posted, Travel { start: departure.start, arrival }, received);
+                self.deliver(to, &posted, Travel { start: departure.start, arrival, is_switched }, received);
             }
             None => {
-                let message = Pending { len, start: departure.start, time: arrival, rendezvous: None };
+                let message = Pending { len, start: departure.start, time: arrival, rendezvous: None, is_switched };
                 self.mailboxes.hold(to, from, tag, message);
                 self.ready.call(to);
             }
@@ -645,7 +647,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let (earliest, start, arrival) = match message.rendezvous {
             None => (message.start, message.start, message.time),
             Some(slot) => {
-                let parcel = self.parcel(source as usize, rank, message.len);
+                let parcel = self.parcel([source as usize, rank], message.len, message.is_switched);
                 let sender = self.symmetry.map_or(source as usize, |symmetry| symmetry.representative(source as usize));
                 let departure = self.transfer(sender, message.time, now, parcel);
                 self.outcomes.fill(slot, (departure.sender_done, received));
@@ -654,7 +656,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             }
         };
         self.hold_receiving(rank, earliest, start, arrival);
-        let travel = Travel { start, arrival };
+        let travel = Travel { start, arrival, is_switched: message.is_switched };
         if N::NODE_HAS_STATE {
             let slot = self.outcomes.open();
             self.deferred_message = Some(DeferredMessage { slot, posted: now, travel, received });

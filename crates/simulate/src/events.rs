@@ -260,9 +260,9 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     #[inline(always)]
-    fn parcel(&self, from: u32, to: u32, len: usize) -> Parcel {
+    fn parcel(&self, [from, to]: [u32; 2], len: usize, is_switched: bool) -> Parcel {
         let within = self.network.within([from as usize, to as usize], self.nodes.len());
-        Parcel { bytes: self.bytes(len), within, is_new: false }
+        Parcel::new(self.bytes(len), within, is_switched)
     }
 
     /// The nodes of two ranks of a network with contention.
@@ -275,7 +275,14 @@ impl<'a, N: Network> Events<'a, N> {
     /// The properties on which the time of a message depends.
     #[inline(always)]
     fn parcel_of(&self, envelope: &Envelope) -> Parcel {
-        Parcel { is_new: envelope.is_new, ..self.parcel(envelope.from, envelope.to, envelope.len) }
+        let Envelope { from, to, len, is_switched, is_new, .. } = *envelope;
+        Parcel { is_new, ..self.parcel([from, to], len, is_switched) }
+    }
+
+    /// The same, once its receiver no longer counts as a new peer.
+    #[inline(always)]
+    fn known_parcel_of(&self, envelope: &Envelope) -> Parcel {
+        Parcel { is_new: false, ..self.parcel_of(envelope) }
     }
 
     /// The sender and the receiver of a message that a rank here sends; if its receiver does not run, those of the image of
@@ -404,15 +411,17 @@ impl<'a, N: Network> Events<'a, N> {
                 let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
                 sender_slot.into_iter().for_each(|slot| self.grant(envelope, slot));
             }
-            Action::Deliver { rank, slot, from, len } => self.deliver(rank, slot, (from, len)),
+            Action::Deliver { rank, slot, from, len, is_switched } => {
+                self.deliver(rank, slot, (from, len), is_switched)
+            }
             Action::Probe { rank } => self.match_arrived(rank as usize, now_s),
             Action::Decide => self.decide(now_s),
         }
     }
 
     /// A message has arrived, and its receive is posted.
-    fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
-        let (now_s, message) = (self.agenda.now_s, self.parcel(from, rank, len));
+    fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize), is_switched: bool) {
+        let (now_s, message) = (self.agenda.now_s, self.parcel([from, rank], len, is_switched));
         let mut end_s = self.network.accept(&mut self.nodes[rank as usize], PlacedTime::at(now_s), message).time_s;
         if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.within.is_none()) {
             let position = Position(self.deliveries[rank as usize]).branch(RECEIVING).0;
@@ -500,7 +509,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     fn pass(&mut self, flight: u32, arrival_s: f64, latency_s: f64) {
         let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
-        let message = self.parcel(envelope.from, envelope.to, envelope.len);
+        let message = self.known_parcel_of(&envelope);
         let Some(occupancy) = &mut self.occupancy else { return };
         let [first_s, passed_s] = occupancy.leave(Passing::new(&envelope, message), now_s);
         let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
@@ -529,8 +538,8 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Whether a message holds ports, if they are limited.
-    fn holds_ports(&self, [from, to]: [u32; 2]) -> bool {
-        self.queues.is_some() && !self.parcel(from, to, 0).is_on_node()
+    fn holds_ports(&self, ranks: [u32; 2]) -> bool {
+        self.queues.is_some() && !self.parcel(ranks, 0, false).is_on_node()
     }
 
     /// A message leaves its sender at `now_s` or as soon after as it can.
@@ -606,8 +615,8 @@ impl<'a, N: Network> Events<'a, N> {
         let Some(flight) = self.interfaces[rank as usize].pop_front() else { return };
         self.depart(flight, self.agenda.now_s);
         if let Some(next) = self.interfaces[rank as usize].front() {
-            let Envelope { from, to, len, .. } = self.flights.get(*next).envelope;
-            let free = self.network.free_to_send(&self.nodes[rank as usize], self.parcel(from, to, len));
+            let message = self.known_parcel_of(&self.flights.get(*next).envelope);
+            let free = self.network.free_to_send(&self.nodes[rank as usize], message);
             self.at(free.map_or(self.agenda.now_s, |free| free.time_s), Action::Free { rank });
         }
     }
@@ -638,8 +647,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn take_in(&mut self, flight: u32, arrival_s: f64) {
         let Flying { envelope, first_s, .. } = *self.flights.get(flight);
-        let Envelope { from, to, len, .. } = envelope;
-        let message = self.parcel(from, to, len);
+        let (to, message) = (envelope.to, self.known_parcel_of(&envelope));
         let arrival_s = match &mut self.occupancy {
             Some(occupancy) => arrival_s.max(occupancy.reach(Passing::new(&envelope, message), first_s)),
             None => arrival_s,
@@ -830,7 +838,8 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message arrives at `now_s`: it is delivered if its receive is posted, else it waits.
     fn arrive(&mut self, flight: u32, now_s: f64) {
-        let Flying { envelope: Envelope { from, to, len, .. }, receiver_slot, place, .. } = *self.flights.pass(flight);
+        let Flying { envelope, receiver_slot, place, .. } = *self.flights.pass(flight);
+        let Envelope { from, to, len, is_switched, .. } = envelope;
         let [from, to] = self.image(from, to);
         let node = self.holder_of_ports(to);
         if self.holds_ports([from, to])
@@ -840,7 +849,7 @@ impl<'a, N: Network> Events<'a, N> {
             self.decide_later(now_s);
         }
         if let Some(slot) = receiver_slot {
-            return self.at(now_s, Action::Deliver { rank: to, slot, from, len });
+            return self.at(now_s, Action::Deliver { rank: to, slot, from, len, is_switched });
         }
         let mailboxes = &mut self.mailboxes;
         if let Some(message) = place.and_then(|place| mailboxes.waiting_message(place)) {
@@ -870,11 +879,11 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn bind(&mut self, now: f64, receiver_slot: u32, message: &UnmatchedMessage) {
         let UnmatchedMessage { envelope, time_s, state } = *message;
-        let Envelope { from, to, len, .. } = envelope;
+        let Envelope { from, to, len, is_switched, .. } = envelope;
         match state {
             Delivery::Known => {
                 let [from, to] = self.image(from, to);
-                self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len });
+                self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len, is_switched });
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
             Delivery::Rendezvous(sender_slot) if !self.runs(from as usize) => {
@@ -899,8 +908,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// When the sender of a rendezvous learns that its request met its receive at `met_s`.
     #[inline(always)]
     fn granted_s(&self, met_s: f64, envelope: &Envelope) -> f64 {
-        let Envelope { from, to, len, .. } = *envelope;
-        let message = self.parcel(from, to, len);
+        let (Envelope { from, to, .. }, message) = (*envelope, self.known_parcel_of(envelope));
         self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], self.nodes.len(), message)
     }
 
@@ -1112,12 +1120,12 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     fn send(&mut self, rank: usize, now: PlacedTime, message: &Sending) -> StepStatus<PlacedTime> {
         let Sending { to, tag, mode, gap_packets, len } = *message;
-        let is_posted = mode == Mode::Posted;
+        let (is_posted, is_switched) = (mode == Mode::Posted, mode == Mode::Switched);
         let slot = self.outcomes.open();
         let (from, number) = (rank as u32, self.messages_issued);
         self.messages_issued += 1;
         let (position, is_new) = (now.position(), self.peers.meet(from, to));
-        let envelope = Envelope { from, to, len, position, number, gap_packets, is_posted, is_new };
+        let envelope = Envelope { from, to, len, position, number, gap_packets, is_posted, is_switched, is_new };
         let now = now.time_s;
         let parcel = self.parcel_of(&envelope);
         let message = if mode != Mode::Synchronous && self.network.is_eager(parcel) {
@@ -1197,8 +1205,9 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let Connection { peer, connects } = connection;
         let slot = self.outcomes.open();
         let (rank, position) = (rank as u32, now.position());
-        let (from, to, is_posted, is_new) = (rank, peer, false, false);
-        let envelope = Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_new };
+        let (from, to, is_posted, is_switched, is_new) = (rank, peer, false, false, false);
+        let envelope =
+            Envelope { from, to, len: 0, position, number: 0, gap_packets: 0.0, is_posted, is_switched, is_new };
         let id = self.flights.add(Flying::new(envelope, now.time_s, Some(slot), None));
         let ask = Ask { id, ranks: [rank, peer], nodes: self.nodes_of([rank, peer]) };
         self.with_circuits(|circuits| match connects {

@@ -12,6 +12,8 @@ pub struct Envelope {
     pub number: u64,
     pub gap_packets: f32,
     pub is_posted: bool,
+    /// As [`Within::is_switched`](crate::network::Within::is_switched).
+    pub is_switched: bool,
     /// As [`Parcel::is_new`](crate::network::Parcel::is_new).
     pub is_new: bool,
 }

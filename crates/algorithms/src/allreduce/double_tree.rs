@@ -37,7 +37,8 @@ const TREES: Parameter = Parameter {
 const NEIGHBOURS: usize = 4;
 
 pub const ABOUT: About = About::new(
-    "ceil((P-1)/P)*ceil(ports/k)*(2*height + 2*segments)*(alpha + min(ceil(n/channels), segment)*(beta + gamma))",
+    "ceil((P-1)/P)*ceil(ports/k)*2*(height + ceil(ceil(n/channels)/segment))\
+     *(alpha + min(ceil(n/channels), segment)*(beta + gamma))",
     "2*(P-1)*all_segments",
 )
 .exact_when(|_| false)
@@ -83,16 +84,16 @@ fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
     let in_chain = (within + 1 < size).then(|| at(own, within + 1));
     let of_other_groups = children.into_iter().enumerate().filter(|(side, _)| within == (*side).min(size - 1));
     let below = of_other_groups.filter_map(|(_, group)| group.map(|group| at(group, 0)));
-    Place { parent, children: in_chain.into_iter().chain(below).collect(), tag: channel as Tag * TAGS }
+    let children = in_chain.into_iter().chain(below).collect();
+    Place { parent, children, tag: channel as Tag * TAGS, ..Place::default() }
 }
 
-/// Names for the formulas: `height`, the most edges between a rank and its root; `segments` of the longest channel and
-/// `all_segments` of all channels.
+/// Names for the formulas: `height`, the most edges between a rank and its root; `all_segments` of all channels.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let levels = Levels::of(c);
     let largest = (0..levels.count()).map(|group| levels.size(group)).max().unwrap_or(1);
     let height = (levels.count().ilog2() as usize + 1) * 2 + largest;
     let whole = Span::new(Buffer::Result, c.count(0));
     let count = |channel| Segments::new(c, whole.chunk(channel, channels(c).len())).count() as u64;
-    vec![("height", height as u64), ("segments", count(0)), ("all_segments", channels(c).map(count).sum())]
+    vec![("height", height as u64), ("all_segments", channels(c).map(count).sum())]
 }

@@ -61,7 +61,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     if parent.is_none() && children.is_empty() {
         r.copy(own, sums).await;
     }
-    pipeline::reduce(r, &Place { parent, children, tag: 0 }, &Segments::new(c, own), &Segments::new(c, sums)).await;
+    let place = Place { parent, children, ..Place::default() };
+    pipeline::reduce(r, &place, &Segments::new(c, own), &Segments::new(c, sums)).await;
 }
 
 /// The parent of a rank other than the root. Both are counted from the root.

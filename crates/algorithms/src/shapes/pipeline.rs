@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use hocket_core::{Options, Rank, Side, Source, Span, Tag, Tokens};
+use hocket_core::{Mode, Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::shapes::Segments;
 
@@ -28,6 +28,7 @@ const DOWN: Tag = IN_FLIGHT as Tag;
 pub const TAGS: Tag = 2 * IN_FLIGHT as Tag;
 
 /// A rank's place in a tree.
+#[derive(Default)]
 pub struct Place {
     /// The parent; none for the root.
     pub parent: Option<usize>,
@@ -35,6 +36,19 @@ pub struct Place {
     pub children: Vec<usize>,
     /// The first tag of the tree's messages. Trees that share edges at the same time need tags of their own.
     pub tag: Tag,
+    /// How its messages are sent. A message through a switch is alone on its way to a neighbour.
+    pub mode: Mode,
+}
+
+impl Place {
+    /// A rank's place in the star of `center`, through the switch of a node: all other ranks are children of the center, in
+    /// the order after it. Stars with other centers can have the same tag, since no message up is between the same two ranks.
+    pub fn in_star(center: usize, rank: usize, ranks: usize) -> Self {
+        let is_center = rank == center;
+        let others = (1..ranks).map(|distance| (center + distance) % ranks);
+        let children = others.filter(|_| is_center).collect();
+        Self { parent: (!is_center).then_some(center), children, mode: Mode::Switched, ..Self::default() }
+    }
 }
 
 /// The ranks that get the segments next, and where the segments lie.
@@ -42,16 +56,18 @@ struct Onward<'a> {
     to: Vec<usize>,
     segments: &'a Segments,
     direction: Tag,
+    mode: Mode,
 }
 
 impl<'a> Onward<'a> {
     fn up(place: &Place, segments: &'a Segments) -> Self {
-        Self { to: place.parent.into_iter().collect(), segments, direction: place.tag + UP }
+        Self { to: place.parent.into_iter().collect(), segments, direction: place.tag + UP, mode: place.mode }
     }
 
     /// First to the child that is combined last.
     fn down(place: &Place, segments: &'a Segments) -> Self {
-        Self { to: place.children.iter().rev().copied().collect(), segments, direction: place.tag + DOWN }
+        let to = place.children.iter().rev().copied().collect();
+        Self { to, segments, direction: place.tag + DOWN, mode: place.mode }
     }
 }
 
@@ -130,22 +146,28 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, on
 
 /// Takes in the segments, one after the other. Passes on each one, while a few earlier ones are still on their way.
 async fn in_flight(r: &Rank<'_>, take_in: impl AsyncFn(usize), onward: Onward<'_>) {
-    let Onward { to, segments, direction } = onward;
+    let Onward { to, segments, direction, mode } = onward;
     let mut sent = VecDeque::new();
     for index in 0..segments.count() {
-        while sent.len() > (IN_FLIGHT - 1) * to.len()
-            && let Some(earliest) = sent.pop_front()
-        {
-            earliest.await;
-        }
+        settle(&mut sent, (IN_FLIGHT - 1) * to.len()).await;
         take_in(index).await;
-        let options = Options { tag: tag(direction, index), ..Options::default() };
+        if mode == Mode::Switched {
+            settle(&mut sent, 0).await;
+        }
+        let options = Options { tag: tag(direction, index), mode, ..Options::default() };
         for peer in &to {
             sent.push_back(r.start(r.send_with(*peer, segments.get(index), options)).await);
         }
     }
-    for last in sent {
-        last.await;
+    settle(&mut sent, 0).await;
+}
+
+/// Waits for the earliest sends, until at most `most` are under way.
+async fn settle(sent: &mut VecDeque<impl IntoFuture>, most: usize) {
+    while sent.len() > most
+        && let Some(earliest) = sent.pop_front()
+    {
+        earliest.await;
     }
 }
 

@@ -49,7 +49,7 @@ impl TorusTree {
         Place {
             parent: self.parent(at).map(|parent| self.rank_at(parent)),
             children: children.into_iter().map(|child| self.rank_at(child)).collect(),
-            tag: 0,
+            ..Place::default()
         }
     }
 

@@ -22,6 +22,7 @@ mod loggops;
 mod maps;
 mod multicast;
 mod nodes;
+mod nvls;
 mod orders;
 mod pacing;
 mod regions;

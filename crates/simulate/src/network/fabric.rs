@@ -77,7 +77,7 @@ impl Fabric {
             Some(host) => Level::read_host(host)?,
         };
         let placement = Placement::read(network, topology.nodes(), topology.layout())?;
-        let levels = Levels::read(machine, Level::read, Level::read_local)?;
+        let levels = Levels::read(machine, Level::read, Level::read_local, None)?;
         Ok(Self {
             resources: Resources::read(node, levels.as_ref())?,
             placement,

@@ -12,7 +12,8 @@
 //! experience", Concurrency and Computation 19 (2007). With unlimited ports, messages do not slow each other.
 //!
 //! Messages within a group of ranks can have their own costs ([`Levels`]); on one node, they hold no port. The ranks of a
-//! node share its ports.
+//! node share its ports. Messages through the switch of a node with `[level.multicast]` take `latency` + k n / `bandwidth`
+//! among its k ranks: as long as k messages, one for each rank, of which a rank sends or receives all at the same time.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};
@@ -28,8 +29,9 @@ pub struct Line {
     pub alpha_s: f64,
     /// 1 / `bandwidth`: beta, in seconds per byte.
     pub beta_s_per_byte: f64,
-    /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte for all ranks of a node together.
-    pub memory_s_per_byte: f64,
+    /// 1 / `memory_bandwidth` of `[network.local]`, or 1 / `bandwidth` of `[level.multicast]`: seconds per byte for all ranks
+    /// of a node together.
+    pub node_s_per_byte: f64,
 }
 
 impl Line {
@@ -37,12 +39,18 @@ impl Line {
         Ok(Self {
             alpha_s: section.time_s("latency")?,
             beta_s_per_byte: 1.0 / section.bytes_per_s("bandwidth")?,
-            memory_s_per_byte: 0.0,
+            node_s_per_byte: 0.0,
         })
     }
 
     fn read_local(section: &Section) -> Result<Self> {
-        Ok(Self { memory_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
+        Ok(Self { node_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
+    }
+
+    /// Reads the keys of `[level.multicast]`: a message takes alpha + k n / `bandwidth` among k ranks of a node.
+    fn read_multicast(section: &Section) -> Result<Self> {
+        let Self { alpha_s, beta_s_per_byte, .. } = Self::read(section)?;
+        Ok(Self { alpha_s, beta_s_per_byte: 0.0, node_s_per_byte: beta_s_per_byte })
     }
 
     /// The lesser costs of two.
@@ -50,7 +58,7 @@ impl Line {
         Self {
             alpha_s: self.alpha_s.min(other.alpha_s),
             beta_s_per_byte: self.beta_s_per_byte.min(other.beta_s_per_byte),
-            memory_s_per_byte: self.memory_s_per_byte.min(other.memory_s_per_byte),
+            node_s_per_byte: self.node_s_per_byte.min(other.node_s_per_byte),
         }
     }
 }
@@ -84,7 +92,7 @@ impl Hockney {
             let others = "no [host] with the model hockney: use network.send_overhead, or the model loggp";
             return Err(host.reject_all(others));
         }
-        let levels = Levels::read(machine, Line::read, Line::read_local)?;
+        let levels = Levels::read(machine, Line::read, Line::read_local, Some(Line::read_multicast))?;
         Ok(Self {
             between: Line::read(section)?,
             resources: Resources::read(&machine.node, levels.as_ref())?,
@@ -168,7 +176,7 @@ impl Network for Hockney {
         let (alpha_s, beta_s_per_byte) = match (&self.levels, within) {
             (Some(levels), Some(within)) => {
                 let line = levels.of(within);
-                let share_s_per_byte = f64::from(within.ranks_on_node) * line.memory_s_per_byte;
+                let share_s_per_byte = f64::from(within.ranks_on_node) * line.node_s_per_byte;
                 (line.alpha_s, line.beta_s_per_byte.max(share_s_per_byte))
             }
             _ => (self.between.alpha_s, self.between.beta_s_per_byte),

@@ -25,6 +25,8 @@ pub struct Level {
     new_peer_s: f64,
     /// 1 / `memory_bandwidth`, only of `[network.local]`: seconds per byte for all ranks of a node together.
     memory_s_per_byte: f64,
+    /// 1 / `bandwidth`, only of `[level.multicast]`: seconds per byte of an allreduce among the ranks of a node.
+    switch_s_per_byte: f64,
 }
 
 /// The parameters of a range of sizes. Each key has a list of one value per range, or one value for all.
@@ -116,6 +118,7 @@ impl Level {
             S: f64::INFINITY,
             new_peer_s: 0.0,
             memory_s_per_byte: 0.0,
+            switch_s_per_byte: 0.0,
         }
     }
 
@@ -154,12 +157,21 @@ impl Level {
             S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
             new_peer_s: section.time_s_or("new_peer", 0.0)?,
             memory_s_per_byte: 0.0,
+            switch_s_per_byte: 0.0,
         })
     }
 
     /// Reads the keys of `[network.local]`.
     pub(super) fn read_local(section: &Section) -> Result<Self> {
         Ok(Self { memory_s_per_byte: levels::memory_s_per_byte(section)?, ..Self::read(section)? })
+    }
+
+    /// Reads the keys of `[level.multicast]`. G is the least that [`Level::gap_s`] takes per byte.
+    pub(super) fn read_multicast(section: &Section) -> Result<Self> {
+        let latency_s = section.time_s("latency")?;
+        let switch_s_per_byte = 1.0 / section.bytes_per_s("bandwidth")?;
+        let costs = Costs { L: latency_s, o: [0.0; 2], g: 0.0, G: switch_s_per_byte / 2.0, O: [0.0; 2] };
+        Ok(Self { ranges: vec![costs], switch_s_per_byte, ..Self::of_sender(0.0) })
     }
 
     /// The parameters of messages of `bytes`.
@@ -249,11 +261,16 @@ impl Level {
         now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
     }
 
-    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth.
+    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth, or of the switch.
     #[inline]
     pub fn gap_s(&self, message: Parcel) -> f64 {
         let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
-        let gap_s_per_byte = self.of(message.bytes).G.max(ranks_on_node * self.memory_s_per_byte);
+        let share_s_per_byte = if self.switch_s_per_byte > 0.0 {
+            ranks_on_node / (2.0 * (ranks_on_node - 1.0).max(1.0)) * self.switch_s_per_byte
+        } else {
+            ranks_on_node * self.memory_s_per_byte
+        };
+        let gap_s_per_byte = self.of(message.bytes).G.max(share_s_per_byte);
         following(message.bytes) * gap_s_per_byte
     }
 

@@ -3,6 +3,7 @@
 //! `[[level]]` lists levels from the core outwards: `ranks` successive ranks of a node (all of them when absent), or
 //! `nodes` successive nodes, are a group. A message has the costs of the first level with both its ranks in one group;
 //! a message that no level has is one between nodes. `[network.local]` is one level with all ranks of a node.
+//! `[level.multicast]`, in the level of all ranks of a node: the costs of messages through a switch that combines and copies.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};
@@ -39,6 +40,8 @@ pub struct Levels<C>(Vec<LevelOf<C>>);
 pub(super) struct LevelOf<C> {
     pub(super) extent: Extent,
     costs: C,
+    /// Of messages through the switch of a node, if it combines and copies: `[level.multicast]`.
+    multicast: Option<C>,
     /// What the ranks of a group share, if it is limited.
     pub(super) capacity: Option<Capacity>,
 }
@@ -81,11 +84,12 @@ impl Extent {
 
 impl<C> Levels<C> {
     /// The levels of a machine, if it has any. `read` reads the costs of a level, `read_local` those of
-    /// `[network.local]`.
+    /// `[network.local]`, and `read_multicast`, in models that know it, those of `[level.multicast]`.
     pub(super) fn read(
         machine: &Machine,
         read: impl Fn(&Section) -> Result<C>,
         read_local: impl FnOnce(&Section) -> Result<C>,
+        read_multicast: Option<fn(&Section) -> Result<C>>,
     ) -> Result<Option<Self>> {
         let Machine { network, levels: sections, .. } = machine;
         let local = network.optional_section("local")?;
@@ -95,7 +99,7 @@ impl<C> Levels<C> {
             if !sections.is_empty() {
                 return Err(network.reject("local", "no such section beside [[level]]"));
             }
-            levels.push(LevelOf { extent: Extent::Node, costs: read_local(&local)?, capacity: None });
+            levels.push(LevelOf { extent: Extent::Node, costs: read_local(&local)?, multicast: None, capacity: None });
             local.finish()?;
         }
         for section in sections {
@@ -112,6 +116,7 @@ impl<C> Levels<C> {
             levels.push(LevelOf {
                 extent,
                 costs: read(section)?,
+                multicast: multicast(section, extent, read_multicast)?,
                 capacity: Capacity::read(section, "shared_bandwidth")?,
             });
             section.finish()?;
@@ -128,18 +133,20 @@ impl<C> Levels<C> {
             levels => levels.iter().position(|level| level.extent.group_of(from) == level.extent.group_of(to)),
         }?;
         let ranks_on_node = placement.count_at(from.0, ranks) as u32;
-        Some(Within { level: level as u32, is_on_node: from.0 == to.0, ranks_on_node })
+        Some(Within { level: level as u32, is_on_node: from.0 == to.0, ranks_on_node, is_switched: false })
     }
 
     /// The costs of a message within a group.
     #[inline]
     pub fn of(&self, within: Within) -> &C {
-        &self.0[within.level as usize].costs
+        let level = within.level as usize;
+        let switch = within.is_switched.then(|| self.0[level..].iter().find_map(|level| level.multicast.as_ref()));
+        switch.flatten().unwrap_or(&self.0[level].costs)
     }
 
     /// The costs of all levels, from the core outwards.
     pub fn costs(&self) -> impl Iterator<Item = &C> + Clone {
-        self.0.iter().map(|level| &level.costs)
+        self.0.iter().flat_map(|level| std::iter::once(&level.costs).chain(&level.multicast))
     }
 
     /// The levels, from the core outwards.
@@ -150,7 +157,7 @@ impl<C> Levels<C> {
     /// The costs of messages between ranks of a node, if the messages of all its ranks cost the same.
     pub fn of_node(&self) -> Option<&C> {
         match &*self.0 {
-            [LevelOf { extent: Extent::Node, costs, capacity: None }] => Some(costs),
+            [LevelOf { extent: Extent::Node, costs, multicast: None, capacity: None }] => Some(costs),
             _ => None,
         }
     }
@@ -170,6 +177,18 @@ impl<C> Levels<C> {
         let of_nodes = self.0.iter().map(|level| if let Extent::Nodes(nodes) = level.extent { nodes } else { 1 });
         of_nodes.fold(1, usize::saturating_mul)
     }
+}
+
+/// `[level.multicast]` of a level, if it has this section.
+fn multicast<C>(level: &Section, extent: Extent, read: Option<fn(&Section) -> Result<C>>) -> Result<Option<C>> {
+    let Some(read) = read.filter(|_| level.contains("multicast")) else { return Ok(None) };
+    let section = level.optional_section("multicast")?;
+    if extent != Extent::Node {
+        return Err(section.reject_all("it in the level of all ranks of a node, which has neither ranks nor nodes"));
+    }
+    let costs = read(&section)?;
+    section.finish()?;
+    Ok(Some(costs))
 }
 
 /// `memory_bandwidth` of the section `local`: seconds per byte for all ranks of a node together; 0 when absent.

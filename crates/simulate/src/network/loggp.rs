@@ -25,6 +25,9 @@
 //! can differ in o and O. Messages within a group of ranks can have their own parameters ([`Levels`]) and share the
 //! processors with all others. In `[network.local]`, their G is at least k times the time per byte of the node's memory
 //! (1 / `memory_bandwidth`), since each of the node's k ranks has its share.
+//!
+//! Messages through the switch of a node with `[level.multicast]` have L = `latency`, o = g = O = 0 and G = k / (2 (k - 1)
+//! `bandwidth`): a rank that sends n / k bytes to each other rank, twice, as in an allreduce, sends for n / `bandwidth`.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement};
@@ -62,7 +65,7 @@ impl Loggp {
                 Level::read_parts(host, Some(section))?
             }
         };
-        let levels = Levels::read(machine, Level::read, Level::read_local)?;
+        let levels = Levels::read(machine, Level::read, Level::read_local, Some(Level::read_multicast))?;
         let resources = Resources::read(&machine.node, levels.as_ref())?;
         Ok(Self { between, levels, resources, placement: Placement::read_without_topology(section)? })
     }

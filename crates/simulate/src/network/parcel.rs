@@ -12,6 +12,12 @@ pub struct Parcel {
 }
 
 impl Parcel {
+    /// A message of `bytes`, which goes through the switch of a node or not.
+    #[inline(always)]
+    pub fn new(bytes: f64, within: Option<Within>, is_switched: bool) -> Self {
+        Self { bytes, within: within.map(|within| Within { is_switched, ..within }), is_new: false }
+    }
+
     /// Whether it has the costs of messages within a node.
     #[inline(always)]
     pub fn is_on_node(&self) -> bool {
@@ -28,6 +34,8 @@ pub struct Within {
     pub is_on_node: bool,
     /// The number of ranks of the call on that node.
     pub ranks_on_node: u32,
+    /// Whether the message goes through the switch of a node, as [`hocket_core::Mode::Switched`].
+    pub is_switched: bool,
 }
 
 /// A message on its way.

@@ -1,0 +1,40 @@
+//! Algorithms through the switch of a node, which combines and copies messages on their way.
+//!
+//! Each block of a vector has a star: the rank of the block is the center, and all other ranks send to it or receive from
+//! it. All stars work at the same time. A program without the switch's costs is right as well: the ranks combine.
+
+use hocket_core::{Buffer, Call, Collective, Nodes, Span};
+
+use crate::shapes::Segments;
+
+/// The precondition of these algorithms.
+pub fn needs_one_node(c: &Call) -> Option<&'static str> {
+    let is_one = match &c.nodes {
+        Nodes::Unknown => true,
+        Nodes::Equal(size) => *size >= c.ranks,
+        Nodes::Listed(nodes) => nodes.members.len() == 1,
+    };
+    (!is_one).then_some("needs all ranks on one node: its messages go through the switch of the node")
+}
+
+/// The centers of all stars, as `rank` joins them: first its own, so that not all ranks begin with the same one.
+pub fn centers(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
+    (rank..ranks).chain(0..rank)
+}
+
+/// The block of a center: its chunk of the vector, or in collectives with blocks its block.
+pub fn block(c: &Call, vector: Span, center: usize) -> Span {
+    match c.collective {
+        Collective::Allreduce => vector.chunk(center, c.ranks),
+        _ => c.block(vector, center),
+    }
+}
+
+/// Names for the formulas: `longest`, the bytes of the longest block, and `all_segments` of all blocks.
+pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let len = if c.collective == Collective::Allreduce { c.count(0) } else { c.total() };
+    let blocks = (0..c.ranks).map(|center| block(c, Span::new(Buffer::Result, len), center));
+    let longest = blocks.clone().map(|block| block.len).max().unwrap_or(0) * c.element_bytes;
+    let segments: usize = blocks.map(|block| Segments::new(c, block).count()).sum();
+    vec![("longest", longest as u64), ("all_segments", segments as u64)]
+}
