@@ -137,5 +137,16 @@ def test_an_interval_without_trials_means_as_many_as_it_takes() -> None:
     assert hocket.Grid.parse(spec(until="until-ci = 0.01", trials="trials = 70")).trials.count == 70
 
 
+def test_machines_have_a_protocol_or_none(tmp_path: Path) -> None:
+    (tmp_path / "gpus.toml").write_text(hocket.Machine.load("gpu-cluster").text.replace("gpu-cluster", "gpus"))
+    path = tmp_path / "grid.toml"
+    path.write_text(spec(machine='machine = ["gpu-cluster", "gpu-cluster:LL", "gpus.toml", "gpus.toml:LL128"]'))
+    machines = [setting.machine for setting in hocket.Grid.load(path).settings]
+    assert list(dict.fromkeys(one.name for one in machines)) == ["gpu-cluster", "gpu-cluster:LL", "gpus", "gpus:LL128"]
+    path.write_text(spec(machine='machine = "gpu-cluster:LL1"'))
+    with pytest.raises(hocket.Error, match='no protocol "LL1", did you mean LL'):
+        hocket.Grid.load(path)
+
+
 def test_the_good_spec_is_good() -> None:
     assert len(hocket.Grid.parse(spec()).cells) == 4

@@ -158,6 +158,7 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
         "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
         "parts": parts,
+        "protocols": machine.protocols,
         "discrepancies": machine.discrepancies,
         "quantities": machine.network.read_so_far(),
     }))

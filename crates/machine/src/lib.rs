@@ -37,6 +37,8 @@ pub struct Machine {
     pub noise: Section,
     /// `[gpu]`, if the file has it: the accelerators of a node, for NCCL's tables alone.
     pub gpu: Option<Section>,
+    /// The names of the sections within `[protocol]`, whose keys take the place of others: Python makes a file of each.
+    pub protocols: Vec<String>,
     /// `[[discrepancy]]`: how far measured times were from simulated ones; the first kind that a call is of counts.
     pub discrepancies: Vec<Discrepancy>,
 }
@@ -79,10 +81,19 @@ impl Machine {
         let gpu = root.optional_section("gpu")?;
         let gpu = root.contains("gpu").then_some(gpu);
         gpu.as_ref().map_or(Ok(()), gpu::check)?;
+        let protocols = names_of_parts(&root.optional_section("protocol")?)?;
         root.finish()?;
         if network.is_empty() {
             return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
         }
-        Ok(Self { name, network, node, host, levels, noise, gpu, discrepancies })
+        Ok(Self { name, network, node, host, levels, noise, gpu, protocols, discrepancies })
     }
+}
+
+/// The names of the sections within a section, which has nothing else.
+fn names_of_parts(section: &Section) -> Result<Vec<String>> {
+    let keys = section.parts().chain(section.values().map(|(key, _)| key));
+    let names = keys.map(|name| section.optional_section(name).map(|_| name.to_owned())).collect::<Result<_>>()?;
+    section.finish()?;
+    Ok(names)
 }

@@ -188,6 +188,17 @@ channel_bandwidth = \"30 GB/s\"
 ";
 
 #[test]
+fn protocols_are_named_and_change_nothing() {
+    let text = format!("{EXAMPLE}[protocol.LL.network]\nlatency = \"3 us\"\n[protocol.LL128]\n");
+    let machine = Machine::parse(&text, "m.toml").unwrap();
+    assert_eq!(machine.protocols, ["LL", "LL128"]);
+    let plain = Machine::parse(EXAMPLE, "m.toml").unwrap();
+    assert!(machine.network.values().eq(plain.network.values()));
+    let refusal = Machine::parse(&format!("{EXAMPLE}[protocol]\nLL = 3\n"), "m.toml").unwrap_err().to_string();
+    assert!(refusal.ends_with("protocol.LL: got integer, expected a section [LL]"), "{refusal}");
+}
+
+#[test]
 fn accelerators_are_read_for_tables_alone() {
     let machine = Machine::parse(&format!("{EXAMPLE}{GPU}"), "m.toml").unwrap();
     assert!(machine.gpu.is_some());

@@ -432,6 +432,7 @@ def _records(comparison: Comparison) -> list[dict[str, Any]]:
             "size_bytes": one.size_bytes,
             "time_mean_s": one.time_s,
             "sentence": one.sentence,
+            "costs": one.costs,
         }
         for one in comparison.defaults
     ]

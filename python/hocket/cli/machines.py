@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from hocket.cli import completion, options
@@ -29,9 +31,8 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     if as_json:
         print_json([_entry(machine) for machine in preset_machines])
     else:
-        print_table(
-            ["machine", "network model", "what it is"], [(m.name, m.model, m.description) for m in preset_machines]
-        )
+        rows = [(one.name, one.model, f"{one.description}{_protocols(one)}") for one in preset_machines]
+        print_table(["machine", "network model", "what it is"], rows)
 
 
 def _print_one(machine: Machine, *, as_json: bool) -> None:
@@ -41,5 +42,14 @@ def _print_one(machine: Machine, *, as_json: bool) -> None:
         say(machine.text.rstrip())
 
 
-def _entry(machine: Machine) -> dict[str, str]:
-    return {"name": machine.name, "model": machine.model, "description": machine.description}
+def _entry(machine: Machine) -> dict[str, Any]:
+    return {
+        "name": machine.name,
+        "model": machine.model,
+        "description": machine.description,
+        "protocols": machine.protocols,
+    }
+
+
+def _protocols(machine: Machine) -> str:
+    return f" Protocols: {', '.join(machine.protocols)}." if machine.protocols else ""

@@ -18,6 +18,7 @@ from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.definitions.discrepancies import Discrepancy
 from hocket.definitions.library import Algorithm
+from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
 
 _PRESETS = Path(__file__).parent / "machines"
@@ -37,6 +38,7 @@ class Machine:
         parts: The keys of sections within these, such as "network.local", and of each "level[0]".
         quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
+        protocols: The names of its protocols, the sections [protocol.NAME].
         discrepancies: How far measured times were from simulated ones, by kinds of calls; the first kind that a call is
             of counts.
         text: The text of its file, with the node of each rank in place of the name of a file of hosts.
@@ -52,6 +54,7 @@ class Machine:
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
     parts: Mapping[str, Mapping[str, str]] = field(repr=False)
     quantities: Mapping[str, Any] = field(repr=False)
+    protocols: tuple[str, ...] = field(repr=False)
     discrepancies: tuple[Discrepancy, ...] = field(repr=False)
     text: str = field(repr=False)
     file: str = field(repr=False)
@@ -66,19 +69,29 @@ class Machine:
         """
         handle = _native.Machine(checks.text("text", text), checks.text("file", file))
         sections = handle.sections
+        check_protocols(handle.text, file, sections["protocols"])
         discrepancies = tuple(Discrepancy(**one) for one in sections["discrepancies"])
         return cls(**{**sections, "discrepancies": discrepancies}, text=handle.text, file=file, handle=handle)
 
     @classmethod
     def load(cls, name: str | PathLike[str]) -> Machine:
-        """Load a preset by its name, or a machine file by its path.
+        """Load a preset by its name, or a machine file by its path, with a protocol: "gpu-cluster:LL", "my.toml:LL".
 
         Raises:
-            Error: There is no such preset or file, or the file is not a machine; the message names file, line and key.
+            Error: There is no such preset, file or protocol, or the file is not a machine; the message names file, line
+                and key.
         """
         text, file = find_machine(name)
         with expecting(file, "machine", "a machine file"):
             return cls.parse(text, file)
+
+    def with_protocol(self, protocol: str) -> Machine:
+        """Return the machine with the values of one of its protocols in place.
+
+        Raises:
+            Error: It has no such protocol.
+        """
+        return Machine.parse(with_protocol(self.text, self.file, protocol), f"{self.file}:{protocol}")
 
     @cached_property
     def topology(self) -> Topology | None:
@@ -143,26 +156,43 @@ def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
     return _native.skeleton_quantities(text, file)
 
 
+def is_preset(name: str) -> bool:
+    """Return whether a name is that of a preset, or of one with a protocol."""
+    return name.partition(":")[0] in presets()
+
+
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
     """Return the text and the file name of a preset, given its name, or of a machine file, given its path.
 
+    After a name or path and a colon there may be a protocol. Then the text has its values in place.
+
     Raises:
-        Error: There is no such preset or file, or the file cannot be read or is not text.
+        Error: There is no such preset, file or protocol, or the file cannot be read, is not text, or has a mistake in
+            its protocols.
     """
     if not isinstance(name, str | PathLike):
         raise Error(f"machine: got {checks.quote(name)}, expected the name of a preset or the path of a machine file")
     file = fspath(name)
-    if file in presets():
-        preset = _PRESETS / f"{file}.toml"
+    if source := _read(file):
+        return source
+    file_name, _, protocol = file.rpartition(":")
+    if source := _read(file_name):
+        machine = Machine.parse(*source).with_protocol(protocol)
+        return machine.text, machine.file
+    hint_text = hint(file_name or file, presets())
+    raise Error(f'no machine "{file}", {hint_text.replace("expected one of", "expected a TOML file or one of")}')
+
+
+def _read(name: str) -> tuple[str, str] | None:
+    """Return the text and the file name of a preset or of a machine file; None if there is none."""
+    if name in presets():
+        preset = _PRESETS / f"{name}.toml"
         return read_text(preset), preset.name
-    if not os.path.exists(file):
-        hint_text = hint(file, presets())
-        raise Error(f'no machine "{file}", {hint_text.replace("expected one of", "expected a TOML file or one of")}')
-    return read_text(file), file
+    return (read_text(name), name) if os.path.exists(name) else None
 
 
 MachineLike: TypeAlias = "Machine | str | PathLike[str]"
-"""A machine, the name of a preset, or the path of a machine file."""
+"""A machine, the name of a preset, or the path of a machine file; "NAME:PROTOCOL" is one with a protocol."""
 
 
 def as_machine(machine: MachineLike) -> Machine:

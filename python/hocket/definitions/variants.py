@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
@@ -11,6 +10,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.files import parse_toml
+from hocket.base.toml import toml
 from hocket.definitions.machine import Machine, nodes_of_ranks, shape_of_job
 
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -49,7 +49,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
-_OF_COSTS = ("network", "node", "host", "level")  # sections that contain costs
+_OF_COSTS = ("network", "node", "host", "level", "protocol")  # sections that contain costs
 _OF_HOST = (
     "from",
     "o",
@@ -68,7 +68,6 @@ _OF_HOST = (
 """The keys of a loggp network that may be in [host]."""
 
 _MOST_PORTS = 1024  # the limit in a machine file
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
 
 
@@ -101,19 +100,26 @@ def with_host(machine: Machine) -> Machine:
     sections = _sections(machine)
     if "host" in sections:
         return machine
-    network, node = dict(sections["network"]), dict(sections.get("node", {}))
     if machine.model == "hockney":
         raise Error(
             f"machine {machine.name}: got the network model hockney, expected circuits, links, loggp or packets"
         )
-    if machine.model == "loggp":
-        host = {key: network.pop(key) for key in [*network] if key in _OF_HOST}
-    else:
-        host = {"o_send": node.pop("software_latency", "0 s"), "o_receive": "0 s"}
-    new_sections = {**sections, "network": network, "host": host}
-    if "node" in sections:
-        new_sections["node"] = node
+    new_sections = _move_to_host(sections, machine.model)
+    if machine.model != "loggp":
+        new_sections["host"] = {"o_send": "0 s", **new_sections.get("host", {}), "o_receive": "0 s"}
+    if protocols := sections.get("protocol"):
+        new_sections["protocol"] = {name: _move_to_host(values, machine.model) for name, values in protocols.items()}
     return _machine(machine, new_sections)
+
+
+def _move_to_host(sections: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return the sections of a file or of a protocol with the ranks' costs of messages in [host], if they have some."""
+    name = "network" if model == "loggp" else "node"
+    names = dict(zip(_OF_HOST, _OF_HOST, strict=True)) if model == "loggp" else {"software_latency": "o_send"}
+    section = sections.get(name, {})
+    host = {names[key]: value for key, value in section.items() if key in names}
+    others = {key: value for key, value in section.items() if key not in names}
+    return {**sections, name: others, "host": host} if host else dict(sections)
 
 
 def with_peers_known(machine: Machine) -> Machine | None:
@@ -187,28 +193,6 @@ def quiet(machine: Machine) -> Machine | None:
     """Return the machine without noise; None if it has none."""
     sections = _sections(machine)
     return _machine(machine, {k: v for k, v in sections.items() if k != "noise"}) if machine.noise else None
-
-
-def toml(values: Mapping[str, Any], path: str = "") -> str:
-    """Return the sections of a machine as TOML text; texts, numbers and lists are written as in JSON."""
-    keys, tables = [], []
-    for key, value in values.items():
-        name = f"{path}{_key(key)}"
-        if isinstance(value, dict):
-            tables.append(f"\n[{name}]\n{toml(value, name + '.')}")
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            tables += [f"\n[[{name}]]\n{toml(each, name + '.')}" for each in value]
-        else:
-            keys.append(f"{_key(key)} = {_quoted(value)}\n")
-    return "".join(keys + tables)
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _quoted(name)
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _sections(machine: Machine) -> dict[str, Any]:

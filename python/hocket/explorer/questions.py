@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +20,7 @@ from hocket.definitions.authoring import library
 from hocket.definitions.calls import declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS, library_named
 from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
-from hocket.definitions.machine import Machine, algorithms_for, find_machine, presets
+from hocket.definitions.machine import Machine, algorithms_for, find_machine, is_preset, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
@@ -235,10 +237,17 @@ def _is_default(one: Measurement) -> bool:
 
 def name_of(machine: Machine) -> str | None:
     """Return the name or path that a machine was loaded by; None if it came from a pipe, or was changed since."""
-    preset = machine.file.removesuffix(".toml")
-    for name, is_there in ((preset, preset in presets()), (machine.file, Path(machine.file).is_file())):
-        if is_there and find_machine(name)[0] == machine.text:
+    preset = machine.file.replace(".toml", "", 1)  # a protocol may follow
+    path = machine.file if os.path.exists(machine.file) else machine.file.rpartition(":")[0]
+    for name, is_there in ((preset, is_preset(preset)), (machine.file, Path(path).is_file())):
+        if is_there and _text_of(name) == machine.text:
             return name
+    return None
+
+
+def _text_of(name: str) -> str | None:
+    with suppress(Error):
+        return find_machine(name)[0]
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
-from hocket.definitions.machine import presets
+from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, Row, mean_factor
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding
@@ -190,7 +190,7 @@ def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     if not _is_explained(expectation, [row.size_bytes for row in slow]):
         return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
     first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
-    machine = expectation.machine.name if expectation.machine.name in presets() else expectation.machine.file
+    machine = expectation.machine.name if is_preset(expectation.machine.name) else expectation.machine.file
     sizes = first if first == last else f"{first}..{last}"
     command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {machine}"
     return Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import itemgetter, mul
 from statistics import median
@@ -110,6 +110,7 @@ class Default:
         algorithm: The equivalent algorithm of Hocket; None if there is none.
         time_s: The mean time of this algorithm; None if it could not be simulated.
         sentence: Why it could not be simulated.
+        costs: In words, whether it has the costs of a protocol of the machine, if the library names one.
     """
 
     library: str
@@ -118,6 +119,7 @@ class Default:
     algorithm: str | None
     time_s: float | None
     sentence: str = ""
+    costs: str = ""
 
 
 @dataclass(frozen=True)
@@ -416,6 +418,7 @@ def compare(
         if failing
         else None
     )
+    with_costs_of = cache(machine.with_protocol)
     collective = candidates[0].collective
     measurements = _measured(
         several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
@@ -459,7 +462,10 @@ def compare(
         on_done(assemble())
 
     rounds = rounds_of(trials, are_random=is_random)
-    work = _Work(ideal, engine, wrong, at_best=at_best, is_enough=is_enough)
+    machines = {
+        key: with_costs_of(choice.protocol) for key, choice in default_choices.items() if choice.protocol is not None
+    }
+    work = _Work(ideal, engine, wrong, at_best=at_best, is_enough=is_enough, machines=machines)
     for number, round_trials in enumerate(rounds, start=1):
         run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
         round_work = replace(work, run=run, trials=round_trials, at_best=at_best and number == 1)
@@ -684,7 +690,8 @@ def _default(key: _Key, choice: LibraryDecision, outcome: _Outcome | None) -> De
     algorithm = choice.equivalent and choice.equivalent[0].name
     time_s = outcome.time_s.mean if isinstance(outcome, Simulation) else None
     sentence = outcome.sentence if isinstance(outcome, NotCompared) else choice.sentence
-    return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence)
+    costs = choice.costs if time_s is not None else ""
+    return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence, costs)
 
 
 def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
@@ -750,6 +757,7 @@ class _Work:
         wrong: Errors of the user's programs by name.
         at_best: Whether algorithms have their best parameters.
         is_enough: Whether simulations of isolated calls without noise are what is asked for.
+        machines: Other machines, of the default choices that have the costs of a protocol.
         run: Simulates a call of an algorithm as asked for.
         trials: The trials of these simulations.
         deadlines: When simulations end, by size.
@@ -760,6 +768,7 @@ class _Work:
     wrong: Mapping[str, str]
     at_best: bool
     is_enough: bool
+    machines: Mapping[_Key, Machine] = field(default_factory=dict)
     run: Callable[..., Simulation] = simulate
     trials: Trials = ONE_TRIAL
     deadlines: Mapping[int, _Deadline] = field(default_factory=dict)
@@ -771,7 +780,10 @@ class _Work:
             return NotCompared(algorithm.name, call.size_bytes, self.wrong[algorithm.name])
         own = of_algorithm(algorithm, call)
         try:
-            return self._simulate(algorithm, own) if name == algorithm.name else self.run(algorithm, own)
+            if name == algorithm.name:
+                return self._simulate(algorithm, own)
+            machine = self.machines.get(_key(task))
+            return self.run(algorithm, own) if machine is None else self.run(algorithm, own, machine=machine)
         except Error as error:
             return NotCompared(algorithm.name, call.size_bytes, str(error))
 

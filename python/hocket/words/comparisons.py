@@ -53,11 +53,13 @@ def default_lines(comparison: Comparison, library: str) -> list[str]:
     """Return one line for each range of sizes with the same choice of a library, with its ratio to the fastest."""
     mine = sorted((one for one in comparison.defaults if one.library == library), key=lambda one: one.size_bytes)
     lines = []
-    for (choice, sentence), group in groupby(mine, key=lambda one: (one.choice, one.sentence)):
+    for (choice, sentence, costs), group in groupby(mine, key=lambda one: (one.choice, one.sentence, one.costs)):
         alike = list(group)
         ratios = [ratio for ratio in map(comparison.times_the_fastest, alike) if ratio is not None]
         far = f", {span(ratios)} times the fastest" if ratios else ""
-        lines.append(f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{far}")
+        lines.append(
+            f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{costs and f', {costs}'}{far}"
+        )
     return lines
 
 

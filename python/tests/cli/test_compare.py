@@ -415,3 +415,25 @@ def test_the_choice_of_nccl_is_simulated_where_the_machine_tells_it(hocket_comma
     assert found["time_s"] is not None
     (elsewhere,) = hocket_command(f"{line} --machine cluster").json["defaults"]
     assert elsewhere["sentence"] == "cluster.toml: section [gpu] is missing, by which nccl-2 decides"
+
+
+def test_the_choice_of_nccl_has_the_costs_of_its_protocol(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    line = "compare allreduce ring --ranks 8 --sizes 1KiB --defaults-of nccl"
+    (found,) = hocket_command(f"{line} --machine gpu-cluster --json").json["defaults"]
+    parameters = hocket.find(f"allreduce/{found['algorithm']}"), hocket.Call(ranks=8, size_bytes=1024)
+    (alike,) = hocket.compare(parameters[:1], [parameters[1]], machine="gpu-cluster:LL").simulations
+    assert (found["costs"], found["time_s"]) == ("at the costs of LL", alike.time_s.mean)
+    assert (
+        "ring, protocol=ll, channels=1, at the costs of LL, 0." in hocket_command(f"{line} --machine gpu-cluster").out
+    )
+    plain = tmp_path / "plain.toml"
+    plain.write_text(hocket.Machine.load("gpu-cluster").text.partition("[protocol")[0])
+    (without,) = hocket_command(f"{line} --machine {plain} --json").json["defaults"]
+    assert (without["choice"], without["costs"]) == (found["choice"], "at the machine's own costs")
+    assert without["time_s"] > found["time_s"]
+
+
+def test_a_choice_of_nccl_with_simple_has_the_costs_of_the_machine(hocket_command: Callable[..., Ran]) -> None:
+    line = "compare allgather ring --ranks 16 --sizes 64MiB --machine gpu-cluster --defaults-of nccl --json"
+    (found,) = hocket_command(line).json["defaults"]
+    assert ("protocol=simple" in found["choice"], found["costs"]) == (True, "")

@@ -62,7 +62,39 @@ def test_a_file_is_printed_with_its_host_apart(
 
 def test_json_has_what_other_programs_need(hocket_command: Callable[..., Ran]) -> None:
     assert [entry["name"] for entry in hocket_command("machines --json").json] == list(hocket.presets())
-    assert hocket_command("machines cluster --json").json.keys() == {"name", "model", "description", "text"}
+    assert hocket_command("machines cluster --json").json.keys() == {
+        *("name", "model", "description", "protocols", "text")
+    }
+
+
+def test_protocols_are_listed_and_printed(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    assert "Protocols: LL, LL128." in hocket_command("machines").out
+    text = hocket_command("machines gpu-cluster").out
+    assert "[protocol.LL.level.node]" in text
+    under = tmp_path / "under.toml"
+    under.write_text(hocket_command("machines gpu-cluster:LL").out)
+    assert "[protocol" not in under.read_text()
+    assert hocket.Machine.load(under).parts == hocket.Machine.load("gpu-cluster:LL").parts
+    assert 'protocol.LL.host]\no = "0.3 us"' in hocket_command("machines gpu-cluster --convert").out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compare allreduce ring --ranks 4 --sizes 8B",
+        "explain allreduce ring --ranks 4 --size 8B",
+        "tune allreduce --ranks 4 --sizes 8B --output {out}",
+        "report {out} allreduce ring --ranks 4 --sizes 8B --view times",
+    ],
+)
+def test_commands_take_a_machine_with_its_protocol(
+    hocket_command: Callable[..., Ran], bad_input: Callable[..., str], tmp_path: Path, line: str
+) -> None:
+    words = line.format(out=tmp_path / "out.html")
+    assert 'no protocol "LL12", did you mean LL128?' in bad_input(f"{words} --machine gpu-cluster:LL12")
+    out = hocket_command(f"{words} --machine gpu-cluster:LL").out
+    written = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    assert "gpu-cluster:LL" in out + written
 
 
 def test_a_mistake_in_a_file_is_one_line(bad_input: Callable[..., str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,18 @@ def test_the_algorithm_that_ran_is_named_with_the_one_that_is_better(factor: flo
         for sentence in tuning
         if sentence.startswith("hocket tune allreduce --ranks 16") and sentence.endswith("--library openmpi-5.0")
     ]
+
+
+@pytest.mark.parametrize("machine", ["gpu-cluster:LL", "{folder}/gpus.toml:LL"])
+def test_times_are_judged_by_a_machine_with_its_protocol(machine: str, tmp_path: Path) -> None:
+    (tmp_path / "gpus.toml").write_text(hocket.Machine.load("gpu-cluster").text.replace('"gpu-cluster"', '"gpus"'))
+    name = machine.format(folder=tmp_path)
+    times_us = simulated_us("linear", machine=name)
+    found = hocket.judge(osu(times_us), machine=name, ranks=RANKS, ranks_per_node=8, library="openmpi-5.0")
+    assert found.curves[0].machine in ("gpu-cluster:LL", "gpus:LL")
+    tuning = [one.sentence for one in found.curves[0].findings if "hocket tune" in one.sentence]
+    assert tuning
+    assert all(f"--machine {name} --library" in sentence for sentence in tuning)
 
 
 def test_times_that_no_algorithm_explains_have_a_cause_below_the_library() -> None:

@@ -37,6 +37,7 @@ DEFAULT_CONDITIONS = {
 """The default for calls that no rule mentions: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
 other calls in its group, and buffers that are not registered."""
 
+_OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
 NOT_ASKED = ("partitionMode", "localGroup")
 """Conditions that RCCL does not ask, unless RCCL_CHIPLET_TUNER_ENABLE is 1."""
 
@@ -141,11 +142,15 @@ class LibraryDecision:
         choice: Its algorithm as its rules call it; none if they leave the call open.
         equivalent: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
         sentence: Why there is none.
+        protocol: The protocol of the machine that has its costs; none for the machine's own costs.
+        costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
     """
 
     choice: str | None
     equivalent: tuple[Algorithm, Call] | None
     sentence: str = ""
+    protocol: str | None = None
+    costs: str = ""
 
 
 def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
@@ -217,7 +222,12 @@ def _decision_on(machine: Machine | None, library: str, collective: str, call: C
         decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes)
     except Error as error:
         return LibraryDecision(None, None, str(error))
-    return _equivalent(decision.choice, library, collective, call)
+    result, own = _equivalent(decision.choice, library, collective, call), decision.entry.protocol
+    protocol = next((name for name in machine.protocols if name.lower() == own), None)
+    if protocol is None and own == _OF_FILES:
+        return result
+    costs = "at the machine's own costs" if protocol is None else f"at the costs of {protocol}"
+    return replace(result, protocol=protocol, costs=costs)
 
 
 def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:

@@ -17,11 +17,11 @@ from hocket.base import checks
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
+from hocket.base.toml import toml
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.definitions.calls import complete
 from hocket.definitions.library import GAP, Algorithm, find, find_collective
-from hocket.definitions.machine import Machine, presets
-from hocket.definitions.variants import toml
+from hocket.definitions.machine import Machine, is_preset
 from hocket.simulating.arrivals import describe
 from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import read_cadence
@@ -303,7 +303,7 @@ def _settings(spec: _Spec) -> tuple[Setting, ...]:
 
 
 def _machine(spec: _Spec, name: str) -> Machine:
-    if name in presets():
+    if is_preset(name):
         return Machine.load(name)
     path = spec.sibling(name)
     machine = spec.read("machine", Machine.load, path)
