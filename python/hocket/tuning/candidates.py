@@ -22,7 +22,6 @@ from hocket.definitions.library import (
 )
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.rules.tuning_files.translation import name_in_catalogue
 from hocket.schedules.schedule import record
 from hocket.simulating.best import all_bytes
 from hocket.tuning.choice import Choice, Point
@@ -100,11 +99,12 @@ def of_any_machine(point: Point) -> Iterator[Choice]:
 def of_library(library: str, point: Point) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
     """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set."""
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
-        name = name_in_catalogue(of_function(point.collective), counterpart)
-        if name is not None and counterpart.takes(point.ranks):
+        for name in filter(
+            None, (counterpart.hocket, counterpart.in_channels) if counterpart.takes(point.ranks) else ()
+        ):
             algorithm = find(f"{point.collective}/{name}")
-            names = counterpart.parameter_names.values()
-            others = {each.name: each.default for each in algorithm.parameters if each.name not in names}
+            free = counterpart.names_in(name).values()
+            others = {each.name: each.default for each in algorithm.parameters if each.name not in free}
             yield algorithm, {**others, **counterpart.fixed}
 
 

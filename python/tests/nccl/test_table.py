@@ -199,18 +199,20 @@ def test_a_decision_becomes_hockets_algorithm_where_the_catalogue_has_one() -> N
     assert elsewhere.sentence == "cluster.toml: section [gpu] is missing, by which nccl-2 decides"
 
 
-@pytest.mark.parametrize(("name", "ours"), [("tree", "double_tree"), ("nvls", "nvls"), ("nvls_tree", "nvls_tree")])
-def test_newer_algorithms_are_looked_up_in_the_catalogue(name: str, ours: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Known:
-        def __init__(self, name: str) -> None:
-            self.name = name
-            self.parameters = ()
-
-    choice = Choice(name, (("protocol", "simple"),))
-    for names, expected in (([], None), ([ours], Choice(ours))):
-        catalogue = [Known(each) for each in names]
-        monkeypatch.setattr("hocket.rules.tuning_files.translation.algorithms", lambda _, known=catalogue: known)
-        assert to_hocket("allreduce", choice, LIBRARY).choice == expected
+@pytest.mark.parametrize(
+    ("theirs", "channels", "ours"),
+    [
+        ("tree", 4, "double_tree, channels=4"),
+        ("nvls", 16, "nvls"),
+        ("nvls_tree", 16, "nvls_tree"),
+        ("ring", 8, "multi_ring, channels=8"),
+        ("ring", 1, "ring"),
+        ("ring", 0, "ring"),
+    ],
+)
+def test_counterparts_run_in_as_many_channels(theirs: str, channels: int, ours: str) -> None:
+    choice = Choice(theirs, (("protocol", "simple"), ("channels", channels)))
+    assert str(to_hocket("allreduce", choice, LIBRARY).choice) == ours
 
 
 def test_defaults_are_named_with_or_without_the_version() -> None:

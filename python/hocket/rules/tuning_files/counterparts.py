@@ -63,7 +63,7 @@ class Counterpart:
         own: Parameters of the library's with which it does.
         parameter_names: The library's parameters that are parameters of Hocket's, and their names there.
         what: What it is, where Hocket has none such.
-        newer: The algorithm of Hocket that does the same in catalogues that have it; in others there is none.
+        in_channels: The algorithm of Hocket that does the same with several channels; none if `hocket` does.
         needs: The conditions that the library does not check by itself.
         needs_power_of_two: Whether it is for a power of two of ranks only.
         short: What the library runs in its place for too few elements; none if it always runs the algorithm itself.
@@ -83,7 +83,7 @@ class Counterpart:
     own: Mapping[str, int | str] = field(default_factory=dict)
     parameter_names: Mapping[str, str] = field(default_factory=dict)
     what: str = ""
-    newer: str | None = None
+    in_channels: str | None = None
     needs: tuple[tuple[str, str], ...] = ()
     needs_power_of_two: bool = False
     short: Short | None = None
@@ -93,6 +93,10 @@ class Counterpart:
     similar: tuple[str, Mapping[str, int | str]] | None = None
     protocols: tuple[str, ...] = ()
     fewest_nodes: int = 1
+
+    def names_in(self, ours: str) -> Mapping[str, str]:
+        """Return `parameter_names`, as far as they are of one of its two algorithms of Hocket."""
+        return {**self.parameter_names, **({"channels": "channels"} if ours == self.in_channels else {})}
 
     def takes(self, ranks: int) -> bool:
         """Return whether it takes calls on a number of ranks."""
@@ -486,29 +490,32 @@ NCCL = "nccl"
 
 _SIMPLE = ("simple",)
 _NCCL_RING = Counterpart("ring", hocket="ring", protocols=PROTOCOLS)
+_NCCL_RINGS = replace(_NCCL_RING, in_channels="multi_ring")
 _NCCL_CHAIN = Counterpart("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
-_NCCL_TREE = Counterpart("tree", what="two binary trees, up and down", newer="double_tree", protocols=PROTOCOLS)
+_NCCL_TREE = Counterpart(
+    "tree", hocket="double_tree", parameter_names={"channels": "channels"}, own_segments=True, protocols=PROTOCOLS
+)
 _NCCL_PAT = Counterpart("pat", hocket="pat", protocols=_SIMPLE)
 _COLLNET_DIRECT = Counterpart("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
 _COLLNET_CHAIN = Counterpart("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
-_NVLS = Counterpart("nvls", what="in NVLink switches", newer="nvls", protocols=_SIMPLE)
+_NVLS = Counterpart("nvls", hocket="nvls", own_segments=True, protocols=_SIMPLE)
 _NVLS_TREE = Counterpart(
     "nvls_tree",
-    what="in NVLink switches, and a tree between nodes",
-    newer="nvls_tree",
+    hocket="nvls_tree",
+    own_segments=True,
     fewest_nodes=2,
     protocols=_SIMPLE,
 )
 _NCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
-    "allreduce": (_NCCL_RING, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
+    "allreduce": (_NCCL_RINGS, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
     "bcast": (_NCCL_CHAIN,),
     "reduce": (_NCCL_CHAIN,),
     "reduce_scatter": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
 }
 _RCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT),
-    "allreduce": (_NCCL_RING, _NCCL_TREE),
+    "allreduce": (_NCCL_RINGS, _NCCL_TREE),
     "bcast": (_NCCL_CHAIN,),
     "reduce": (_NCCL_CHAIN,),
     "reduce_scatter": (_NCCL_RING, _NCCL_PAT),

@@ -16,9 +16,6 @@ HOCKET = "hocket"
 _ONLY_OF = {"chunkSize": "ncclx-2"}
 """Parameters that only one library of its kin has."""
 
-_CHANNELS = "channels"
-"""The parameter of NCCL's that algorithms of Hocket have under the same name."""
-
 
 @dataclass(frozen=True)
 class Translation:
@@ -116,13 +113,13 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     if library == HOCKET:
         return Translation(choice)
     counterpart = counterpart_of(function, choice, library)
-    ours = None if counterpart is None else name_in_catalogue(function, counterpart)
+    ours = None if counterpart is None else our_name(counterpart, choice)
     if counterpart is None or ours is None:
         what = f" ({counterpart.what})" if counterpart and counterpart.what else ""
         return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
     defaults = _defaults(function, ours)
-    names = {**counterpart.parameter_names, **({_CHANNELS: _CHANNELS} if _CHANNELS in defaults else {})}
+    names = counterpart.names_in(ours)
     for name, theirs in names.items():
         value = dict(choice.parameters).get(name, 0)
         if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
@@ -137,13 +134,11 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     return Translation(Choice(ours, tuple(parameters.items())), counterpart, note)
 
 
-def name_in_catalogue(function: str, counterpart: Counterpart) -> str | None:
-    """Return the name of Hocket's algorithm that does the same, if the catalogue has one."""
-    if counterpart.newer is None:
-        return counterpart.hocket
-    collective = collective_of(function)
-    names = {each.name for each in algorithms(collective[0])} if collective else set()
-    return counterpart.newer if counterpart.newer in names else None
+def our_name(counterpart: Counterpart, choice: Choice) -> str | None:
+    """Return the name of Hocket's algorithm that does the same as a library's choice, if there is one."""
+    channels = dict(choice.parameters).get("channels", 0)
+    has_several = isinstance(channels, int) and channels > 1
+    return counterpart.in_channels if counterpart.in_channels and has_several else counterpart.hocket
 
 
 @cache
@@ -165,24 +160,22 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translation
         return Translation(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
     for counterpart in library.algorithms.get(function, ()):
         for name, fixed in [
-            (counterpart.hocket or counterpart.newer, counterpart.fixed),
+            (counterpart.hocket, counterpart.fixed),
+            (counterpart.in_channels, {}),
             *([counterpart.similar] if counterpart.similar else []),
         ]:
             if name == choice.algorithm and _is_met(function, counterpart, choice.algorithm, fixed, values):
                 return Translation(
-                    Choice(counterpart.name, tuple(_rename_values(counterpart, values).items())), counterpart
+                    Choice(counterpart.name, tuple(_rename_values(counterpart, name, values).items())), counterpart
                 )
     return Translation(None, None, f"{function}: {library.name} has no {choice}")
 
 
-def _rename_values(counterpart: Counterpart, values: Mapping[str, int | str]) -> dict[str, int | str]:
+def _rename_values(counterpart: Counterpart, ours: str, values: Mapping[str, int | str]) -> dict[str, int | str]:
     """Return values by the library's names, without the segment if it is the whole message."""
-    values_by_name = {name: values[ours] for name, ours in counterpart.parameter_names.items() if ours in values}
-    whole = [
-        name
-        for name, value in values_by_name.items()
-        if counterpart.parameter_names[name] == "segment" and _is_whole(value)
-    ]
+    names = counterpart.names_in(ours)
+    values_by_name = {name: values[own] for name, own in names.items() if own in values}
+    whole = [name for name, value in values_by_name.items() if names[name] == "segment" and _is_whole(value)]
     return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in whole}}
 
 
@@ -196,7 +189,7 @@ def _is_met(
     """Return whether an algorithm does the same as Hocket's `name` with these values."""
     defaults = _defaults(function, name)
     expected = {name: fixed.get(name, default) for name, default in defaults.items()}
-    free = {*counterpart.parameter_names.values(), *(["segment"] if counterpart.own_segments else [])}
+    free = {*counterpart.names_in(name).values(), *(["segment"] if counterpart.own_segments else [])}
     return all(name in free or values[name] == value for name, value in expected.items())
 
 
