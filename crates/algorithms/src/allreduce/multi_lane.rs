@@ -52,7 +52,13 @@ pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "red
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
     .on_ports(|c| most_ports(c, &LANES.pieces(c)))
-    .with_parameters(&[GROUP, LANES.reduce_scatter.parameter, LANES.network.parameter, LANES.allgather.parameter, OUTER])
+    .with_parameters(&[
+        GROUP,
+        LANES.reduce_scatter.parameter,
+        LANES.network.parameter,
+        LANES.allgather.parameter,
+        OUTER,
+    ])
     .completing(group)
     .made_of(|c| LANES.pieces(c));
 

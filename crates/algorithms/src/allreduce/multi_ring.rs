@@ -32,15 +32,13 @@ const CHUNK: Parameter = Parameter {
     ..SEGMENT
 };
 
-pub const ABOUT: About = About::new(
-    "(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)",
-    "2*P*(P-1)*all_loops",
-)
-.exact_when(|_| false)
-.on_ports(|c| c.parameter(CHANNELS.name) as usize)
-.refusing(needs_commutative)
-.with_parameters(&[CHANNELS, CHUNK, GROUP])
-.completing(|c| [group(c), counts(c)].concat());
+pub const ABOUT: About =
+    About::new("(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "2*P*(P-1)*all_loops")
+        .exact_when(|_| false)
+        .on_ports(|c| c.parameter(CHANNELS.name) as usize)
+        .refusing(needs_commutative)
+        .with_parameters(&[CHANNELS, CHUNK, GROUP])
+        .completing(|c| [group(c), counts(c)].concat());
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.

@@ -39,7 +39,13 @@ const LANES: Lanes = Lanes {
         &[],
         "the algorithm between the nodes, in each lane",
     ),
-    allgather: choice(Collective::Allgather, "allgather", "nvls", &[], "the algorithm that collects the result in a node"),
+    allgather: choice(
+        Collective::Allgather,
+        "allgather",
+        "nvls",
+        &[],
+        "the algorithm that collects the result in a node",
+    ),
 };
 
 const NODES_OF_TREES: Parameter = Parameter { default: 1, ..OUTER };
