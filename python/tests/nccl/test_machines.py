@@ -1,0 +1,73 @@
+"""Machine files of GPU nodes, beside measured times of NCCL."""
+
+import csv
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import hocket
+
+MEASURED = Path(__file__).parents[3] / "studies" / "hocket_studies" / "measured" / "nccl.csv"
+
+
+def time_s(name: str, ranks: int, size_bytes: int, parameters: dict[str, int], machine: hocket.Machine | str) -> float:
+    call = hocket.Call(ranks=ranks, size_bytes=size_bytes, parameters=parameters)
+    return hocket.simulate(name, call, machine=machine).time_s.mean
+
+
+def simulated_s(row: dict[str, str], machine: str) -> float:
+    parameters = dict(pair.split("=") for pair in row["parameters"].split(";") if pair)
+    numbers = {name: int(value) for name, value in parameters.items()}
+    name = f"{row['collective']}/{row['algorithm']}"
+    return time_s(name, int(row["ranks"]), int(row["size_bytes"]), numbers, machine)
+
+
+def rows(machine: str, ranks: int) -> list[dict[str, str]]:
+    with MEASURED.open() as file:
+        return [row for row in csv.DictReader(file) if (row["system"], row["ranks"]) == (machine, str(ranks))]
+
+
+def deviations(machine: str, ranks: int) -> list[float]:
+    measured = rows(machine, ranks)
+    return [abs(math.log(simulated_s(row, machine) / float(row["time_s"]))) for row in measured]
+
+
+@pytest.mark.parametrize(
+    ("machine", "ranks", "calls", "middle", "most"),
+    [("hgx-h100", 8, 21, 0.04, 0.1), ("marenostrum5-gpu", 64, 18, 0.1, 0.4)],
+)
+def test_calls_that_were_held_out(machine: str, ranks: int, calls: int, middle: float, most: float) -> None:
+    found = deviations(machine, ranks)
+    assert len(found) == calls
+    assert median(found) < middle
+    assert max(found) < most
+
+
+def test_the_faster_of_ring_and_tree_on_sixteen_nodes() -> None:
+    measured, simulated = defaultdict(dict), defaultdict(dict)
+    for row in rows("marenostrum5-gpu", 64):
+        measured[row["size_bytes"]][row["algorithm"]] = float(row["time_s"])
+        simulated[row["size_bytes"]][row["algorithm"]] = simulated_s(row, "marenostrum5-gpu")
+    right = [min(measured[size], key=measured[size].get) == min(own, key=own.get) for size, own in simulated.items()]
+    assert (sum(right), len(right)) == (8, 9)
+
+
+def test_rings_leave_a_node_by_as_many_cards_as_there_are_channels() -> None:
+    """NVIDIA/nccl#569: 1.6 GB on 8 V100, forced rings; nodes of 1, 2 and 4 of them with as many cards."""
+    for accelerators, measured_s in ((1, 0.363), (2, 0.173), (4, 0.132)):
+        text = (
+            'name = "v100"\n[network]\nmodel = "loggp"\nL = "5 us"\no = "0 s"\nG = "0.091 ns/B"\n'
+            f"ranks_per_node = {accelerators}\n"
+            '[[level]]\nname = "node"\nL = "2 us"\no = "0 s"\nG = "0.0325 ns/B"\n'
+            f'[node.cards]\ncount = {accelerators}\nbandwidth = "7.9 GB/s"\n'
+        )
+        machine = hocket.Machine.parse(text, "v100.toml")
+        times = {
+            channels: time_s("allreduce/multi_ring", 8, 1_600_000_000, {"channels": channels}, machine)
+            for channels in (1, accelerators)
+        }
+        assert times[accelerators] == pytest.approx(measured_s, rel=0.05)
+        assert times[1] == pytest.approx(0.3544, rel=0.001)
