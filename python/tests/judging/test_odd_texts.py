@@ -213,3 +213,11 @@ def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
     start_s = time.process_time()
     assert "is cut and left out" in sentences(hocket.judge(text, ranks=8))
     assert time.process_time() - start_s < 10
+
+
+def test_a_list_of_devices_that_was_shortened_needs_the_ranks() -> None:
+    whole = nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(20, 28)], ranks=8)
+    text = re.sub(r"#  Rank  [1-7] .*\n", "", whole)
+    with pytest.raises(hocket.Error, match=r"on the 1 rank of the list of devices, or --ranks if it is shortened$"):
+        hocket.judge(text)
+    assert hocket.judge(text, ranks=8).curves[0].curve.first.ranks == 8
