@@ -45,8 +45,8 @@ impl Place {
     /// the order after it. Stars with other centers can have the same tag, since no message up is between the same two ranks.
     pub fn in_star(center: usize, rank: usize, ranks: usize) -> Self {
         let is_center = rank == center;
-        let others = (1..ranks).map(|distance| (center + distance) % ranks);
-        let children = others.filter(|_| is_center).collect();
+        let others = if is_center { 1..ranks } else { 0..0 };
+        let children = others.map(|distance| (center + distance) % ranks).collect();
         Self { parent: (!is_center).then_some(center), children, mode: Mode::Switched, ..Self::default() }
     }
 }

@@ -7,6 +7,9 @@ use hocket_core::{Buffer, Call, Collective, Nodes, Span};
 
 use crate::shapes::Segments;
 
+/// The most ranks that share a switch: more than in any machine of today, and few enough for a star for each of them.
+const MOST_RANKS: usize = 1024;
+
 /// The precondition of these algorithms.
 pub fn needs_one_node(c: &Call) -> Option<&'static str> {
     let is_one = match &c.nodes {
@@ -14,7 +17,8 @@ pub fn needs_one_node(c: &Call) -> Option<&'static str> {
         Nodes::Equal(size) => *size >= c.ranks,
         Nodes::Listed(nodes) => nodes.members.len() == 1,
     };
-    (!is_one).then_some("needs all ranks on one node: its messages go through the switch of the node")
+    let sentence = "needs all ranks on one node, at most 1024: its messages go through the switch of the node";
+    (!is_one || c.ranks > MOST_RANKS).then_some(sentence)
 }
 
 /// The centers of all stars, as `rank` joins them: first its own, so that not all ranks begin with the same one.
