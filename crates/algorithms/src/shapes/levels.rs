@@ -81,6 +81,14 @@ impl Levels {
         }
     }
 
+    /// Number of ranks of the groups before a group.
+    pub fn ranks_before(&self, group: usize) -> usize {
+        match self {
+            Self::Equal(groups) => groups.members(group).start,
+            Self::Listed(nodes) => nodes.members[..group].iter().map(Vec::len).sum(),
+        }
+    }
+
     /// The ranks of a group, if they are consecutive.
     pub fn ranks(&self, group: usize) -> Range<usize> {
         let first = self.rank(group, 0);

@@ -41,7 +41,7 @@ impl Ring {
         let after = (group + 1) % levels.count();
         let before = (group + levels.count() - 1) % levels.count();
         Self {
-            position: (0..group).map(|group| levels.size(group)).sum::<usize>() + within,
+            position: levels.ranks_before(group) + within,
             size: c.ranks,
             previous: if within > 0 { at(group, within - 1) } else { at(before, levels.size(before) - 1) },
             next: if within + 1 < size { at(group, within + 1) } else { at(after, 0) },
