@@ -201,6 +201,8 @@ def as_machine(machine: MachineLike) -> Machine:
 
 
 def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology other than the machine's."""
-    name = None if machine.topology is None else machine.topology.name
-    return tuple(algorithm for algorithm in algorithms if algorithm.topology in (None, name))
+    """Return the algorithms without those made for a topology, or for a switch of a node, that the machine lacks."""
+    topology = None if machine.topology is None else machine.topology.name
+    has_switch = any(name.endswith("multicast.latency_s") for name in machine.quantities)
+    topologies = (None, topology, "switch" if has_switch else None)
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in topologies)

@@ -83,7 +83,8 @@ def read(text: Text) -> Source:
     own_mentions = mentions_of(rest.text, text.file)
     mentions = _with_facts(own_mentions, text.facts)
     messages = tables_in(rest.text, text.file)
-    own_text = text._replace(text=without_rows(text.text, messages))
+    names_algorithm = text.facts.algorithm is not None  # so only measurements of collectives will do
+    own_text = text if names_algorithm else text._replace(text=without_rows(text.text, messages))
     measurements, refusal = _measurements(own_text, mentions.text_facts.facts)
     names = {one.collective for one in measurements} or {own_mentions.text_facts.facts.collective} - {None}
     if collective is not None and names and collective not in names:

@@ -112,8 +112,7 @@ def _measurements(
     name = NCCL_NAMES.get(run.name, run.name) or facts.collective
     if name is None:
         raise Error(f"{where[0]}: does not name the collective, expected --collective")
-    ranks = max(filter(None, (run.ranks, facts.ranks)), default=None)  # lists of devices are shortened by hand
-    is_listed = ranks == run.ranks
+    ranks = run.ranks or facts.ranks
     if ranks is None:
         raise Error(f"{where[0]}: does not contain the number of ranks, expected --ranks")
     is_known = is_collective(name)
@@ -126,7 +125,7 @@ def _measurements(
     row = _Row(run.heads or _FULL_HEAD, cells, where)
     row.check_bandwidths(has_names=bool(run.heads))
     row.check_size(name, ranks, element_bytes)
-    row.check_ranks(name, ranks, "the list of devices, or --ranks if it is shortened" if is_listed else "the call")
+    row.check_ranks(name, ranks, "the list of devices" if run.ranks is not None else "the call")
     is_of_blocks = is_known and COLLECTIVES[collective].size_is_one_block
     size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
     measurements = [
@@ -139,7 +138,7 @@ def _measurements(
             measured_as="imb",
             parameters=parameters,
             element_bytes=element_bytes,
-            ranks_per_node=run.ranks_per_node if is_listed else facts.ranks_per_node,
+            ranks_per_node=run.ranks_per_node,
             in_place=in_place,
             source=f"{where[0]}:{where[1]}",
         )

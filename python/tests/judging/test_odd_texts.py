@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from python.tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
-from python.tests.judging.test_judge import SIZES, osu
 
 import hocket
 from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
 from hocket.judging.failures import failures_in
-from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import Facts
+from tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
+from tests.judging.test_judge import SIZES, osu
 
 OSU = osu([9 + size / 1e4 for size in SIZES])
 OSU_ROWS = OSU_FULL + "2 3.02 2.80 13.40 1000\n4 4.02 3.80 14.40 1000\n"
@@ -214,11 +213,3 @@ def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
     start_s = time.process_time()
     assert "is cut and left out" in sentences(hocket.judge(text, ranks=8))
     assert time.process_time() - start_s < 10
-
-
-def test_a_list_of_devices_that_was_shortened_yields_to_the_ranks_that_are_told() -> None:
-    whole = nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(20, 28)], ranks=8)
-    text = re.sub(r"#  Rank  [1-7] .*\n", "", whole)
-    assert hocket.judge(text, ranks=8).curves[0].curve.first.ranks == 8
-    with pytest.raises(hocket.Error, match=r"on the 1 rank of the list of devices, or --ranks if it is shortened$"):
-        measurements_in(text, "text", Facts(algorithm="ring"))

@@ -25,6 +25,7 @@ use crate::shapes::switch::{block, centers, counts, needs_one_node};
 
 pub const ABOUT: About =
     About::new("ceil((P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*beta)", "(P-1)*all_segments")
+        .made_for("switch")
         .exact_when(|_| false)
         .refusing(needs_one_node)
         .on_ports(|c| (c.ranks - 1).max(1))

@@ -28,6 +28,7 @@ pub const ABOUT: About = About::new(
     "2*ceil(2*(P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*(beta+(P-1)*gamma))",
     "2*(P-1)*all_segments",
 )
+.made_for("switch")
 .exact_when(|_| false)
 .refusing(|c| needs_one_node(c).or_else(|| needs_commutative(c)))
 .on_ports(|c| (2 * (c.ranks - 1)).max(1))

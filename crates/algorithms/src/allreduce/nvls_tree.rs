@@ -51,6 +51,7 @@ const LANES: Lanes = Lanes {
 const NODES_OF_TREES: Parameter = Parameter { default: 1, ..OUTER };
 
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")
+    .made_for("switch")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
     .on_ports(|c| most_ports(c, &LANES.pieces(c)))

@@ -27,6 +27,7 @@ pub const ABOUT: About = About::new(
     "ceil((P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*(beta+(P-1)*gamma))",
     "(P-1)*all_segments",
 )
+.made_for("switch")
 .exact_when(|_| false)
 .refusing(|c| needs_one_node(c).or_else(|| needs_commutative(c)))
 .combining("nvls")
