@@ -281,7 +281,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The same, once its receiver no longer counts as a new peer.
     #[inline(always)]
-    fn known_parcel_of(&self, envelope: &Envelope) -> Parcel {
+    fn parcel_under_way(&self, envelope: &Envelope) -> Parcel {
         Parcel { is_new: false, ..self.parcel_of(envelope) }
     }
 
@@ -509,7 +509,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     fn pass(&mut self, flight: u32, arrival_s: f64, latency_s: f64) {
         let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
-        let message = self.known_parcel_of(&envelope);
+        let message = self.parcel_under_way(&envelope);
         let Some(occupancy) = &mut self.occupancy else { return };
         let [first_s, passed_s] = occupancy.leave(Passing::new(&envelope, message), now_s);
         let delay_s = (passed_s + latency_s - arrival_s).max(0.0);
@@ -615,7 +615,7 @@ impl<'a, N: Network> Events<'a, N> {
         let Some(flight) = self.interfaces[rank as usize].pop_front() else { return };
         self.depart(flight, self.agenda.now_s);
         if let Some(next) = self.interfaces[rank as usize].front() {
-            let message = self.known_parcel_of(&self.flights.get(*next).envelope);
+            let message = self.parcel_under_way(&self.flights.get(*next).envelope);
             let free = self.network.free_to_send(&self.nodes[rank as usize], message);
             self.at(free.map_or(self.agenda.now_s, |free| free.time_s), Action::Free { rank });
         }
@@ -647,7 +647,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn take_in(&mut self, flight: u32, arrival_s: f64) {
         let Flying { envelope, first_s, .. } = *self.flights.get(flight);
-        let (to, message) = (envelope.to, self.known_parcel_of(&envelope));
+        let (to, message) = (envelope.to, self.parcel_under_way(&envelope));
         let arrival_s = match &mut self.occupancy {
             Some(occupancy) => arrival_s.max(occupancy.reach(Passing::new(&envelope, message), first_s)),
             None => arrival_s,
@@ -908,7 +908,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// When the sender of a rendezvous learns that its request met its receive at `met_s`.
     #[inline(always)]
     fn granted_s(&self, met_s: f64, envelope: &Envelope) -> f64 {
-        let (Envelope { from, to, .. }, message) = (*envelope, self.known_parcel_of(envelope));
+        let (Envelope { from, to, .. }, message) = (*envelope, self.parcel_under_way(envelope));
         self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], self.nodes.len(), message)
     }
 

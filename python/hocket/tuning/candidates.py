@@ -99,9 +99,7 @@ def of_any_machine(point: Point) -> Iterator[Choice]:
 def of_library(library: str, point: Point) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
     """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set."""
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
-        for name in filter(
-            None, (counterpart.hocket, counterpart.in_channels) if counterpart.takes(point.ranks) else ()
-        ):
+        for name in counterpart.algorithms if counterpart.takes(point.ranks) else ():
             algorithm = find(f"{point.collective}/{name}")
             free = counterpart.names_in(name).values()
             others = {each.name: each.default for each in algorithm.parameters if each.name not in free}

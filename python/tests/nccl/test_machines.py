@@ -13,7 +13,9 @@ import hocket
 MEASURED = Path(__file__).parents[3] / "studies" / "hocket_studies" / "measured" / "nccl.csv"
 
 
-def time_s(name: str, ranks: int, size_bytes: int, parameters: dict[str, int], machine: hocket.Machine | str) -> float:
+def time_s(
+    name: str, ranks: int, size_bytes: int, parameters: dict[str, int | str], machine: hocket.Machine | str
+) -> float:
     call = hocket.Call(ranks=ranks, size_bytes=size_bytes, parameters=parameters)
     return hocket.simulate(name, call, machine=machine).time_s.mean
 
@@ -44,6 +46,12 @@ def test_calls_that_were_held_out(machine: str, ranks: int, calls: int, middle: 
     assert len(found) == calls
     assert median(found) < middle
     assert max(found) < most
+
+
+def test_nvls_of_a_node() -> None:
+    """The bandwidth is from this measurement: 62.36 ms (NVIDIA/nccl-tests#309)."""
+    simulated_time_s = time_s("allreduce/nvls", 8, 1 << 34, {"segment": "auto"}, "hgx-h100")
+    assert simulated_time_s == pytest.approx(62.36e-3, rel=0.01)
 
 
 def test_the_faster_of_ring_and_tree_on_sixteen_nodes() -> None:

@@ -88,7 +88,8 @@ fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
     Place { parent, children, tag: channel as Tag * TAGS, ..Place::default() }
 }
 
-/// Names for the formulas: `height`, the most edges between a rank and its root; `all_segments` of all channels.
+/// Names for the formulas: `height`, an upper bound on the edges between a rank and its root; `all_segments`, the segments
+/// of all channels together.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let levels = Levels::of(c);
     let largest = (0..levels.count()).map(|group| levels.size(group)).max().unwrap_or(1);

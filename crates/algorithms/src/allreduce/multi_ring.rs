@@ -35,7 +35,7 @@ const CHUNK: Parameter = Parameter {
 pub const ABOUT: About =
     About::new("(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "2*P*(P-1)*all_loops")
         .exact_when(|_| false)
-        .on_ports(|c| c.parameter(CHANNELS.name) as usize)
+        .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
         .completing(|c| [group(c), counts(c)].concat());
@@ -43,18 +43,14 @@ pub const ABOUT: About =
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
-    let longest = parts(c, Span::new(Buffer::Result, c.count(0)), 0);
+    let parts_of = |channel| parts(c, Span::new(Buffer::Result, c.count(0)), channel);
+    let longest = parts_of(0);
     let chunk = |part| (longest.get(part).chunk(0, c.ranks).len * c.element_bytes) as u64;
     vec![
-        ("loops", loops(c, 0)),
+        ("loops", longest.count() as u64),
         ("chunks", (0..longest.count()).map(chunk).sum()),
-        ("all_loops", channels(c).map(|channel| loops(c, channel)).sum()),
+        ("all_loops", channels(c).map(|channel| parts_of(channel).count() as u64).sum()),
     ]
-}
-
-/// Number of times that the part of a channel goes round.
-fn loops(c: &Call, channel: usize) -> u64 {
-    parts(c, Span::new(Buffer::Result, c.count(0)), channel).count() as u64
 }
 
 /// The parts of a channel that go round one after the other.

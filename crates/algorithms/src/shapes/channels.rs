@@ -14,7 +14,7 @@ pub const CHANNELS: Parameter = Parameter {
 
 /// The place of a group of `size` ranks at which a channel begins. The channels divide the places evenly.
 pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
-    channel * size / c.parameter(CHANNELS.name) as usize
+    channel * size / channels(c).len()
 }
 
 /// The numbers of the channels of a call.

@@ -42,7 +42,8 @@ pub struct Place {
 
 impl Place {
     /// A rank's place in the star of `center`, through the switch of a node: all other ranks are children of the center, in
-    /// the order after it. Stars with other centers can have the same tag, since no message up is between the same two ranks.
+    /// the order after it. All stars can have the same tag: a message up from one rank to another is only in the star of the
+    /// other one.
     pub fn in_star(center: usize, rank: usize, ranks: usize) -> Self {
         let is_center = rank == center;
         let others = if is_center { 1..ranks } else { 0..0 };

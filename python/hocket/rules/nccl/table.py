@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.rules.nccl.constants import VERSION, Version, by_nodes, by_protocol, constants, single
 from hocket.rules.nccl.hardware import Graph, Hardware
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 
-LIBRARY = "nccl-2"
+(LIBRARY,) = BY_MACHINE
 """The library of these tables."""
 
 _RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")

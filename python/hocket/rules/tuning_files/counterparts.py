@@ -94,8 +94,13 @@ class Counterpart:
     protocols: tuple[str, ...] = ()
     fewest_nodes: int = 1
 
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms of Hocket that do the same: with one channel, and with several."""
+        return tuple(name for name in (self.hocket, self.in_channels) if name is not None)
+
     def names_in(self, ours: str) -> Mapping[str, str]:
-        """Return `parameter_names`, as far as they are of one of its two algorithms of Hocket."""
+        """Return the library's parameters that one of these algorithms has, and their names there."""
         return {**self.parameter_names, **({"channels": "channels"} if ours == self.in_channels else {})}
 
     def takes(self, ranks: int) -> bool:

@@ -113,7 +113,7 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     if library == HOCKET:
         return Translation(choice)
     counterpart = counterpart_of(function, choice, library)
-    ours = None if counterpart is None else our_name(counterpart, choice)
+    ours = None if counterpart is None else _our_name(counterpart, choice)
     if counterpart is None or ours is None:
         what = f" ({counterpart.what})" if counterpart and counterpart.what else ""
         return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
@@ -134,7 +134,7 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     return Translation(Choice(ours, tuple(parameters.items())), counterpart, note)
 
 
-def our_name(counterpart: Counterpart, choice: Choice) -> str | None:
+def _our_name(counterpart: Counterpart, choice: Choice) -> str | None:
     """Return the name of Hocket's algorithm that does the same as a library's choice, if there is one."""
     channels = dict(choice.parameters).get("channels", 0)
     has_several = isinstance(channels, int) and channels > 1
