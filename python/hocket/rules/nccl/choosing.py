@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hocket.base.units import format_count, format_time
+from hocket.rules.nccl.chunks import chunk_bytes
 from hocket.rules.nccl.constants import by_protocol, single
 from hocket.rules.nccl.table import Entry, Job, cost_table
 from hocket.rules.tuning_files.form import Choice
@@ -47,6 +48,7 @@ class Decision:
     Attributes:
         entry: The line of its table.
         channels: How many channels it uses at most.
+        chunk_bytes: The most bytes that a rank passes on at once.
         threads: How many threads run in each.
         time_us: The time by the table, in microseconds.
         alternatives: All lines, the fastest first; those that NCCL does not take come last.
@@ -54,6 +56,7 @@ class Decision:
 
     entry: Entry
     channels: int
+    chunk_bytes: int
     threads: int
     time_us: float
     alternatives: tuple[Alternative, ...]
@@ -81,6 +84,7 @@ class Decision:
             "algorithm": self.entry.algorithm,
             "protocol": self.entry.protocol,
             "channels": self.channels,
+            "chunk_bytes": self.chunk_bytes,
             "threads": self.threads,
             "time_s": self.time_us * _MICRO,
             "alternatives": [each.as_dict() for each in self.alternatives],
@@ -111,7 +115,8 @@ def decide(job: Job, size_bytes: int) -> Decision:
     )
     best = alternatives[0]
     channels, threads = _sharing(job, best.entry, size_bytes)
-    return Decision(best.entry, channels, threads, best.time_us, tuple(alternatives))
+    chunk = chunk_bytes(job, best.entry, channels, size_bytes)
+    return Decision(best.entry, channels, chunk, threads, best.time_us, tuple(alternatives))
 
 
 def _sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:

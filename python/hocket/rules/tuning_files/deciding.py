@@ -222,12 +222,22 @@ def _decision_on(machine: Machine | None, library: str, collective: str, call: C
         decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes)
     except Error as error:
         return LibraryDecision(None, None, str(error))
-    result, own = _equivalent(decision.choice, library, collective, call), decision.entry.protocol
+    result = _in_chunks(_equivalent(decision.choice, library, collective, call), decision.chunk_bytes)
+    own = decision.entry.protocol
     protocol = next((name for name in machine.protocols if name.lower() == own), None)
     if protocol is None and own == _OF_FILES:
         return result
     costs = "at the machine's own costs" if protocol is None else f"at the costs of {protocol}"
     return replace(result, protocol=protocol, costs=costs)
+
+
+def _in_chunks(decision: LibraryDecision, chunk_bytes: int) -> LibraryDecision:
+    """Return the decision with the library's chunks, if Hocket's algorithm has such a parameter."""
+    if decision.equivalent is None:
+        return decision
+    algorithm, call = decision.equivalent
+    chunks = {each.name: chunk_bytes for each in algorithm.parameters if each.name in ("chunk", "segment")}
+    return replace(decision, equivalent=(algorithm, replace(call, parameters={**call.parameters, **chunks})))
 
 
 def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:
