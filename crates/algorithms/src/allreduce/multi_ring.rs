@@ -14,23 +14,15 @@
 //!                               channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
 //! ```
 
-use hocket_core::{Buffer, Call, Parameter, Rank, Span};
+use hocket_core::{Buffer, Call, Rank, Span};
 
 use super::ring::{allgather, reduce_scatter};
 use crate::About;
-use crate::about::{SEGMENT, needs_commutative};
-use crate::broadcast::tree::WHOLE_BYTES;
-use crate::shapes::channels::{CHANNELS, channels};
+use crate::about::needs_commutative;
+use crate::shapes::channels::{CHANNELS, CHUNK, channels};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::group;
 use crate::shapes::{Ring, Segments};
-
-const CHUNK: Parameter = Parameter {
-    name: "chunk",
-    default: WHOLE_BYTES,
-    meaning: "bytes of the longest chunk: longer vectors go round in several loops, one after the other",
-    ..SEGMENT
-};
 
 pub const ABOUT: About =
     About::new("(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "2*P*(P-1)*all_loops")

@@ -1,6 +1,9 @@
 //! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
 
-use hocket_core::{Call, Parameter, Unit};
+use hocket_core::{Buffer, Call, Parameter, Span, Unit};
+
+use crate::about::SEGMENT;
+use crate::broadcast::tree::WHOLE_BYTES;
 
 /// Number of channels.
 pub const CHANNELS: Parameter = Parameter {
@@ -12,6 +15,14 @@ pub const CHANNELS: Parameter = Parameter {
     meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks",
 };
 
+/// The longest chunk of a ring.
+pub const CHUNK: Parameter = Parameter {
+    name: "chunk",
+    default: WHOLE_BYTES,
+    meaning: "bytes of the longest chunk: longer vectors go round in several loops, one after the other",
+    ..SEGMENT
+};
+
 /// The place of a group of `size` ranks at which a channel begins. The channels divide the places evenly.
 pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
     channel * size / channels(c).len()
@@ -20,4 +31,38 @@ pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
 /// The numbers of the channels of a call.
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
     0..c.parameter(CHANNELS.name) as usize
+}
+
+/// Blocks in channels and loops, the same ones for every rank.
+pub struct Shares {
+    channels: usize,
+    /// Number of loops.
+    pub loops: usize,
+}
+
+impl Shares {
+    /// The shares of a call's blocks. In each loop, a channel has at most a chunk of a block.
+    pub fn of(c: &Call) -> Self {
+        let channels = channels(c).len();
+        let most = longest(c).chunk(0, channels).len * c.element_bytes;
+        Self { channels, loops: most.div_ceil(c.parameter(CHUNK.name) as usize).max(1) }
+    }
+
+    /// The share of a block in a loop of a channel.
+    pub fn of_block(&self, block: Span, channel: usize, turn: usize) -> Span {
+        block.chunk(channel, self.channels).chunk(turn, self.loops)
+    }
+
+    /// Names for the formulas: `loops`; `chunks`, the bytes that a rank sends in a round on the first channel, in all loops
+    /// together; `all_loops` of all channels.
+    pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+        let shares = Self::of(c);
+        let chunks = longest(c).chunk(0, shares.channels).len * c.element_bytes;
+        let all_loops = shares.channels * shares.loops;
+        vec![("loops", shares.loops as u64), ("chunks", chunks as u64), ("all_loops", all_loops as u64)]
+    }
+}
+
+fn longest(c: &Call) -> Span {
+    Span::new(Buffer::Result, (0..c.ranks).map(|rank| c.count(rank)).max().unwrap_or(0))
 }

@@ -89,6 +89,21 @@ impl Levels {
         }
     }
 
+    /// The group, and the place in it, at a position when the groups come one after another.
+    pub fn at(&self, position: usize) -> (usize, usize) {
+        match self {
+            Self::Equal(groups) => (position / groups.size, position % groups.size),
+            Self::Listed(nodes) => {
+                let (mut group, mut place) = (0, position);
+                while place >= nodes.members[group].len() {
+                    place -= nodes.members[group].len();
+                    group += 1;
+                }
+                (group, place)
+            }
+        }
+    }
+
     /// The ranks of a group, if they are consecutive.
     pub fn ranks(&self, group: usize) -> Range<usize> {
         let first = self.rank(group, 0);

@@ -48,6 +48,12 @@ impl Ring {
             tag: channel as Tag,
         }
     }
+
+    /// The rank at a position of the ring of a channel.
+    pub fn rank_at(c: &Call, levels: &Levels, channel: usize, position: usize) -> usize {
+        let (group, within) = levels.at(position);
+        levels.rank(group, within + turn(c, channel, levels.size(group)))
+    }
 }
 
 #[cfg(test)]
@@ -59,9 +65,13 @@ mod tests {
     use crate::shapes::channels::CHANNELS;
     use crate::shapes::groups::GROUP;
 
-    fn rings(ranks: usize, group: u64, channels: u64, nodes: Nodes) -> Vec<Vec<Ring>> {
+    fn call(ranks: usize, group: u64, channels: u64, nodes: Nodes) -> Call {
         let parameters = vec![(GROUP.name, group), (CHANNELS.name, channels)];
-        let call = Call { parameters, nodes, ..Call::new(Collective::Allreduce, ranks, 1) };
+        Call { parameters, nodes, ..Call::new(Collective::Allreduce, ranks, 1) }
+    }
+
+    fn rings(ranks: usize, group: u64, channels: u64, nodes: Nodes) -> Vec<Vec<Ring>> {
+        let call = call(ranks, group, channels, nodes);
         let ring = |channel| (0..ranks).map(|rank| Ring::of_channel(&call, rank, channel)).collect();
         (0..channels as usize).map(ring).collect()
     }
@@ -80,10 +90,13 @@ mod tests {
         #[test]
         fn every_channel_has_all_ranks(ranks in 1_usize..40, group in 0_u64..9, channels in 1_u64..9, nodes in 1_usize..5) {
             let round_robin: Vec<_> = (0..ranks).map(|rank| rank % nodes).collect();
-            for ring in rings(ranks, group, channels, Nodes::of(&round_robin)) {
+            let call = call(ranks, group, channels, Nodes::of(&round_robin));
+            let levels = Levels::of(&call);
+            for (channel, ring) in rings(ranks, group, channels, Nodes::of(&round_robin)).iter().enumerate() {
                 let mut at = vec![ranks; ranks];
                 for (rank, place) in ring.iter().enumerate() {
                     at[place.position] = rank;
+                    prop_assert_eq!(Ring::rank_at(&call, &levels, channel, place.position), rank);
                 }
                 for (position, rank) in at.iter().enumerate() {
                     prop_assert_eq!(ring[*rank].next, at[(position + 1) % ranks]);

@@ -1,0 +1,59 @@
+//! Multi-ring: rings side by side, each with its part of every block, which leave a group of ranks by different ranks.
+//!
+//! On a ring, only one rank of a node sends to the next node, so a single ring uses one card of a node; k rings use k
+//! cards. NCCL calls a ring a channel.
+//!
+//! Source: NCCL, `src/device/reduce_scatter.h` and `src/graph/connect.cc`.
+//! Needs: a commutative operator: each block is combined in the order of its ring.
+//! Counts: P-1 rounds. In each round and on each ring, a rank sends one chunk of about n/P/channels. If chunks would be
+//! longer than `chunk`, there are several loops of so many rounds.
+//!
+//! ```text
+//! 2 groups of 2, 2 channels     channel 0   ┌─▶ 0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       ranks 1 and 3 send to the other group
+//!                               channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
+//! ```
+
+use hocket_core::{Call, Rank, Side};
+
+use crate::About;
+use crate::about::needs_commutative;
+use crate::shapes::Ring;
+use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels};
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{Levels, group};
+
+pub const ABOUT: About =
+    About::new("(P-1)*(ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "P*(P-1)*all_loops")
+        .exact_when(|_| false)
+        .on_ports(|c| channels(c).len())
+        .refusing(needs_commutative)
+        .with_parameters(&[CHANNELS, CHUNK, GROUP])
+        .completing(|c| [group(c), Shares::counts(c)].concat());
+
+pub async fn program(r: &Rank<'_>, c: &Call) {
+    let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));
+    let sums = if c.in_place { r.scratch(result.len) } else { result }; // in place, other channels still send from there
+    let largest = (0..r.size()).map(|i| c.count(i)).max().unwrap_or(0);
+    r.join_all(channels(c).map(async |channel| {
+        let Ring { position, size, previous, next, tag } = Ring::of_channel(c, r.rank(), channel);
+        let most = shares.of_block(input.part(0, largest), channel, 0).len;
+        let scratch = [r.scratch(most), r.scratch(most)];
+        for turn in 0..shares.loops {
+            let block = |position: usize| c.block(input, Ring::rank_at(c, &levels, channel, position % size));
+            let chunk = |position| shares.of_block(block(position), channel, turn);
+            let mut outgoing = chunk(position + size - 1);
+            for step in 1..size {
+                let own = chunk(position + 2 * size - step - 1);
+                let arrived = scratch[step % 2].part(0, own.len);
+                r.sendrecv_with((next, outgoing), (previous, arrived), tag).await;
+                r.combine(own, arrived, Side::Right).await;
+                outgoing = arrived;
+            }
+            r.copy(outgoing, shares.of_block(sums, channel, turn)).await;
+        }
+    }))
+    .await;
+    if c.in_place {
+        r.copy(sums, result).await;
+    }
+}
