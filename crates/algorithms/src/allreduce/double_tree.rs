@@ -22,14 +22,15 @@ use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative};
 use crate::automatic::segments;
-use crate::shapes::channels::{CHANNELS, channels, turn};
+use crate::shapes::channels::{CHANNELS, channels, completed, turn};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Levels, group};
+use crate::shapes::levels::Levels;
 use crate::shapes::pipeline::{self, Place, TAGS};
 use crate::shapes::{Segments, TreeNode, tree_node};
 
 const TREES: Parameter = Parameter {
-    meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks",
+    meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
+              0: one for each rank of a group, at most 8; 2 if nodes are unknown",
     ..CHANNELS
 };
 
@@ -46,23 +47,13 @@ pub const ABOUT: About = About::new(
 .on_ports(|c| NEIGHBOURS * channels(c).len())
 .with_parameters(&[TREES, SEGMENT, GROUP])
 .with_automatic(&[segments::BY_FORMULA])
-.completing(|c| [group(c), counts(c)].concat());
+.completing(|c| [completed(c), counts(c)].concat());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (input, result, levels) = (c.input(r), c.result(r), Levels::of(c));
-    let count = channels(c).len();
+    let (levels, count) = (Levels::of(c), channels(c).len());
     r.join_all(channels(c).map(async |channel| {
-        let part = |vector: Span| vector.chunk(channel, count);
         let place = place(c, &levels, r.rank(), channel);
-        let sums = match (&place.parent, place.children.is_empty()) {
-            (None, _) => part(result),
-            (_, true) if input != result => part(input),
-            _ => r.scratch(part(input).len),
-        };
-        let own = if place.parent.is_none() || input == result { sums } else { part(input) };
-        r.copy(part(input), own).await;
-        let segments = |part| Segments::new(c, part);
-        pipeline::reduce_and_broadcast(r, &place, &segments(own), &segments(sums), &segments(part(result))).await;
+        pipeline::allreduce(r, c, &place, |vector| vector.chunk(channel, count)).await;
     }))
     .await;
 }

@@ -19,9 +19,8 @@ use hocket_core::{Buffer, Call, Rank, Span};
 use super::ring::{allgather, reduce_scatter};
 use crate::About;
 use crate::about::needs_commutative;
-use crate::shapes::channels::{CHANNELS, CHUNK, channels};
+use crate::shapes::channels::{CHANNELS, CHUNK, channels, completed};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::group;
 use crate::shapes::{Ring, Segments};
 
 pub const ABOUT: About =
@@ -30,7 +29,7 @@ pub const ABOUT: About =
         .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
-        .completing(|c| [group(c), counts(c)].concat());
+        .completing(|c| [completed(c), counts(c)].concat());
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.

@@ -15,12 +15,11 @@
 //!                              └──── 2                   └─────▶ 2
 //! ```
 
-use hocket_core::{Call, Rank, Span};
+use hocket_core::{Call, Rank};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative};
 use crate::automatic::segments;
-use crate::shapes::Segments;
 use crate::shapes::pipeline::{self, Place};
 use crate::shapes::switch::{block, centers, counts, needs_one_node};
 
@@ -37,17 +36,9 @@ pub const ABOUT: About = About::new(
 .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, input, result) = (r.rank(), r.size(), c.input(r), c.result(r));
+    let (rank, size) = (r.rank(), r.size());
     r.join_all(centers(rank, size).map(async |center| {
-        let chunk = |vector: Span| block(c, vector, center);
-        let own = match center == rank {
-            true => chunk(result),
-            false if input == result => r.scratch(chunk(input).len),
-            false => chunk(input),
-        };
-        r.copy(chunk(input), own).await;
-        let (place, segments) = (Place::in_star(center, rank, size), |part| Segments::new(c, part));
-        pipeline::reduce_and_broadcast(r, &place, &segments(own), &segments(own), &segments(chunk(result))).await;
+        pipeline::allreduce(r, c, &Place::in_star(center, rank, size), |vector| block(c, vector, center)).await;
     }))
     .await;
 }

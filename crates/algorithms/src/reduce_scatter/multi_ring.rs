@@ -18,9 +18,9 @@ use hocket_core::{Call, Rank, Side};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels};
+use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, completed};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Levels, group};
+use crate::shapes::levels::Levels;
 
 pub const ABOUT: About =
     About::new("(P-1)*(ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "P*(P-1)*all_loops")
@@ -28,7 +28,7 @@ pub const ABOUT: About =
         .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
-        .completing(|c| [group(c), Shares::counts(c)].concat());
+        .completing(|c| [completed(c), Shares::counts(c)].concat());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));

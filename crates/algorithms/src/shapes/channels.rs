@@ -1,19 +1,26 @@
 //! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
 
-use hocket_core::{Buffer, Call, Parameter, Span, Unit};
+use hocket_core::{Buffer, Call, Nodes, Parameter, Span, Unit};
 
 use crate::about::SEGMENT;
 use crate::broadcast::tree::WHOLE_BYTES;
+use crate::shapes::groups::GROUP;
+use crate::shapes::levels::{Levels, group};
 
 /// Number of channels.
 pub const CHANNELS: Parameter = Parameter {
     name: "channels",
     unit: Unit::Count,
-    default: 2,
-    least: 1,
+    default: 0,
+    least: 0,
     tries: &[1, 3],
-    meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks",
+    meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
+              0: one for each rank of a group, at most 8; 2 if nodes are unknown",
 };
+
+/// Channels by themselves: nodes have no more network cards than this, and few ranks need more rings.
+const MOST: usize = 8;
+const USUAL: usize = 2;
 
 /// The longest chunk of a ring.
 pub const CHUNK: Parameter = Parameter {
@@ -30,7 +37,17 @@ pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
 
 /// The numbers of the channels of a call.
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
-    0..c.parameter(CHANNELS.name) as usize
+    let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
+    0..match c.parameter(CHANNELS.name) as usize {
+        0 if is_unknown => USUAL,
+        0 => Levels::of(c).size(0).min(MOST),
+        given => given,
+    }
+}
+
+/// The number of channels and the size of groups, where a call leaves them open.
+pub fn completed(c: &Call) -> Vec<(&'static str, u64)> {
+    [vec![(CHANNELS.name, channels(c).len() as u64)], group(c)].concat()
 }
 
 /// Blocks in channels and loops, the same ones for every rank.

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use hocket_core::{Mode, Options, Rank, Side, Source, Span, Tag, Tokens};
+use hocket_core::{Call, Mode, Options, Rank, Side, Source, Span, Tag, Tokens};
 
 use crate::shapes::Segments;
 
@@ -34,9 +34,11 @@ pub struct Place {
     pub parent: Option<usize>,
     /// The children in the order in which their vectors are combined.
     pub children: Vec<usize>,
+    /// More children, combined before the others: those that the switch of the node is between.
+    pub by_switch: Vec<usize>,
     /// The first tag of the tree's messages. Trees that share edges at the same time need tags of their own.
     pub tag: Tag,
-    /// How its messages are sent. A message through a switch is alone on its way to a neighbour.
+    /// How messages to the parent are sent. A message through a switch is alone on its way to a neighbour.
     pub mode: Mode,
 }
 
@@ -45,37 +47,47 @@ impl Place {
     /// the order after it. All stars can have the same tag: a message up from one rank to another is only in the star of the
     /// other one.
     pub fn in_star(center: usize, rank: usize, ranks: usize) -> Self {
-        let is_center = rank == center;
-        let others = if is_center { 1..ranks } else { 0..0 };
-        let children = others.map(|distance| (center + distance) % ranks).collect();
-        Self { parent: (!is_center).then_some(center), children, mode: Mode::Switched, ..Self::default() }
+        if rank != center {
+            return Self { parent: Some(center), mode: Mode::Switched, ..Self::default() };
+        }
+        Self { by_switch: (1..ranks).map(|distance| (center + distance) % ranks).collect(), ..Self::default() }
+    }
+
+    /// All children in the order in which their vectors are combined, with how messages to them are sent.
+    fn children(&self) -> impl DoubleEndedIterator<Item = (usize, Mode)> {
+        let by_switch = self.by_switch.iter().map(|child| (*child, Mode::Switched));
+        by_switch.chain(self.children.iter().map(|child| (*child, Mode::default())))
+    }
+
+    /// Whether no rank is below.
+    fn is_leaf(&self) -> bool {
+        self.children.is_empty() && self.by_switch.is_empty()
     }
 }
 
-/// The ranks that get the segments next, and where the segments lie.
+/// The ranks that get the segments next, with how, and where the segments lie.
 struct Onward<'a> {
-    to: Vec<usize>,
+    to: Vec<(usize, Mode)>,
     segments: &'a Segments,
     direction: Tag,
-    mode: Mode,
 }
 
 impl<'a> Onward<'a> {
     fn up(place: &Place, segments: &'a Segments) -> Self {
-        Self { to: place.parent.into_iter().collect(), segments, direction: place.tag + UP, mode: place.mode }
+        let to = place.parent.map(|parent| (parent, place.mode)).into_iter().collect();
+        Self { to, segments, direction: place.tag + UP }
     }
 
     /// First to the child that is combined last.
     fn down(place: &Place, segments: &'a Segments) -> Self {
-        let to = place.children.iter().rev().copied().collect();
-        Self { to, segments, direction: place.tag + DOWN, mode: place.mode }
+        Self { to: place.children().rev().collect(), segments, direction: place.tag + DOWN }
     }
 }
 
 /// Combines the segments of all ranks below this one with its own into `sums`, and sends the sums to the parent. The
 /// own segments may lie in `sums`. A rank without children sends its own segments from where they lie.
 pub async fn reduce(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments) {
-    let sums_or_own = if place.children.is_empty() { own } else { sums };
+    let sums_or_own = if place.is_leaf() { own } else { sums };
     add_up(r, place, own, sums, Onward::up(place, sums_or_own)).await;
 }
 
@@ -87,6 +99,20 @@ pub async fn broadcast(r: &Rank<'_>, place: &Place, segments: &Segments) {
         }
     };
     in_flight(r, take_in, Onward::down(place, segments)).await;
+}
+
+/// An allreduce of a part of the vector along a tree.
+pub async fn allreduce(r: &Rank<'_>, c: &Call, place: &Place, part: impl Fn(Span) -> Span) {
+    let (input, result) = (c.input(r), c.result(r));
+    let sums = match place.parent {
+        None => part(result),
+        Some(_) if place.is_leaf() && input != result => part(input),
+        Some(_) => r.scratch(part(input).len),
+    };
+    let own = if place.parent.is_none() || input == result { sums } else { part(input) };
+    r.copy(part(input), own).await;
+    let segments = |part| Segments::new(c, part);
+    reduce_and_broadcast(r, place, &segments(own), &segments(sums), &segments(part(result))).await;
 }
 
 /// Reduces the own segments to the root, by way of `sums`. The root sends each segment down as soon as it is reduced.
@@ -112,13 +138,13 @@ struct Arrivals<'a> {
 async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, onward: Onward<'_>) {
     let (count, len, is_apart) = (sums.count(), sums.get(0).len, own.get(0) != sums.get(0));
     let room = IN_FLIGHT.min(count);
-    let arrivals = |(number, child): (usize, &usize)| Arrivals {
-        child: *child,
+    let arrivals = |(number, (child, _))| Arrivals {
+        child,
         room: (number > 0 || !is_apart).then(|| r.scratch(room * len)),
         free: r.tokens(room),
         full: r.tokens(0),
     };
-    let arrivals: Vec<_> = place.children.iter().enumerate().map(arrivals).collect();
+    let arrivals: Vec<_> = place.children().enumerate().map(arrivals).collect();
     let place_of = |index: usize, from: &Arrivals| {
         let sum = sums.get(index);
         from.room.map_or(sum, |room| room.part(index % IN_FLIGHT * len, sum.len))
@@ -147,16 +173,17 @@ async fn add_up(r: &Rank<'_>, place: &Place, own: &Segments, sums: &Segments, on
 
 /// Takes in the segments, one after the other. Passes on each one, while a few earlier ones are still on their way.
 async fn in_flight(r: &Rank<'_>, take_in: impl AsyncFn(usize), onward: Onward<'_>) {
-    let Onward { to, segments, direction, mode } = onward;
+    let Onward { to, segments, direction } = onward;
+    let is_alone = to.iter().any(|(_, mode)| *mode == Mode::Switched);
     let mut sent = VecDeque::new();
     for index in 0..segments.count() {
         settle(&mut sent, (IN_FLIGHT - 1) * to.len()).await;
         take_in(index).await;
-        if mode == Mode::Switched {
+        if is_alone {
             settle(&mut sent, 0).await;
         }
-        let options = Options { tag: tag(direction, index), mode, ..Options::default() };
-        for peer in &to {
+        for (peer, mode) in &to {
+            let options = Options { tag: tag(direction, index), mode: *mode, ..Options::default() };
             sent.push_back(r.start(r.send_with(*peer, segments.get(index), options)).await);
         }
     }

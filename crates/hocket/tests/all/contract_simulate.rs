@@ -103,11 +103,7 @@ fn check_formulas(is_complete: bool) {
         let platform = hockney("rendezvous", ports);
         for call in accepted(entry, is_complete).filter(|call| is_complete || cases::is_for_long_sweeps(call)) {
             let outcome = times(entry, &call, &platform);
-            let Some(predicted) = predict(entry, &call, &platform).unwrap() else {
-                let has_few_ports = ports != "\"unlimited\"";
-                assert!(has_few_ports && entry.name == "nvls_tree", "{entry} has no formula on {ports} ports");
-                continue;
-            };
+            let predicted = predict(entry, &call, &platform).unwrap().unwrap();
             assert_eq!(outcome.messages as f64, predicted.messages, "messages of {entry} in {call:?}");
             let (time, formula) = (outcome.time_s(), predicted.time_s);
             let tolerance = 1e-12 * formula;

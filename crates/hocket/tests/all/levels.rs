@@ -99,8 +99,7 @@ fn formulas_of_parts_add_up_on_nodes() {
         let checked: Vec<_> =
             platforms.iter().map(|platform| check_formula(entry, platform, cases::rank_counts(), &[])).collect();
         assert!(checked.iter().all(|checked| checked.by_formula > 0), "{entry} has no formula");
-        let is_exact = checked.iter().any(|checked| checked.exact > 0);
-        assert_eq!(is_exact, entry.name != "nvls_tree", "{entry}: whether it has an exact formula");
+        assert!(checked.iter().any(|checked| checked.exact > 0), "{entry} has no exact formula");
     }
 }
 

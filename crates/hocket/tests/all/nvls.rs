@@ -98,19 +98,16 @@ fn nvls_is_faster_than_the_ring_as_measured() {
     assert!((nvls / ring / (480.0 / 365.0) - 1.0).abs() < 0.05, "nvls {nvls} GB/s, ring {ring} GB/s");
 }
 
-/// The phases follow each other: through the switch, between two nodes, through the switch.
+/// Two nodes with a card of 45 GB/s for each rank: published bus bandwidths of 16 accelerators of nccl-tests are about 460
+/// GB/s, of 2 (P-1) / P = 1.875 times the vector's. Through the switch alone, 16 ranks have 274 GB/s.
 #[test]
-fn nvls_tree_takes_the_times_of_its_parts() {
-    let (node, bytes, segment) = (nodes_of(4), 4 << 20, [("segment", 1 << 18)]);
-    let time = |algorithm, call, given: &[(&str, u64)], at: &Platform| {
-        time_s(algorithm, call, given, at, Engine::Dataflow).unwrap_or_else(|| panic!("{algorithm:?}"))
-    };
-    let whole = time((Collective::Allreduce, "nvls_tree"), (8, bytes), &segment, &node);
-    let chunk = bytes / 4;
-    let within_s = 4.0 * (2e-6 + 4.0 * f64::from(1 << 18) / 274e9);
-    let trees = [("segment", 1 << 18), ("group", 1)];
-    let between = time((Collective::Allreduce, "double_tree"), (2, chunk), &trees, &machine(HOCKNEY, 1, LINE).unwrap());
-    assert_near(whole, 2.0 * within_s + between);
+fn nvls_tree_works_on_nodes_and_between_them_at_the_same_time() {
+    let node = nodes_of(8);
+    let bytes = 1 << 30;
+    let given = [("segment", 1 << 20)];
+    let time_s = time_s((Collective::Allreduce, "nvls_tree"), (16, bytes), &given, &node, Engine::Dataflow).unwrap();
+    let within_s = bytes as f64 / 274e9;
+    assert!(time_s > within_s && time_s < 1.5 * within_s, "{} times the way through the switch", time_s / within_s);
 }
 
 #[test]

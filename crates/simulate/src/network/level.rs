@@ -27,6 +27,8 @@ pub struct Level {
     memory_s_per_byte: f64,
     /// 1 / `bandwidth`, only of `[level.multicast]`: seconds per byte of an allreduce among the ranks of a node.
     switch_s_per_byte: f64,
+    /// `gap`, only of `[level.multicast]`: how much longer a segment of all ranks takes the switch, in seconds.
+    switch_gap_s: f64,
 }
 
 /// The parameters of a range of sizes. Each key has a list of one value per range, or one value for all.
@@ -119,6 +121,7 @@ impl Level {
             new_peer_s: 0.0,
             memory_s_per_byte: 0.0,
             switch_s_per_byte: 0.0,
+            switch_gap_s: 0.0,
         }
     }
 
@@ -158,6 +161,7 @@ impl Level {
             new_peer_s: section.time_s_or("new_peer", 0.0)?,
             memory_s_per_byte: 0.0,
             switch_s_per_byte: 0.0,
+            switch_gap_s: 0.0,
         })
     }
 
@@ -171,7 +175,8 @@ impl Level {
         let latency_s = section.time_s("latency")?;
         let switch_s_per_byte = 1.0 / section.bytes_per_s("bandwidth")?;
         let costs = Costs { L: latency_s, o: [0.0; 2], g: 0.0, G: switch_s_per_byte / 2.0, O: [0.0; 2] };
-        Ok(Self { ranges: vec![costs], switch_s_per_byte, ..Self::of_sender(0.0) })
+        let switch_gap_s = section.time_s_or("gap", 0.0)?;
+        Ok(Self { ranges: vec![costs], switch_s_per_byte, switch_gap_s, ..Self::of_sender(0.0) })
     }
 
     /// The parameters of messages of `bytes`.
@@ -261,17 +266,17 @@ impl Level {
         now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
     }
 
-    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth, or of the switch.
+    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth. Through a switch, the message's
+    /// share of what all messages of a rank take for a segment.
     #[inline]
     pub fn gap_s(&self, message: Parcel) -> f64 {
-        let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
-        let share_s_per_byte = if self.switch_s_per_byte > 0.0 {
-            ranks_on_node / (2.0 * (ranks_on_node - 1.0).max(1.0)) * self.switch_s_per_byte
-        } else {
-            ranks_on_node * self.memory_s_per_byte
-        };
-        let gap_s_per_byte = self.of(message.bytes).G.max(share_s_per_byte);
-        following(message.bytes) * gap_s_per_byte
+        let (m, ranks_on_node) = (following(message.bytes), message.within.map_or(0, |within| within.ranks_on_node));
+        let shares_s_per_byte = f64::from(ranks_on_node) * (self.switch_s_per_byte + self.memory_s_per_byte);
+        if self.switch_s_per_byte > 0.0 {
+            let messages = f64::from(2 * ranks_on_node.saturating_sub(1).max(1));
+            return (self.switch_gap_s + m * shares_s_per_byte) / messages;
+        }
+        m * self.of(message.bytes).G.max(shares_s_per_byte)
     }
 
     #[inline(always)]

@@ -27,7 +27,8 @@
 //! (1 / `memory_bandwidth`), since each of the node's k ranks has its share.
 //!
 //! Messages through the switch of a node with `[level.multicast]` have L = `latency`, o = g = O = 0 and G = k / (2 (k - 1)
-//! `bandwidth`): a rank that sends n / k bytes to each other rank, twice, as in an allreduce, sends for n / `bandwidth`.
+//! `bandwidth`): a rank that sends n / k bytes to each other rank, twice, as in an allreduce, sends for n / `bandwidth`. An
+//! interface is occupied for `gap` / (2 (k - 1)) more.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement};

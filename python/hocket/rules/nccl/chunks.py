@@ -5,6 +5,14 @@ from __future__ import annotations
 from hocket.rules.nccl.constants import by_protocol, single
 from hocket.rules.nccl.table import Entry, Job
 
+_MANY_NODES = 4  # from which on chunks of nvls_tree are shorter
+_HALF_CHUNK = 1 << 16
+_FEWER = {
+    "nvls": ((64, 1 << 16), (8, 1 << 15), (2, 1 << 14)),
+    "nvls_tree": ((4, 1 << 16), (1, 1 << 15)),
+}
+"""Up to how many chunks of all ranks and channels they have at most how many bytes."""
+
 
 def chunk_bytes(job: Job, entry: Entry, channels: int, size_bytes: int) -> int:
     """Return the most bytes that a rank passes on at once.
@@ -16,11 +24,13 @@ def chunk_bytes(job: Job, entry: Entry, channels: int, size_bytes: int) -> int:
         size_bytes: The larger one of a rank's two buffers.
 
     Returns:
-        The bytes of a chunk on one channel; for "nvls", of all channels together, which pass on their chunks at once.
+        The bytes of a chunk on one channel. For "nvls", those of all channels together, which pass on their chunks at once;
+        for "nvls_tree", those of the half of the channels that have the same trees.
     """
     step = int(by_protocol(job.version, "bytes of a step", "any", entry.protocol))
-    if entry.algorithm == "nvls":
-        return channels * _nvls(job, step, channels, size_bytes)
+    if entry.algorithm in ("nvls", "nvls_tree"):
+        same = channels if entry.algorithm == "nvls" else channels // 2
+        return same * _in_switch(job, entry.algorithm, channels, size_bytes)
     if (entry.algorithm, entry.protocol) == ("ring", "simple") and not job.is_rooted:
         return step * int(single(job.version, "steps of a chunk", "ring"))
     if (entry.algorithm, entry.protocol) == ("tree", "ll128"):
@@ -28,10 +38,12 @@ def chunk_bytes(job: Job, entry: Entry, channels: int, size_bytes: int) -> int:
     return step
 
 
-def _nvls(job: Job, step: int, channels: int, size_bytes: int) -> int:
+def _in_switch(job: Job, algorithm: str, channels: int, size_bytes: int) -> int:
     at_once = channels * (job.ranks // job.nodes)
-    chunk = min(step, int(single(job.version, "bytes of a step", "nvls")))
-    for chunks, most in ((64, 1 << 16), (8, 1 << 15), (2, 1 << 14)):
+    chunk = int(single(job.version, "bytes of a step", "nvls"))
+    if algorithm == "nvls_tree" and job.nodes >= _MANY_NODES:
+        chunk = _HALF_CHUNK
+    for chunks, most in _FEWER[algorithm]:
         if size_bytes < chunks * at_once * chunk:
             chunk = min(chunk, most)
     return chunk

@@ -140,7 +140,8 @@ class LibraryDecision:
 
     Attributes:
         choice: Its algorithm as its rules call it; none if they leave the call open.
-        equivalent: Hocket's algorithm that does the same, and the call as that takes it; none if there is none.
+        equivalent: Hocket's algorithm that does the same, and the call with the parameters that the library sets; none if
+            there is none.
         sentence: Why there is none.
         protocol: The protocol of the machine that has its costs; none for the machine's own costs.
         costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
@@ -250,5 +251,6 @@ def _equivalent(own: Choice, library: str, collective: str, call: Call) -> Libra
         choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
         return LibraryDecision(name, None, str(error))
-    refusal = "" if choice else f"{name}: Hocket's {ours.choice.algorithm} refuses the call"
-    return LibraryDecision(name, choice, refusal)
+    if choice is None:
+        return LibraryDecision(name, None, f"{name}: Hocket's {ours.choice.algorithm} refuses the call")
+    return LibraryDecision(name, (choice[0], replace(call, parameters=dict(ours.choice.parameters))))
