@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Independent targets run at the same time.
 MAKEFLAGS += --jobs=2
 unexport MAKEFLAGS MFLAGS
+# Tests start hundreds of Python processes: each module is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
 

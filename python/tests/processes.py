@@ -22,12 +22,13 @@ def until(is_so: Callable[[], bool], process: "subprocess.Popen[Any]") -> None:
         time.sleep(0.01)
 
 
-def until_at_work(process: "subprocess.Popen[Any]", *, used_s: float) -> None:
-    """Wait until a process has used so many seconds of processors."""
+def until_at_work(process: "subprocess.Popen[Any]", *, used_s: float) -> float:
+    """Wait until a process has used so many seconds of processors; return how many it has used."""
     ticks = os.sysconf("SC_CLK_TCK")
 
-    def has_used() -> bool:
+    def found_s() -> float:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / ticks >= used_s  # in user mode, and in the kernel
+        return (int(fields[11]) + int(fields[12])) / ticks  # in user mode, and in the kernel
 
-    until(has_used, process)
+    until(lambda: found_s() >= used_s, process)
+    return found_s()

@@ -122,6 +122,11 @@ fn pieces<'a>(entry: &Entry, call: &'a Call) -> impl Iterator<Item = (Piece, &'a
     (entry.about.pieces)(call).into_iter().zip(call.parts.iter())
 }
 
+/// The number of ports that an algorithm can use.
+fn usable_ports(entry: &Entry, call: &Call) -> usize {
+    (entry.about.ports)(call).max(1)
+}
+
 /// Whether the formulas of an algorithm, or of all its parts, include the time that occupies senders.
 fn knows_overhead(entry: &Entry, call: &Call) -> Result<bool> {
     if call.parts.is_empty() {
@@ -156,7 +161,7 @@ struct Terms<'a> {
 impl Terms<'_> {
     /// The number of ports that an algorithm can use, and the number of them that a node has.
     fn ports(&self, entry: &Entry, call: &Call) -> (usize, usize) {
-        let usable = (entry.about.ports)(call).max(1);
+        let usable = usable_ports(entry, call);
         (usable, self.network.ports.unwrap_or(usable).min(usable))
     }
 
@@ -239,12 +244,12 @@ pub fn messages(entry: &Entry, call: &Call) -> Result<f64> {
 pub fn sent_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     let is_of_root = call.collective.has_root() && call.collective.has_blocks();
     let paths = if is_of_root { (call.ranks as f64).log2().max(1.0) } else { call.ranks as f64 };
-    let ports = (entry.about.ports)(call).max(1) as f64;
+    let ports = usable_ports(entry, call) as f64;
     let whole = call.input_len(call.root).max(call.result_len(call.root)) * call.element_bytes;
     Ok((paths * ports * critical_bytes(entry, call)?).min(messages(entry, call)? * whole as f64))
 }
 
-/// The bytes on the critical path: the cost formula with 1 s per byte and all other costs 0.
+/// The bytes on the critical path, on all ports that are usable: the cost formula with 1 s per byte, other costs 0.
 fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
     let mut parameters = Vec::new();
     for (piece, part) in pieces(entry, call) {
@@ -252,7 +257,8 @@ fn critical_bytes(entry: &Entry, call: &Call) -> Result<f64> {
             part.calls.iter().map(|(_, call)| critical_bytes(Entry::of(&piece), call)).collect();
         parameters.push((part.name, bytes?.into_iter().fold(0.0, f64::max)));
     }
-    Cost::of(entry.about.cost)?.at(&of_bytes(call, 1.0, parameters))
+    let ports = usable_ports(entry, call);
+    Cost::of(entry.about.cost)?.at(&Price { usable_ports: ports, ports, ..of_bytes(call, 1.0, parameters) })
 }
 
 /// The quantities of a formula in which only bytes take time; the values of the parts are `parts`.

@@ -30,7 +30,7 @@ def an_algorithm_whose_name_is_as_long_as_people_make_them(r, c):
 """
 GRID = f"""
 collective = "{LARGEST}"
-ranks = [16, 64]
+ranks = [4, 16]
 sizes = ["8B", "1MiB"]
 machine = ["cluster", "jitter-paper"]
 trials = 2
@@ -45,7 +45,7 @@ duration = "5 us"
 LINES = [
     "list",
     "machines",
-    *(f"compare {LARGEST} {' '.join(NAMES)} --ranks 64 --sizes 8B..16MiB:4 {more}" for more in ("", "--all")),
+    *(f"compare {LARGEST} {' '.join(NAMES)} --ranks 16 --sizes 8B..16MiB:16 {more}" for more in ("", "--all")),
     f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults",
     f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults --all",
     f"compare {LARGEST} --ranks 16 --sizes 8B,1000001B --machine jitter-paper --trials 3 --defaults",

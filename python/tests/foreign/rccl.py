@@ -14,8 +14,12 @@ _KINDS = _SENDS | _RECEIVES | {"cpy", "re", "nop"}
 _TAG = re.compile(r'<(/?)(\w+)((?: \w+="[^"]*")*)(/?)>[ \n\r]*')
 
 
-def read_by_rccl(text: str, rank: int) -> None:
-    """Read MSCCL XML as RCCL and Azure's executor do on a rank.
+_Attributes = dict[str, str]
+_Block = tuple[_Attributes, list[_Attributes]]
+
+
+def read_by_rccl(text: str) -> None:
+    """Read MSCCL XML as RCCL and Azure's executor do on every rank: each reads the whole text, and keeps its own part.
 
     Source: `src/misc/msccl/msccl_parser.cc`, `src/include/msccl/msccl_parser.h` and `msccl_struct.h` in ROCm/rccl, and
     the same in Azure/msccl-executor-nccl.
@@ -25,15 +29,19 @@ def read_by_rccl(text: str, rank: int) -> None:
     assert 0 <= numbers["minBytes"] <= numbers["maxBytes"] < 1 << 63
     assert {algo["inplace"], algo["outofplace"]} == {"0", "1"}
     assert algo["proto"] == "Simple" and algo["coll"] in _FUNCTIONS
-    (own,) = [(gpu, blocks) for gpu, blocks in gpus if int(gpu["id"]) == rank]
-    gpu, blocks = own
-    nodes = 1 + len(gpus) + len(blocks) + sum(len(steps) for _, steps in blocks)
-    assert nodes < MOST_NODES and max(len(gpus), len(blocks)) <= MOST_CHILDREN
+    assert sorted(int(gpu["id"]) for gpu, _ in gpus) == list(range(numbers["ngpus"]))
+    for gpu, blocks in gpus:
+        assert 1 + len(gpus) + len(blocks) + sum(len(steps) for _, steps in blocks) < MOST_NODES
+        assert max(len(gpus), len(blocks)) <= MOST_CHILDREN
+        _check_gpu(gpu, blocks, numbers)
+
+
+def _check_gpu(gpu: _Attributes, blocks: list[_Block], numbers: dict[str, int]) -> None:
     rooms = {buffer: int(gpu[f"{buffer}_chunks"]) for buffer in "ios"}
     peers: Counter[tuple[str, str]] = Counter()
     assert [int(block["id"]) for block, _ in blocks] == list(range(len(blocks))) and len(blocks) <= MOST_BLOCKS
     for block, steps in blocks:
-        assert str(rank) not in (block["send"], block["recv"])
+        assert gpu["id"] not in (block["send"], block["recv"])
         assert 0 <= int(block["chan"]) < min(CHANNELS, numbers["nchannels"])
         for end in ("send", "recv"):
             assert -1 <= int(block[end]) < numbers["ngpus"]
@@ -54,10 +62,6 @@ def read_by_rccl(text: str, rank: int) -> None:
                     -1 <= int(step[f"{end}off"]) < max(rooms[step[f"{end}buf"]], 1) and int(step[f"{end}off"]) < 1 << 15
                 )
     assert all(number <= MOST_PEERS for number in peers.values())
-
-
-_Attributes = dict[str, str]
-_Block = tuple[_Attributes, list[_Attributes]]
 
 
 def _tree(text: str) -> tuple[_Attributes, list[tuple[_Attributes, list[_Block]]]]:
