@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,9 +48,9 @@ def _calls(trace: traces.Trace, rank: int = 0) -> list[str]:
 
 def test_bytes_are_those_of_the_schema(tmp_path: Path) -> None:
     """A key of protobuf is 8 times the field number, plus 0 for a number or 2 for data with a length."""
-    node = Node(1, "s", SEND, (0,), 7, {"comm_size": 100})
+    node = Node(1, "s", SEND, (1,), 7, {"comm_size": 100})
     attribute = b"\x0a\x09comm_size\x48\x64"  # name = 1, int64_val = 9
-    body = b"\x08\x01\x12\x01s\x18\x05\x2a\x01\x00\x38\x07\x52" + bytes([len(attribute)]) + attribute
+    body = b"\x08\x01\x12\x01s\x18\x05\x2a\x01\x01\x38\x07\x52" + bytes([len(attribute)]) + attribute
     assert chakra.encode([node]) == b"\x07\x0a\x050.0.4" + bytes([len(body)]) + body
     other = b"\x0a\x09comm_size\x68\x64"  # uint64_val = 13, as some converters write it
     path = tmp_path / "a.0.et"
@@ -117,23 +118,203 @@ def test_metadata_tells_the_ranks_of_groups(tmp_path: Path) -> None:
         traces.load(_put(tmp_path, nodes(told), nodes(other)))
 
 
-def test_control_edges_from_missing_nodes_are_dropped_with_a_note(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """PyTorch's traces have them. An edge of data to a missing node stays an error."""
+def test_edges_from_missing_nodes_are_dropped_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PyTorch's traces have them: the converter removes nodes, and lacks parents of nodes and synchronisations."""
     path = _put(tmp_path, *map(_training, range(2)))
     whole = traces.load(path)
     for rank in range(2):
-        node = chakra_schema.classes()["Node"](id=9, type=COMPUTE, ctrl_deps=[5, 70, 71]).SerializeToString()
+        node = chakra_schema.classes()["Node"](
+            id=9, type=COMPUTE, ctrl_deps=[5, 70, 71], data_deps=[72]
+        ).SerializeToString()
         with (tmp_path / f"job.{rank}.et").open("ab") as file:
             file.write(bytes([len(node)]) + node)
-    with pytest.warns(UserWarning, match=r"job\.[01]\.et: dropped 2 control edges from nodes that the trace does not"):
+    with pytest.warns(UserWarning, match=r"job\.[01]\.et: dropped 2 control edges and 1 data edge from nodes that"):
         assert traces.load(path).ranks == whole.ranks
     assert run(["replay", str(path), "--machine", "cluster"]) == 0
     assert "hocket: note: " in capsys.readouterr().err
-    broken = _put(tmp_path, [Node(0, "", COMPUTE, (7,), 1)])
-    with pytest.raises(hocket.Error, match="node 0: waits for node 7, expected an existing node"):
-        traces.load(broken)
+
+
+def _jsonizer(*messages: Mapping[str, Any]) -> str:
+    """As Chakra's jsonizer writes messages: one object after the other, without a line between them."""
+    return "".join(json.dumps(message, indent=2) for message in messages)
+
+
+def _attribute(name: str, kind: str, value: object) -> dict[str, Any]:
+    return {"name": name, kind: value}
+
+
+ON_CPU, ON_GPU = _attribute("is_cpu_op", "boolVal", True), _attribute("is_cpu_op", "int32Val", 0)
+GROUPS = [
+    {"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "ranks": []},
+    {"pg_name": "17", "pg_desc": "tp", "backend_config": "cuda:nccl", "ranks": [0, 1, 2, 3]},
+    {"pg_name": "18", "pg_desc": "tp", "backend_config": "cuda:nccl", "ranks": [4, 5, 6, 7]},
+]
+
+
+def _pytorch(rank: int) -> list[dict[str, Any]]:
+    """What PyTorch's converter makes of a step on 8 GPUs, as the jsonizer shows it.
+
+    The kinds of nodes, attributes and edges are those of ASTRA-sim's page on communicator groups (an allgather of
+    26843545600 B in group 17, here a thousandth) and of its issue 338 (a parent that the trace lacks).
+    """
+    collective = {"type": "COMM_COLL_NODE", "durationMicros": "900"}
+    tensor_parallel = _attribute("pg_name", "stringVal", "17" if rank < 4 else "18")
+    sizes = [_attribute("comm_size", "int64Val", size) for size in ("268435456", "26843545")]
+    types = [_attribute("comm_type", "int64Val", kind) for kind in ("0", "2")]
+    return [
+        {"attr": [_attribute("schema", "stringVal", "1.1.0-chakra.0.0.4"), _attribute("pid", "uint64Val", "17")]},
+        {"name": "[pytorch|profiler|execution_trace|process]", "type": "COMP_NODE", "attr": [ON_CPU]},
+        {
+            "id": "2",
+            "name": "## process_group:init ##",
+            "type": "COMP_NODE",
+            "ctrlDeps": ["1"],
+            "inputs": {"values": str([json.dumps(GROUPS)])},
+            "attr": [ON_CPU],
+        },
+        {"id": "3", "name": "aten::mm", "type": "COMP_NODE", "durationMicros": "20", "attr": [ON_CPU]},
+        {"id": "4", "name": "sgemm", "type": "COMP_NODE", "dataDeps": ["3"], "durationMicros": "500", "attr": [ON_GPU]},
+        {"id": "5", "name": "record_param_comms", "type": "COMP_NODE", "durationMicros": "400", "attr": [ON_CPU]},
+        {"id": "6", "dataDeps": ["5"], **collective, "attr": [ON_GPU, sizes[0], types[0], tensor_parallel]},
+        {"id": "7", "dataDeps": ["6"], **collective, "attr": [ON_GPU, sizes[1], types[1]]},
+    ]
+
+
+def _put_pytorch(folder: Path, ending: str) -> Path:
+    for rank in range(8):
+        (folder / f"job.{rank}.json").write_text(_jsonizer(*_pytorch(rank)))
+        if ending == "et":
+            nodes = chakra.nodes_of(str(folder / f"job.{rank}.json"), Budget())
+            (folder / f"job.{rank}.et").write_bytes(chakra.encode(nodes))
+    return folder / f"job.0.{ending}"
+
+
+@pytest.mark.filterwarnings("ignore:.*dropped 1 control edge")
+@pytest.mark.parametrize("ending", ["json", "et"])
+def test_traces_of_pytorch_are_read_in_both_forms(tmp_path: Path, ending: str) -> None:
+    trace = traces.load(_put_pytorch(tmp_path, ending))
+    assert trace.program == "job"
+    assert _calls(trace, 5) == ["Init", "Iallreduce", "Waitall", "Iallgather", "Waitall", "Finalize"]
+    allreduce, allgather = trace.ranks[5].calls[1], trace.ranks[5].calls[3]
+    assert trace.ranks[5].communicators[allreduce["comm"]].ranks == (4, 5, 6, 7)
+    assert trace.ranks[5].communicators[allgather["comm"]].ranks == tuple(range(8))
+    assert (allreduce["count"], allgather["recv_count"]) == (268435456, 26843545)
+    assert allreduce.start_s == pytest.approx(
+        520e-6
+    )  # 20 us of the host, then the kernel; 400 us of the host beside it
+
+
+@pytest.mark.filterwarnings("ignore:.*dropped 1 control edge")
+@pytest.mark.parametrize(("machine", "algorithm"), [("hgx-h100", "nvls"), ("gpu-cluster", "nvls")])
+def test_traces_of_pytorch_run_with_the_choices_of_nccl(tmp_path: Path, machine: str, algorithm: str) -> None:
+    path = _put_pytorch(tmp_path, "json")
+    nccl = hocket.replay(path, machine, rules="nccl-2")
+    assert {(use.collective, use.algorithm): use.calls for use in nccl.algorithms} == {
+        ("allreduce", algorithm): 2,
+        ("allgather", "ring"): 1,
+    }
+    other = hocket.replay(path, machine, rules={"first": "iallreduce: multi_ring, channels=2", "then": "nccl-2"})
+    assert {use.algorithm for use in other.algorithms} == {"multi_ring", "ring"}
+    with pytest.raises(hocket.Error, match=r"cluster\.toml: section \[gpu\] is missing, by which nccl-2 decides"):
+        hocket.replay(path, "cluster", rules="nccl-2")
+
+
+def test_nccl_replays_take_what_single_calls_take(tmp_path: Path) -> None:
+    """An allreduce of 1 GiB after 100 us of computing, on 8 GPUs: NCCL runs it by the switch."""
+    gradients = Node(1, "", COLLECTIVE, (0,), 0, {"comm_type": "ALL_REDUCE", "comm_size": 1 << 30})
+    path = _put(tmp_path, *[[Node(0, "", COMPUTE, (), 100), gradients]] * 8)
+    call = hocket.Call(ranks=8, size_bytes=1 << 30, parameters={"segment": "auto"})
+    alone_s = hocket.simulate("allreduce/nvls", call, machine="hgx-h100").time_s.mean
+    assert hocket.replay(path, "hgx-h100", rules="nccl-2").time_s.mean == pytest.approx(100e-6 + alone_s, rel=0.02)
+
+
+def test_workload_graphs_are_read(tmp_path: Path) -> None:
+    """The fields of Chakra's JSON feeder."""
+    for rank in range(2):
+        nodes = [
+            {"Id": 1, "Name": "compute", "NodeType": 4, "is_cpu_op": False, "runtime": 7, "data_deps": []},
+            {"Id": 2, "NodeType": 7, "is_cpu_op": False, "data_deps": [1], "comm_type": 0, "comm_size": 64},
+            {"Id": 3, "NodeType": 5, "data_deps": [2], "comm_size": 8, "comm_dst": 1 - rank, "comm_tag": 4},
+            {"Id": 4, "NodeType": 6, "data_deps": [2], "comm_size": 8, "comm_src": 1 - rank, "comm_tag": 4},
+        ]
+        (tmp_path / f"g.{rank}.json").write_text(json.dumps({"workload_graph": nodes}))
+    trace = traces.load(tmp_path / "g.0.json")
+    assert _calls(trace) == ["Init", "Iallreduce", "Waitall", "Isend", "Irecv", "Waitall", "Finalize"]
+    assert (trace.ranks[0].calls[1].start_s, trace.ranks[0].calls[3]["tag"]) == (7e-6, 4)
+
+
+def test_groups_of_two_tell_the_peer_that_pytorch_leaves_out(tmp_path: Path) -> None:
+    stage = {"comm_size": 8, "pg_name": "3"}
+    send, receive = Node(0, "ncclDevKernel_SendRecv", SEND, (), 0, stage), Node(0, "", RECEIVE, (), 0, stage)
+    trace = traces.load(_put(tmp_path, [], [send], [], [receive]))
+    assert [trace.ranks[rank].calls[1]["peer"] for rank in (1, 3)] == [3, 1]
+    third = Node(0, "", COLLECTIVE, (), 0, {**ALL_REDUCE, "comm_size": 8, "pg_name": "3"})
+    with pytest.raises(hocket.Error, match=r"comm_dst: got nothing, expected the other rank .* in a group of 3 ranks"):
+        traces.load(_put(tmp_path, [third], [send], [], [receive]))
+
+
+def test_alltoalls_of_experts_have_blocks_of_different_sizes(tmp_path: Path) -> None:
+    """Rank 0 sends 5 and 5 bytes, rank 1 sends 4 and 3; a second alltoall has equal blocks."""
+    sizes = [(10, 8), (7, 8)]
+    trace = traces.load(
+        _put(
+            tmp_path,
+            *(
+                [
+                    Node(number, "", COLLECTIVE, (), 0, {"comm_type": 6, "comm_size": size})
+                    for number, size in enumerate(own)
+                ]
+                for own in sizes
+            ),
+        )
+    )
+    assert _calls(trace) == ["Init", "Ialltoallv", "Ialltoall", "Waitall", "Finalize"]
+    calls = [rank.calls[1] for rank in trace.ranks]
+    assert [(call["counts"], call["recv_counts"]) for call in calls] == [([5, 5], [5, 4]), ([4, 3], [5, 3])]
+    assert hocket.replay(tmp_path / "job.0.et", "gpu-cluster", rules="nccl-2").messages > 0
+
+
+def test_metadata_can_give_group_0_other_ranks_than_all(tmp_path: Path) -> None:
+    told = Node(0, "groups", METADATA, values=str([json.dumps([{"pg_name": "0", "ranks": [0, 1]}])]))
+    used = Node(1, "", COLLECTIVE, (), 0, {**ALL_REDUCE, "comm_size": 8, "pg_name": "0"})
+    trace = traces.load(_put(tmp_path, [told, used], [told, used], [told]))
+    assert trace.ranks[1].communicators[trace.ranks[1].calls[1]["comm"]].ranks == (0, 1)
+
+
+def test_computing_of_host_and_kernels_overlaps_until_they_meet(tmp_path: Path) -> None:
+    host, kernel = {"is_cpu_op": True}, {"is_cpu_op": False}
+    nodes = [
+        Node(0, "launch", COMPUTE, (), 10, host),
+        Node(1, "kernel", COMPUTE, (0,), 100, kernel),
+        Node(2, "launch", COMPUTE, (0,), 30, host),
+        Node(3, "kernel", COMPUTE, (2,), 50, kernel),
+        Node(4, "synchronise", COMPUTE, (3,), 5, host),
+        Node(5, "kernel", COMPUTE, (4,), 20, kernel),
+    ]
+    ends_us = []
+    for last in range(1, 7):
+        trace = traces.load(_put(tmp_path, nodes[:last]))
+        ends_us.append(round(trace.ranks[0].calls[-1].start_s * 1e6))
+    assert ends_us == [10, 110, 110, 160, 165, 185]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"type": "COMP_NODE"}{"id": "x", "type": "COMP_NODE"}', "object 2: id: got 'x', expected a whole number"),
+        ('{"type": "COMP_NODE"}{"type": "GEMM"}', "object 2: type: got 'GEMM', expected a type such as COMP_NODE"),
+        ('{"type": "COMP_NODE"}{"id": "1"', "object 2: cannot be decoded, expected a JSON object"),
+        ('{"type": "COMP_NODE"} 7', "object 2: got 7, expected a JSON object"),
+        ('{"type": "COMP_NODE"}{"dataDeps": 1}', "object 2: dataDeps: got 1, expected a list"),
+        ('{"workload_graph": [{"NodeType": 4}]}', "object 1: Id: missing, expected the number of the node"),
+        ('{"type": "COMP_NODE", "name": "\udcff"}', "object 1: cannot be decoded, expected JSON in UTF-8"),
+    ],
+)
+def test_malformed_json_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "job.0.json").write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(hocket.Error) as refusal:
+        traces.load(tmp_path / "job.0.json")
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 def test_compressed_traces_are_read(tmp_path: Path) -> None:
@@ -149,7 +330,6 @@ MESSAGE = {"comm_dst": 1, "comm_size": 8}
     ("node", "message"),
     [
         (Node(0, "", COMPUTE, (1,)), "job.0.et, node 0: waits in a cycle of nodes"),
-        (Node(0, "", COMPUTE, (9,)), "job.0.et, node 0: waits for node 9, expected an existing node"),
         (Node(1, "", COMPUTE), "job.0.et, node 1: got this id twice"),
         (Node(0, "", SEND, (), 0, {**MESSAGE, "comm_dst": 2}), "comm_dst: got 2, expected a whole number from 0 to 1"),
         (

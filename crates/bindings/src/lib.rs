@@ -232,9 +232,9 @@ fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
     Ok(Plain(steps))
 }
 
-/// The lower bounds of a call on a machine: latency, bandwidth and computation, in seconds.
+/// The lower bounds of a call on a machine: latency, bandwidth if known, and computation, in seconds.
 #[pyfunction]
-fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, f64, f64)> {
+fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, Option<f64>, f64)> {
     let (call, platform) = (call.content(), machine.platform());
     let bound = in_worker(py, move || hocket::bound(&call, &platform).map_err(raise))?;
     Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))

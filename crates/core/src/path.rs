@@ -53,7 +53,8 @@ impl Path {
             return Some(from);
         }
         let lowest = end - width + 1;
-        let index = |path: u64| (path >> lowest) as usize & ((1 << width) - 1);
+        // A single branch at the root of all has no bits of its own.
+        let index = |path: u64| path.checked_shr(lowest).unwrap_or(0) as usize & ((1 << width) - 1);
         // The path of several branches may end within their indices: then it has their common bits.
         let others = if other.end() < lowest { 0 } else { (2 << other.end()) - 1 };
         let (next, last) = (index(other.0 & !others).max(from), index(other.0 | others).min(count - 1));

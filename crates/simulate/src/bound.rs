@@ -14,9 +14,10 @@ use crate::platform::Platform;
 pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound> {
     platform.check_ranks(call.ranks)?;
     if call.ranks < 2 {
-        return Ok(Bound::default());
+        return Ok(Bound::NONE);
     }
-    Ok(platform.network.visit(Bounding(&CallDemand { call, demand, node: &platform.node })))
+    let bound = platform.network.visit(Bounding(&CallDemand { call, demand, node: &platform.node }));
+    Ok(bound.after(platform.node.call_overhead_s))
 }
 
 struct Bounding<'a>(&'a CallDemand<'a>);
@@ -25,6 +26,8 @@ impl network::Visitor for Bounding<'_> {
     type Output = Bound;
 
     fn visit<N: Network + Sync>(self, network: &N) -> Bound {
-        network.bound(self.0)
+        let bound = network.bound(self.0);
+        let shared_s = network.resources().and_then(|(resources, placement)| resources.passing_s(self.0, placement));
+        Bound { bandwidth_s: bound.bandwidth_s.into_iter().chain(shared_s).reduce(f64::max), ..bound }
     }
 }

@@ -12,20 +12,34 @@ use hocket_core::demand::{Demand, RankSet, Spread};
 use hocket_machine::Node;
 
 /// Times that no algorithm for a call can beat, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// The latency of messages that have to follow each other, and of their routes.
     pub latency_s: f64,
-    /// The time of bytes that have to pass a rank, its node, or a cut through the network.
-    pub bandwidth_s: f64,
+    /// The time of bytes that have to pass a rank, what its group of ranks shares, or a cut through the network; none if
+    /// bytes have to, but no time is known that they take.
+    pub bandwidth_s: Option<f64>,
     /// The time of elements that have to be combined.
     pub computation_s: f64,
 }
 
 impl Bound {
+    /// The bound of a call that demands nothing.
+    pub const NONE: Self = Self { latency_s: 0.0, bandwidth_s: Some(0.0), computation_s: 0.0 };
+
     /// The greatest of them, in seconds.
     pub fn time_s(&self) -> f64 {
-        self.latency_s.max(self.bandwidth_s).max(self.computation_s)
+        self.latency_s.max(self.bandwidth_s.unwrap_or(0.0)).max(self.computation_s)
+    }
+
+    /// The bound of a call whose program begins on each rank after `overhead_s`.
+    pub fn after(self, overhead_s: f64) -> Self {
+        let later_s = |time_s: f64| if time_s > 0.0 { time_s + overhead_s } else { 0.0 };
+        Self {
+            latency_s: self.latency_s + overhead_s,
+            bandwidth_s: self.bandwidth_s.map(later_s),
+            computation_s: later_s(self.computation_s),
+        }
     }
 }
 
@@ -45,16 +59,25 @@ impl CallDemand<'_> {
         (self.demand.spread)(self.call)
     }
 
+    /// The least number of bytes that leave a set of ranks, and that come into it.
+    pub fn bytes_out_and_in(&self, within: RankSet<'_>) -> [f64; 2] {
+        let leaving = |within: RankSet<'_>| ((self.demand.leaving)(self.call, within) * self.call.element_bytes) as f64;
+        [leaving(within), leaving(&|rank| !within(rank))]
+    }
+
     /// The least number of bytes that leave a set of ranks, or that come into it, whichever is greater.
     pub fn crossing_bytes(&self, within: RankSet<'_>) -> f64 {
-        let leaving = |within: RankSet<'_>| (self.demand.leaving)(self.call, within);
-        (leaving(within).max(leaving(&|rank| !within(rank))) * self.call.element_bytes) as f64
+        self.bytes_out_and_in(within).into_iter().fold(0.0, f64::max)
+    }
+
+    /// The least number of bytes that all ranks together send.
+    pub fn sent_bytes(&self) -> f64 {
+        ((self.demand.sent_elements)(self.call) * self.call.element_bytes) as f64
     }
 
     /// Bytes that some rank has to send or receive: the most of a few ranks, or the average if greater.
     pub fn bytes_of_a_rank(&self) -> f64 {
-        let on_average =
-            ((self.demand.sent_elements)(self.call) * self.call.element_bytes) as f64 / self.call.ranks as f64;
+        let on_average = self.sent_bytes() / self.call.ranks as f64;
         let by_itself = |rank: usize| self.crossing_bytes(&|other| other == rank);
         self.ranks_to_try().map(by_itself).fold(on_average, f64::max)
     }

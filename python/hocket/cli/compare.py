@@ -29,6 +29,7 @@ from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_picture
 from hocket.drawing.plot import MOST_LINES
 from hocket.simulating.best import choose
+from hocket.simulating.bounds import bounds_by_size
 from hocket.simulating.comparison import Comparison, Default, of_algorithm, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.effort import simulation_s
@@ -155,7 +156,11 @@ def compare(
     }
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
     announce([*efforts_s.values()] * (2 if scene.faults else 1), bound_of(least, *more), jobs=jobs, yes=yes)
-    has_bounds = measured_as == "isolated" and not scene.starts
+    has_bounds = (
+        measured_as == "isolated"
+        and not scene.starts
+        and bool(bounds_by_size(candidates[0].collective, calls, machine))
+    )
     has_trials = is_random and repeated.count > 1
     shows_all = as_json or as_csv or every or bool(plot or links or measured)
     further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
@@ -300,8 +305,9 @@ class _Rows:
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
         cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
-        if (bound := comparison.bounds.get(size_bytes)) is not None:
-            cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}")
+        if _BOUND in self._further:
+            bound = comparison.bounds.get(size_bytes)
+            cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}" if bound else "")
         self._table.print_row(
             size_bytes,
             places,

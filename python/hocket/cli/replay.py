@@ -15,6 +15,7 @@ from hocket.cli import options
 from hocket.cli.output import print_facts, print_files, print_json, print_table
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import Machine
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
@@ -39,7 +40,7 @@ def _factor(text: str) -> float:
 @click.argument("trace", type=click.Path())
 @options.machine
 @click.option("--rule", multiple=True, help="A rule, such as 'allreduce: ring'; takes precedence over --rules.")
-@click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0 or openmpi-5.0.")
+@click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0, openmpi-5.0 or nccl-2.")
 @click.option(
     "--scale-compute",
     type=options.Read(_factor, name="FACTOR"),
@@ -72,7 +73,7 @@ def replay(
         raise click.UsageError(f"--plot: got {plot} twice, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
-        texts[rules] = rules_text(rules)
+        texts[rules] = rules if rules in BY_MACHINE else rules_text(rules)
     how: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,

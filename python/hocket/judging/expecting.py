@@ -22,7 +22,7 @@ from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
-from hocket.simulating.bounds import bound
+from hocket.simulating.bounds import bound_if_known
 from hocket.simulating.comparison import compare
 from hocket.simulating.critical_paths import Step, critical_path, total
 from hocket.simulating.effort import simulation_s
@@ -158,10 +158,11 @@ class Expectation:
         return ""
 
     def bound_s(self, size_bytes: int) -> float | None:
-        """Return the time that no program can beat, in isolated calls."""
+        """Return the time that no program can beat, in isolated calls; None if it is not known."""
         call = next(call for call in self.curve.calls if call.size_bytes == size_bytes)
         with suppress(Error):
-            return bound(self.curve.first.collective, replace(call, parameters={}), machine=self.machine).time_s
+            lower_bound = bound_if_known(self.curve.first.collective, replace(call, parameters={}), self.machine)
+            return None if lower_bound is None else lower_bound.time_s
         return None
 
 

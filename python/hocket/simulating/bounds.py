@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hocket import _native
+from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.calls import made_of_any
 from hocket.definitions.machine import MachineLike, as_machine
@@ -17,19 +20,20 @@ class Bound:
     Attributes:
         latency_s: The bound from messages that must follow each other, with their costs at the ranks, and from the
             length of their routes.
-        bandwidth_s: The bound from bytes that must pass a rank, its node, or a cut through the network, with the costs
-            of the messages that carry them.
+        bandwidth_s: The bound from bytes that must pass a rank, what its group of ranks shares, or a cut through the
+            network, with the costs of the messages that carry them; None if it is not known how long they take. Then
+            the other two can be far too low.
         computation_s: The bound from elements that must be combined.
     """
 
     latency_s: float
-    bandwidth_s: float
+    bandwidth_s: float | None
     computation_s: float
 
     @property
     def time_s(self) -> float:
         """The greatest of the three bounds."""
-        return max(self.latency_s, self.bandwidth_s, self.computation_s)
+        return max(self.latency_s, self.bandwidth_s or 0.0, self.computation_s)
 
 
 def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> Bound:
@@ -52,3 +56,22 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         '13.4 ms'
     """
     return Bound(*_native.bound(as_machine(machine).handle, made_of_any(collective, call)))
+
+
+def bound_if_known(collective: str, call: Call, machine: MachineLike) -> Bound | None:
+    """Return the lower bound as `bound`; None if it is not known how long bytes take.
+
+    Raises:
+        Error: As `bound`.
+    """
+    lower_bound = bound(collective, call, machine=machine)
+    return None if lower_bound.bandwidth_s is None else lower_bound
+
+
+def bounds_by_size(collective: str, calls: Iterable[Call], machine: MachineLike) -> dict[int, Bound]:
+    """Return the known lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
+    bounds = {}
+    for call in calls:
+        with suppress(Error):
+            bounds[call.size_bytes] = bound_if_known(collective, call, machine)
+    return {size_bytes: each for size_bytes, each in bounds.items() if each}

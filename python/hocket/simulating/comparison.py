@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
@@ -32,7 +31,7 @@ from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.best import all_bytes, choose, search
-from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
@@ -149,7 +148,7 @@ class Comparison(Result):
         machine: The machine.
         parameters: Values of parameters as text, for each algorithm that has some; of values that differ between sizes,
             each with the first size that it is for.
-        bounds: Lower bounds by size.
+        bounds: Lower bounds by size, where they are known.
         simulations: The simulations, by size and then by algorithm.
         not_compared: Algorithms and sizes that could not be simulated.
         missing: The sizes and algorithms or libraries that are still to be simulated, while a comparison runs.
@@ -434,7 +433,7 @@ def compare(
         ]
         tasks += [(name, *choice.equivalent) for name, choice in choices.items() if choice.equivalent is not None]
     has_bounds = measured_as == "isolated" and not whole_scene.starts
-    bounds = _bounds(collective, calls, machine) if has_bounds else {}
+    bounds = bounds_by_size(collective, calls, machine) if has_bounds else {}
     wrong, not_verified = _verify_all(candidates)
     is_random = bool(machine.noise) or whole_scene.is_drawn
     is_enough = has_bounds and not (is_random or failing or names)
@@ -609,15 +608,6 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     if sizes is None:
         raise Error('sizes: missing, expected sizes such as "8B..64MiB"')
     return [Call(ranks=ranks, size_bytes=size) for size in several_sizes("sizes", sizes)]
-
-
-def _bounds(collective: str, calls: Sequence[Call], machine: Machine) -> dict[int, Bound]:
-    """Return the lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
-    bounds = {}
-    for call in calls:
-        with suppress(Error):
-            bounds[call.size_bytes] = bound(collective, call, machine=machine)
-    return bounds
 
 
 def _key(task: _Task) -> _Key:

@@ -16,7 +16,7 @@ from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.bounds import Bound, bound
+from hocket.simulating.bounds import Bound, bound_if_known
 from hocket.simulating.comparison import compare, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
@@ -64,7 +64,7 @@ class Explanation(Result):
     Attributes:
         simulation: The simulation, with the operations of each rank over time.
         steps: The critical path, in order of time.
-        bound: The lower bound; None with late ranks.
+        bound: The lower bound; None with late ranks, or if it is not known how long bytes take.
         remedies: The call on changed machines.
         faster: Faster algorithms of the catalogue on this machine, the fastest first.
     """
@@ -182,7 +182,7 @@ def explain(
     return Explanation(
         simulation,
         steps,
-        None if whole_scene.starts else bound(loaded_algorithm.collective, call, machine=loaded_machine),
+        None if whole_scene.starts else bound_if_known(loaded_algorithm.collective, call, loaded_machine),
         tuple(_remedies(run, loaded_machine, whole_scene)),
         tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),
     )

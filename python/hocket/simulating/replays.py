@@ -14,7 +14,9 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import MachineLike, as_machine
+from hocket.simulating.nccl_rules import nccl_rules
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     Circuits,
@@ -172,7 +174,8 @@ def replay(
         trace: A trace, or the path of its file.
         machine: A machine, the name of a preset, or the path of a machine file.
         rules: Rules that choose the algorithms of collectives, one per line; they come before `DEFAULT_RULES`. Or
-            several such texts, by the names that error messages give them.
+            several such texts, by the names that error messages give them. The text "nccl-2" stands for NCCL's
+            choices on a machine with a section [gpu].
         scale_compute: The factor by which computation time between calls is multiplied.
         trials: The trials on a machine with noise.
 
@@ -211,6 +214,10 @@ def _replay(
     if not isinstance(trace, Trace):
         trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
+    texts = {
+        file: nccl_rules(trace, loaded_machine) if text in BY_MACHINE else checks.text("rules", text)
+        for file, text in texts.items()
+    }
     longest_s = max(rank.end_s for rank in trace.ranks)
     if not scale_compute * longest_s < float("inf"):
         raise Error(f"scale_compute: got {scale_compute}, expected a factor that keeps {longest_s} s finite")
@@ -219,7 +226,7 @@ def _replay(
     request = {
         "meaning": encoder.meaning(),
         "trials": trials_request(trials),
-        "rules": [(checks.text("rules", text), file) for file, text in texts.items()],
+        "rules": [(text, file) for file, text in texts.items()],
         "scale_compute": scale_compute,
         "trace": is_traced,
     }

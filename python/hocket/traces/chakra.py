@@ -1,21 +1,23 @@
-"""Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length.
+"""Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length, or as JSON.
 
 Source: in mlcommons/chakra, for lengths src/third_party/utils/protolib.py, for the fields of attributes
-src/feeder/et_feeder_node.cpp; chakra_schema.py has the messages.
+src/feeder/et_feeder_node.cpp; chakra_schema.py has the messages, chakra_json.py the forms in JSON.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import Any
 from warnings import warn
 
 from hocket._native import Error
 from hocket.base.units import format_count
+from hocket.traces import chakra_json
 from hocket.traces.chakra_schema import classes
 from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
 
@@ -60,14 +62,19 @@ class Node:
     line: int = 0
     control: Sequence[int] = ()
 
-    def whole(self, name: str, most: int, file: str, default: int | None = None) -> int:
-        """Return a numeric attribute.
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether the processor of the host executes it; some writers store the truth value as a number."""
+        return self.attributes.get("is_cpu_op") in (True, 1)
+
+    def whole(self, name: str, most: int, file: str, default: int | None = None, value: Any = None) -> int:
+        """Return a numeric attribute; `value` stands for it if it is not None.
 
         Raises:
             Error: The attribute is missing and has no default, or is not a whole number from 0 to `most`: file and
                 node.
         """
-        value = self.attributes.get(name, default)
+        value = self.attributes.get(name, default) if value is None else value
         if type(value) is not int or not 0 <= value <= most:
             got = "nothing" if value is None else repr(value)[:40]
             raise Error(f"{file}, node {self.id}: {name}: got {got}, expected a whole number from 0 to {most}")
@@ -75,7 +82,9 @@ class Node:
 
 
 def begins(first: bytes) -> bool:
-    """Return whether first bytes begin a trace: a length, and a message of this length with version and attributes."""
+    """Return whether first bytes begin a trace: a length and a message with version and attributes, or their JSON."""
+    if chakra_json.begins(first):
+        return True
     size, at = _varint(first, 0)
     end = at + size
     if not 0 < size <= LONGEST_LINE:
@@ -103,48 +112,59 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def files_of(first: str) -> list[str]:
-    """Return the files of all ranks: the given PREFIX.0.et, and the others beside it.
+    """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and the others beside it.
 
     Raises:
         Error: The file has another kind of name.
     """
-    parts = re.fullmatch(r"(?s)(.*)\.0\.et", first)
+    parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
         raise Error(
-            f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et, in a folder with the other ranks"
+            f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder "
+            "with the other ranks"
         )
     paths = [first]
-    while os.path.exists(name := f"{parts[1]}.{len(paths)}.et"):
+    while os.path.exists(name := f"{parts[1]}.{len(paths)}.{parts[2]}"):
         paths.append(name)
     return paths
 
 
 def nodes_of(file: str, budget: Budget) -> list[Node]:
-    """Read the nodes of a rank. Warns of control edges from nodes that the trace lacks, and drops them.
+    """Read the nodes of a rank. Warns of edges from nodes that the trace lacks, and drops them.
 
     Raises:
         Error: The file cannot be read, is cut off or is not a trace, or protobuf is missing: file, and number of the
             message.
     """
+    with lines_of(file) as lines:
+        is_json = chakra_json.begins(lines.read(FIRST_BYTES))
     with lines_of(file, budget) as lines:
-        _message(lines, "GlobalMetadata")
-        nodes = [_node(message, lines) for message in iter(lambda: _message(lines, "Node"), None)]
+        nodes = [Node(**values) for values in chakra_json.values_of(lines)] if is_json else list(_messages(lines))
     node_ids = {node.id for node in nodes}
-    edges_dropped = sum(earlier not in node_ids for node in nodes for earlier in node.control)
+    edges_dropped = [
+        format_count(count, f"{kind} edge")
+        for kind, edges in (("control", [node.control for node in nodes]), ("data", [node.after for node in nodes]))
+        if (count := sum(earlier not in node_ids for earlier in chain.from_iterable(edges)))
+    ]
     if edges_dropped:
-        edges = format_count(edges_dropped, "control edge")
-        warn(f"{file}: dropped {edges} from nodes that the trace does not have", stacklevel=2)
+        warn(f"{file}: dropped {' and '.join(edges_dropped)} from nodes that the trace does not have", stacklevel=2)
     return [
-        replace(node, after=(*(one for one in node.control if one in node_ids), *node.after), control=())
+        replace(node, after=tuple(one for one in (*node.control, *node.after) if one in node_ids), control=())
         for node in nodes
     ]
+
+
+def _messages(lines: Lines) -> Iterator[Node]:
+    _message(lines, "GlobalMetadata")
+    while (message := _message(lines, "Node")) is not None:
+        yield _node(message, lines)
 
 
 def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
     """Return nodes sorted by id, but each after the nodes it waits for.
 
     Raises:
-        Error: Two nodes have the same id, a node waits for a missing node, or nodes wait for each other.
+        Error: Two nodes have the same id, or nodes wait for each other.
     """
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
@@ -154,8 +174,6 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
     followers: dict[int, list[int]] = {node.id: [] for node in nodes}
     for node in nodes:
         for earlier in set(node.after):
-            if earlier not in by_id:
-                raise Error(f"{file}, node {node.id}: waits for node {earlier}, expected an existing node")
             followers[earlier].append(node.id)
     ready = [number for number, count in waiting.items() if not count]
     heapify(ready)

@@ -82,7 +82,7 @@ def lint(first: str | PathLike[str]) -> Lint:
     trace has kernels. A rank is found if no node waits for any of its kernels.
 
     Args:
-        first: The trace of rank 0, named PREFIX.0.et; the others are beside it.
+        first: The trace of rank 0, named PREFIX.0.et or PREFIX.0.json; the others are beside it.
 
     Raises:
         Error: A trace cannot be read, is no Chakra trace or is malformed, or protobuf is missing.
@@ -90,7 +90,7 @@ def lint(first: str | PathLike[str]) -> Lint:
     name = fspath(checks.path("trace", first))
     with lines_of(name) as lines:
         if not begins(lines.read(FIRST_BYTES)):
-            raise Error(f"{name}: expected a Chakra execution trace, PREFIX.0.et")
+            raise Error(f"{name}: expected a Chakra execution trace, PREFIX.0.et or PREFIX.0.json")
     with reading(name):
         budget, files = Budget(), files_of(name)
         ranks = [_Rank(file, in_order(nodes_of(file, budget), file)) for file in files]
@@ -108,9 +108,9 @@ class _Rank:
     def __init__(self, file: str, nodes: Sequence[Node]) -> None:
         self.nodes = nodes
         self._file = file
-        self._has_launches = any(map(_is_on_cpu, nodes))
+        self._has_launches = any(node.is_on_cpu for node in nodes)
         computing = [node for node in nodes if node.kind not in (METADATA, *_COMMUNICATION) and node.duration_us]
-        self._kernels = [node for node in computing if not _is_on_cpu(node)]
+        self._kernels = [node for node in computing if not node.is_on_cpu]
         self._work: dict[object, list[Node]] = {}
         """The computing that counts, by id: of all streams (None), and of each stream."""
         for node in sorted(self._kernels or computing, key=lambda node: node.id):
@@ -150,10 +150,6 @@ class _Rank:
     def _gap(self, node: Node, missing: int | None, sentence: str) -> Gap:
         after = tuple(sorted(set(node.after)))
         return Gap(self._file, node.id, node.name, self._starts_us[node.id], after, missing, sentence)
-
-
-def _is_on_cpu(node: Node) -> bool:
-    return node.attributes.get("is_cpu_op") is True
 
 
 def _needs_data(node: Node) -> bool:

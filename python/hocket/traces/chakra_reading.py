@@ -7,6 +7,7 @@ issue_pytorch_pg_metadata.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -40,16 +41,36 @@ _COLLECTIVES: Mapping[int, tuple[str, str]] = {
 }
 """The MPI function of each CollectiveCommType, and its arguments; `part`: comm_size covers the blocks of all ranks."""
 
+_TYPE_NAMES = (
+    "ALL_REDUCE",
+    "REDUCE",
+    "ALL_GATHER",
+    "GATHER",
+    "SCATTER",
+    "BROADCAST",
+    "ALL_TO_ALL",
+    "REDUCE_SCATTER",
+    "REDUCE_SCATTER_BLOCK",
+    "BARRIER",
+)
+"""The CollectiveCommTypes, by their numbers."""
+
+_ALL_TO_ALL = 6
+
+_GROUPS = "process_group:init"
+"""PyTorch's name of the node that tells the groups; converters before METADATA_NODE make computing of it."""
+
 
 def read_chakra(first: str | PathLike[str]) -> Trace:
     """Read Chakra execution traces.
 
     A rank executes its nodes one after the other: by their ids, but each after the nodes it waits for. It starts
     messages and collectives. It waits for one when it reaches the first node that depends on it. All other nodes are
-    computation.
+    computation: of the host, which waits only for what its nodes wait for, or of the accelerator. A node of the
+    accelerator starts when the host has come to it and the nodes of the accelerator before it are done.
 
     Args:
-        first: The trace of rank 0, named PREFIX.0.et; the others are beside it.
+        first: The trace of rank 0, named PREFIX.0.et or PREFIX.0.json; the others are beside it.
 
     Raises:
         Error: A trace cannot be read, is malformed, or does not give the root or the ranks of a collective; the ranks
@@ -60,7 +81,8 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
         budget, files = Budget(), files_of(name)
         nodes = [in_order(nodes_of(file, budget), file) for file in files]
         groups = _groups(files, nodes)
-        ranks = [_Rank(file, rank, groups) for rank, file in enumerate(files)]
+        exchanges = [_exchanges(own) for own in nodes]
+        ranks = [_Rank(file, rank, groups, exchanges) for rank, file in enumerate(files)]
         for rank, own in zip(ranks, nodes, strict=True):
             rank.take(own)
         rank_traces = traces_of([rank.log for rank in ranks], [("", (0.0, 0.0))] * len(files))
@@ -68,7 +90,7 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
             replace(trace, communicators={**trace.communicators, **rank.communicators})
             for trace, rank in zip(rank_traces, ranks, strict=True)
         )
-        trace = Trace(Path(name).name.removesuffix(".0.et"), "Chakra", "", traces, name)
+        trace = Trace(re.sub(r"\.0\.(et|json)$", "", Path(name).name), "Chakra", "", traces, name)
         check_agreement(trace)
     return trace
 
@@ -79,17 +101,33 @@ def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, 
     naming: dict[str, list[int]] = {}
     for rank, (file, own) in enumerate(zip(files, nodes, strict=True)):
         for node in own:
-            if node.kind == METADATA:
+            if node.kind == METADATA or _GROUPS in node.name:
                 for group, ranks in _told_groups(node):
                     if ranks_by_name.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(files)):
                         where = f"{file}, node {node.id}: group {checks.quote(group)}"
                         expected = f"different ranks below {len(files)}, the same in all traces"
                         raise Error(f"{where}: got {checks.quote(list(ranks))}, expected {expected}")
-            elif node.kind == COLLECTIVE and rank not in naming.setdefault(_group(node), [])[-1:]:
+            elif node.kind in (COLLECTIVE, SEND, RECEIVE) and rank not in naming.setdefault(_group(node), [])[-1:]:
                 naming[_group(node)].append(rank)
     world = tuple(range(len(files)))
-    groups = {name: tuple(ranks) or world for name, ranks in {**naming, **ranks_by_name}.items()}
-    return {**groups, **dict.fromkeys(_WORLD_GROUPS, world)}
+    groups_by_name = {**naming, **dict.fromkeys(_WORLD_GROUPS, world), **ranks_by_name}
+    return {**{name: tuple(ranks) or world for name, ranks in groups_by_name.items()}, "": world}
+
+
+def _exchanges(nodes: Sequence[Node]) -> dict[str, list[Any]]:
+    """Return the sizes of a rank's alltoalls in their order, by group."""
+    sizes: dict[str, list[Any]] = {}
+    for node in nodes:
+        if node.kind == COLLECTIVE and _type_of(node) == _ALL_TO_ALL:
+            sizes.setdefault(_group(node), []).append(node.attributes.get("comm_size"))
+    return sizes
+
+
+def _type_of(node: Node) -> Any:
+    """Return the type of a collective, of which its node has the number, or a name such as ALL_REDUCE."""
+    value = node.attributes.get("comm_type")
+    name = str(value).upper()
+    return _TYPE_NAMES.index(name) if name in _TYPE_NAMES else value
 
 
 def _group(node: Node) -> str:
@@ -114,15 +152,23 @@ def _are_ranks(ranks: Sequence[Any], count: int) -> bool:
 class _Rank:
     """Builds the calls of one rank."""
 
-    def __init__(self, file: str, number: int, groups: Mapping[str, tuple[int, ...]]) -> None:
-        self._file, self._number, self._groups = file, number, groups
+    def __init__(
+        self,
+        file: str,
+        number: int,
+        groups: Mapping[str, tuple[int, ...]],
+        exchanges: Sequence[Mapping[str, Sequence[Any]]],
+    ) -> None:
+        self._file, self._number, self._groups, self._exchanges = file, number, groups, exchanges
+        self._exchanges_done: Counter[str] = Counter()
         self._ranks = len(groups[""])
         self._seen = Counter({groups[""]: 1})
         self._seen[(number,)] += 1
-        self._now_us = 0
+        self._host_us = self._device_us = 0
         self._node = Node(0, "", 0)
         self._requests: dict[int, Request] = {}
-        self._comms = dict.fromkeys(_WORLD_GROUPS, WORLD)
+        self._comms = {name: WORLD for name in _WORLD_GROUPS if groups[name] == groups[""]}
+        self._kernels: set[int] = set()
         self.log = RankLog(lambda line: f"{file}, message {line}")
         self.communicators: dict[int, Communicator] = {}
 
@@ -136,11 +182,24 @@ class _Rank:
             elif self._node.kind == COLLECTIVE:
                 self._collective()
             elif self._node.kind != METADATA:
-                self._now_us += self._node.duration_us
-                if self._now_us > _MOST_US:
-                    raise self._error(f"got computing until {self._now_us} us, expected at most {_MOST_US} us")
+                self._compute()
         self._wait(self.log.open())
         self._call("MPI_Finalize", {})
+
+    def _compute(self) -> None:
+        node = self._node
+        if not node.is_on_cpu:
+            self._device_us = max(self._host_us, self._device_us) + node.duration_us
+            self._kernels.add(node.id)
+        else:
+            is_synchronising = not self._kernels.isdisjoint(node.after)
+            self._host_us = max(self._host_us, self._device_us if is_synchronising else 0) + node.duration_us
+        if self._now_us > _MOST_US:
+            raise self._error(f"got computing until {self._now_us} us, expected at most {_MOST_US} us")
+
+    @property
+    def _now_us(self) -> int:
+        return max(self._host_us, self._device_us)
 
     def _call(self, function: str, arguments: dict[str, Any]) -> None:
         now_s = self._now_us / 1e6
@@ -157,13 +216,23 @@ class _Rank:
             raise self._error(
                 f"{own}: got {self._node.attributes[own]}, expected the rank of this trace, {self._number}"
             )
-        peer, tag = self._whole(other, self._ranks - 1), self._whole("comm_tag", _LARGEST_TAG, 0)
+        peer, tag = self._peer(other), self._whole("comm_tag", _LARGEST_TAG, 0)
         arguments = {"comm": WORLD, "peer": peer, "tag": tag, **_data(self._whole("comm_size", _MOST_BYTES))}
         receive = self.log.post(arguments, self._node.line, is_send)
         self._start("MPI_Isend" if is_send else "MPI_Irecv", arguments, receive)
 
+    def _peer(self, name: str) -> int:
+        """Return the other rank of a message: PyTorch's converter leaves it out, and only groups of two tell it."""
+        if name not in self._node.attributes and _group(self._node):
+            others = [rank for rank in self._groups[_group(self._node)] if rank != self._number]
+            if len(others) != 1:
+                group = f"a group of {len(others) + 1} ranks"
+                raise self._error(f"{name}: got nothing, expected the other rank of the message, which is in {group}")
+            return others[0]
+        return self._whole(name, self._ranks - 1)
+
     def _collective(self) -> None:
-        kind = self._whole("comm_type", max(_COLLECTIVES))
+        kind = self._whole("comm_type", max(_COLLECTIVES), value=_type_of(self._node))
         if kind not in _COLLECTIVES:
             why = "whose root Chakra does not record"
             raise self._error(f"comm_type: got {kind}, GATHER or SCATTER, {why}, expected other collectives")
@@ -171,6 +240,9 @@ class _Rank:
         arguments = self._communicator()
         ranks = len(self.communicators[arguments["comm"]].ranks) if arguments["comm"] != WORLD else self._ranks
         size_bytes = self._whole("comm_size", _MOST_BYTES) if fields else 0
+        if kind == _ALL_TO_ALL and (blocks := self._unequal_blocks()):
+            self._start("MPI_Ialltoallv", {**arguments, **blocks})
+            return
         if "part" in fields and size_bytes % ranks:
             raise self._error(f"comm_size: got {size_bytes}, expected a multiple of the {ranks} ranks")
         data = _data(size_bytes // ranks if "part" in fields else size_bytes)
@@ -179,6 +251,29 @@ class _Rank:
         arguments |= data if "send" in fields else {}
         arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in fields else {}
         self._start(f"MPI_{function}", arguments)
+
+    def _unequal_blocks(self) -> dict[str, Any]:
+        """Return the blocks of an alltoall to and from each rank if they are not alike, as those of experts.
+
+        Traces have the size of all blocks of a rank only: each rank divides it evenly.
+        """
+        group = _group(self._node)
+        ranks, number = self._groups[group], self._exchanges_done[group]
+        self._exchanges_done[group] += 1
+        sizes: list[Any] = [next(iter(self._exchanges[rank].get(group, ())[number:]), None) for rank in ranks]
+        if not all(type(size) is int and 0 <= size <= _MOST_BYTES for size in sizes):
+            return {}
+        if len(set(sizes)) == 1 and not sizes[0] % len(ranks):
+            return {}
+
+        def share(size: int, place: int) -> int:
+            return size // len(ranks) + (place < size % len(ranks))
+
+        own = ranks.index(self._number)
+        counts = [share(sizes[own], place) for place in range(len(ranks))]
+        data = {key: value for key, value in _data(0).items() if key != "count"}
+        recv = {"recv_counts": [share(size, own) for size in sizes], "recv_type": "MPI_BYTE", "recv_type_bytes": 1}
+        return {"counts": counts, **data, **recv}
 
     def _communicator(self) -> dict[str, Any]:
         """Return the communicator of a collective, and its ranks if this is its first collective."""
@@ -202,8 +297,8 @@ class _Rank:
         request = self._requests[self._node.id] = self.log.request(self._node.id, receive)
         self._call(function, {**arguments, "request": request.number})
 
-    def _whole(self, name: str, most: int, default: int | None = None) -> int:
-        return self._node.whole(name, most, self._file, default)
+    def _whole(self, name: str, most: int, default: int | None = None, value: Any = None) -> int:
+        return self._node.whole(name, most, self._file, default, value)
 
     def _error(self, message: str) -> Error:
         return Error(f"{self._file}, node {self._node.id}: {message}")

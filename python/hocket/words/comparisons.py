@@ -10,6 +10,7 @@ from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_count, format_time, from_to
 
 if TYPE_CHECKING:
+    from hocket.simulating.bounds import Bound
     from hocket.simulating.comparison import Best, Comparison, MeasuredTime
     from hocket.simulating.simulation import Simulation, Trials
 
@@ -112,11 +113,15 @@ def times_table(comparison: Comparison) -> Words:
         (
             format_bytes(size_bytes),
             *(_cell(simulations.get((size_bytes, name)), comparison) for name in comparison.algorithms),
-            *([format_time(comparison.bounds[size_bytes].time_s)] if comparison.bounds else []),
+            *([_bound_cell(comparison.bounds.get(size_bytes))] if comparison.bounds else []),
         )
         for size_bytes in comparison.sizes_bytes
     )
     return Words(columns, tuple(rows), columns[1:])
+
+
+def _bound_cell(bound: Bound | None) -> str:
+    return format_time(bound.time_s) if bound else "-"
 
 
 def _cell(one: Simulation | None, comparison: Comparison) -> str:

@@ -39,7 +39,7 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
 def _demands(bound: Bound) -> str:
     """Return the three times of which a lower bound is the greatest; each includes all that its demand costs."""
     times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
-    return ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s > 0)
+    return ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s)
 
 
 def ranks_of_path(steps: Sequence[Step]) -> str:

@@ -117,7 +117,7 @@ proptest! {
             let arrivals = Arrivals::from_times_s(&late_s).unwrap();
             let (times, arriving) = times_s(&of, &platform, Some(arrivals), Trials::default(), Engine::Auto).unwrap();
             let bound = hocket::bound(&of.1, &platform).unwrap();
-            let bound_s = bound.latency_s.max(bound.bandwidth_s).max(bound.computation_s);
+            let bound_s = bound.time_s();
             prop_assert!(times[0] >= -1e-15, "{}: {times:?}", of.0);
             prop_assert!(times[0] + arriving[0] >= bound_s - 1e-15, "{}: {times:?}, {bound:?}", of.0);
         }

@@ -211,7 +211,7 @@ proptest! {
             for of in catalogue() {
                 let found = self::calls(&of, &platform, &text);
                 let bound = hocket::bound(&of.1, &platform).unwrap();
-                let bound_s = bound.bandwidth_s.max(bound.computation_s);
+                let bound_s = bound.bandwidth_s.unwrap_or(0.0).max(bound.computation_s);
                 prop_assert!(found.intervals_s[0] >= bound_s - 1e-12, "{}, {text}: {bound:?}", of.0);
             }
         }

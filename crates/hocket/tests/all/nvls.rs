@@ -64,13 +64,13 @@ fn an_allreduce_through_the_switch_takes_its_closed_form() {
 }
 
 /// One segment: three messages leave each rank one after another, arrive in the same way, and so do the sums. Each occupies
-/// an interface for the 4 / (2 * 3) part of its bytes after the first one.
+/// an interface for the 4 / (2 * 3) part of its bytes.
 #[test]
 fn on_loggp_messages_through_the_switch_share_the_interface() {
     let level = format!("L = \"1 us\"\no = \"0.1 us\"\nG = \"0.003 ns/B\"\n{SWITCH}");
     let platform = machine(LOGGP, 4, &level).unwrap();
     let got = time_s(NVLS, (4, 4 << 20), &[("segment", 1 << 20)], &platform, Engine::Events).unwrap();
-    assert_near(got, 2.0 * (2e-6 + 3.0 * f64::from((1 << 20) - 1) * 4.0 / 6.0 / 274e9));
+    assert_near(got, 2.0 * (2e-6 + 3.0 * f64::from(1 << 20) * 4.0 / 6.0 / 274e9));
 }
 
 /// In many segments, both models approach n / bandwidth.

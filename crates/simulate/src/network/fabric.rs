@@ -6,7 +6,8 @@ use hocket_core::{Error, Result, Symmetry};
 use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
 
 use super::faults::{Fault, Faults};
-use super::level::{Level, RECEIVE, SEND, passing_s};
+use super::groups::Groups;
+use super::level::{Level, RECEIVE, SEND};
 use super::{Levels, Part, Regions, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand, telling_s};
 
@@ -137,7 +138,7 @@ impl Fabric {
     pub fn bound(&self, call_demand: &CallDemand<'_>, link_latency_s: f64, link_bytes_per_s: f64) -> Bound {
         let node_of = |rank| self.placement.node_of(rank, call_demand.call.ranks);
         let Some(spread) = call_demand.spread() else {
-            return Bound { computation_s: call_demand.combining_s(), ..Bound::default() };
+            return Bound { computation_s: call_demand.combining_s(), ..Bound::NONE };
         };
         let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == call_demand.call.ranks;
@@ -145,7 +146,7 @@ impl Fabric {
         let levels = std::iter::once(&self.host).chain(within.clone());
         let end = if spread.is_gathering { RECEIVE } else { SEND };
         let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
-        let gap_s = levels.clone().map(gap).fold(f64::INFINITY, f64::min);
+        let gap_s = levels.map(gap).fold(f64::INFINITY, f64::min);
         let ends_s = self.host.least_time_s();
         let is_on_link = is_alone || self.levels.as_ref().and_then(Levels::across_node).is_some();
         let between_s = if is_on_link { ends_s + link_latency_s } else { ends_s };
@@ -165,11 +166,11 @@ impl Fabric {
         let shared_s = call_demand.bytes_of_a_rank() / (self.ports as f64 * link_bytes_per_s);
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
         let first_and_last_s = self.host.least_end_s(SEND) + self.host.least_end_s(RECEIVE) + link_latency_s;
-        let on_links_s = if bytes_s > 0.0 { first_and_last_s + bytes_s } else { 0.0 };
-        let at_hosts_s = if self.has_interfaces { passing_s(levels, call_demand.bytes_of_a_rank()) } else { 0.0 };
+        let on_links_s = (bytes_s > 0.0).then_some(first_and_last_s + bytes_s);
+        let groups = Groups::new(self.levels.as_ref(), &self.host, &self.placement, call_demand.call.ranks);
         Bound {
             latency_s: told_s.max(way_s),
-            bandwidth_s: on_links_s.max(at_hosts_s),
+            bandwidth_s: groups.passing_s(call_demand).into_iter().chain(on_links_s).reduce(f64::max),
             computation_s: call_demand.combining_s(),
         }
     }

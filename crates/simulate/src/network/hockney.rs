@@ -134,7 +134,8 @@ impl Network for Hockney {
 
     /// alpha per round, and alpha + beta n / k for the n bytes of a rank on k ports. A rank may combine in any number
     /// of branches at a time, so there is no bound on combining. If messages within a node have their own costs, rounds
-    /// and bytes between nodes count; for a single node only the smaller alpha.
+    /// and bytes between nodes count; for a single node only the smaller alpha. Without a limit of ports, nothing is known
+    /// of bytes.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let ranks = call_demand.call.ranks;
         let count = call_demand.spread().map_or(1, |spread| spread.ranks);
@@ -154,7 +155,10 @@ impl Network for Hockney {
         let least_s = self.levels.iter().flat_map(Levels::costs).map(|line| line.alpha_s).fold(alpha_s, f64::min);
         Bound {
             latency_s: (rounds(ranks_to_tell, self.ports) as f64 * alpha_s).max(if spreads { least_s } else { 0.0 }),
-            bandwidth_s: if bytes > 0.0 { alpha_s + beta_s_per_byte * bytes / ports } else { 0.0 },
+            bandwidth_s: match bytes > 0.0 && ports.is_finite() {
+                true => Some(alpha_s + beta_s_per_byte * bytes / ports),
+                false => (call_demand.bytes_of_a_rank() == 0.0).then_some(0.0),
+            },
             computation_s: 0.0,
         }
     }

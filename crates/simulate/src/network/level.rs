@@ -201,13 +201,6 @@ impl Level {
         ]
     }
 
-    /// The ranges, with the sizes of their smallest and largest messages of at least one byte.
-    fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
-        let ends = self.starts_bytes[1..].iter().map(|start| start - 1.0).chain([f64::INFINITY]);
-        let spans = self.starts_bytes.iter().zip(ends).map(|(start, end)| [start.max(1.0), end.max(1.0)]);
-        self.ranges.iter().zip(spans)
-    }
-
     /// The least value of `choose` over all ranges, with their smallest and largest sizes.
     fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
         self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
@@ -266,17 +259,49 @@ impl Level {
         now.plus(self.answer_s.unwrap_or(costs.o[RECEIVE] + costs.L))
     }
 
-    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth. Through a switch, the message's
-    /// share of what all messages of a rank take for a segment.
+    /// m G, in seconds; at least the time at the rank's share of the memory bandwidth. At a switch, n G and a share of the
+    /// gap, which all messages of a rank have together.
     #[inline]
     pub fn gap_s(&self, message: Parcel) -> f64 {
-        let (m, ranks_on_node) = (following(message.bytes), message.within.map_or(0, |within| within.ranks_on_node));
-        let shares_s_per_byte = f64::from(ranks_on_node) * (self.switch_s_per_byte + self.memory_s_per_byte);
+        let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
         if self.switch_s_per_byte > 0.0 {
-            let messages = f64::from(2 * ranks_on_node.saturating_sub(1).max(1));
-            return (self.switch_gap_s + m * shares_s_per_byte) / messages;
+            let messages = 2.0 * (ranks_on_node - 1.0).max(1.0);
+            return message.bytes * self.switched_s_per_byte(ranks_on_node) + self.switch_gap_s / messages;
         }
-        m * self.of(message.bytes).G.max(shares_s_per_byte)
+        following(message.bytes) * self.of(message.bytes).G.max(ranks_on_node * self.memory_s_per_byte)
+    }
+
+    /// G of messages through the switch of a node with so many ranks, in seconds per byte.
+    #[inline]
+    fn switched_s_per_byte(&self, ranks_on_node: f64) -> f64 {
+        ranks_on_node / (2.0 * (ranks_on_node - 1.0).max(1.0)) * self.switch_s_per_byte
+    }
+
+    /// The parameters with the least time per byte of messages on nodes of `fewest` to `most` ranks. With g = G, n bytes
+    /// take n G, as at a switch.
+    pub(super) fn on_nodes_of(&self, [fewest, most]: [usize; 2]) -> Self {
+        let memory_s_per_byte = fewest as f64 * self.memory_s_per_byte;
+        let mut least = self.clone();
+        for costs in &mut least.ranges {
+            costs.G = costs.G.max(memory_s_per_byte);
+            if self.switch_s_per_byte > 0.0 {
+                costs.G = self.switched_s_per_byte(most as f64);
+                costs.g = costs.G;
+            }
+        }
+        least
+    }
+
+    /// The ranges, with the sizes of their smallest and largest messages of at least one byte.
+    fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
+        self.spans_from(1.0)
+    }
+
+    /// As [`Level::spans`], of messages of at least `least_bytes`.
+    fn spans_from(&self, least_bytes: f64) -> impl Iterator<Item = (&Costs, [f64; 2])> {
+        let ends = self.starts_bytes[1..].iter().map(|start| start - 1.0).chain([f64::INFINITY]);
+        let spans = self.starts_bytes.iter().zip(ends);
+        self.ranges.iter().zip(spans.map(move |(start, end)| [start.max(least_bytes), end.max(least_bytes)]))
     }
 
     #[inline(always)]
@@ -347,25 +372,25 @@ fn of_both_ends<T: Clone>(
     Ok([read(&send)?, read(&receive)?])
 }
 
-/// The time for which the bytes of one rank occupy its processor and its interface, without the last message, in
-/// seconds. The n bytes leave or arrive in M messages. Before the last one, the interface takes (M - 1) g + (n - M) G,
-/// and the processor (M - 1) o + (n - M) O, for the best M.
+/// The time for which the bytes of one rank occupy its processor and its interface, and that its last message takes, in
+/// seconds. The n bytes leave or arrive in M messages of at least an element. Before the last one, the interface takes
+/// (M - 1) g + (n - M) G, and the processor (M - 1) o + (n - M) O, for the best M. None if bytes take time, but no known
+/// one: with g = o = 0, messages of one byte take none.
 ///
 /// Over several ranges or levels, the best one counts, with its smallest message. The last message may be in a range
 /// with a lower time per byte, so the largest size of such a range is subtracted.
-pub(super) fn passing_s<'a>(levels: impl Iterator<Item = &'a Level> + Clone, bytes: f64) -> f64 {
-    let per_byte_s = least(levels.clone(), |costs, [first, last]| {
+pub(super) fn passing_s(levels: &[Level], bytes: f64, element_bytes: usize) -> Option<f64> {
+    let spans = || levels.iter().flat_map(|level| level.spans_from(element_bytes as f64));
+    let per_byte_s = |costs: &Costs, [first, last]: [f64; 2]| {
         let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
         least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
-    });
-    let last_bytes =
-        -least(
-            levels,
-            |costs, [_, last]| {
-                if costs.G.max(costs.O[SEND]) + costs.O[RECEIVE] < per_byte_s { -last } else { -1.0 }
-            },
-        );
-    per_byte_s * (bytes - last_bytes).max(0.0)
+    };
+    let per_byte_s = spans().map(|(costs, sizes)| per_byte_s(costs, sizes)).fold(f64::INFINITY, f64::min);
+    let of_last = |costs: &Costs| costs.G.max(costs.O[SEND]) + costs.O[RECEIVE];
+    let sizes_of_last = spans().map(|(costs, [_, last])| if of_last(costs) < per_byte_s { last } else { 1.0 });
+    let last_s = spans().map(|(costs, _)| costs.time_s(0.0)).fold(f64::INFINITY, f64::min);
+    let is_known = per_byte_s > 0.0 || spans().all(|(costs, _)| of_last(costs) == 0.0);
+    is_known.then(|| last_s + per_byte_s * (bytes - sizes_of_last.fold(1.0, f64::max)).max(0.0))
 }
 
 /// The least [`Level::least`] of all levels.

@@ -27,7 +27,12 @@ impl Capacity {
     }
 
     pub(super) fn occupied_s(self, bytes: f64) -> f64 {
-        self.gap_s.max(bytes * self.s_per_byte)
+        self.gap_s.max(self.passing_s(bytes))
+    }
+
+    /// The time that bytes take at least, in any number of messages.
+    pub(super) fn passing_s(self, bytes: f64) -> f64 {
+        bytes * self.s_per_byte
     }
 }
 
@@ -39,9 +44,9 @@ pub struct Levels<C>(Vec<LevelOf<C>>);
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LevelOf<C> {
     pub(super) extent: Extent,
-    costs: C,
+    pub(super) costs: C,
     /// Of messages through the switch of a node, if it combines and copies: `[level.multicast]`.
-    multicast: Option<C>,
+    pub(super) multicast: Option<C>,
     /// What the ranks of a group share, if it is limited.
     pub(super) capacity: Option<Capacity>,
 }
@@ -78,6 +83,14 @@ impl Extent {
             Self::Ranks(ranks) => (node, place / ranks),
             Self::Node => (node, 0),
             Self::Nodes(nodes) => (node / nodes, 0),
+        }
+    }
+
+    /// Whether a group of this kind is always a part of one of the other, larger kind.
+    pub(super) fn is_within(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Ranks(few), Self::Ranks(many)) | (Self::Nodes(few), Self::Nodes(many)) => many % few == 0,
+            _ => true,
         }
     }
 }

@@ -26,14 +26,15 @@
 //! processors with all others. In `[network.local]`, their G is at least k times the time per byte of the node's memory
 //! (1 / `memory_bandwidth`), since each of the node's k ranks has its share.
 //!
-//! Messages through the switch of a node with `[level.multicast]` have L = `latency`, o = g = O = 0 and G = k / (2 (k - 1)
+//! Messages through the switch of a node with `[level.multicast]` have L = `latency`, o = O = 0 and g = G = k / (2 (k - 1)
 //! `bandwidth`): a rank that sends n / k bytes to each other rank, twice, as in an allreduce, sends for n / `bandwidth`. An
 //! interface is occupied for `gap` / (2 (k - 1)) more.
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement};
 
-use super::level::{Busy, Level, OF_HOST, least, passing_s};
+use super::groups::Groups;
+use super::level::{Busy, Costs, Level, OF_HOST, least};
 use super::{Departure, Levels, Network, Parcel, Resources, Within};
 use crate::call_demand::{Bound, CallDemand, telling_s};
 use crate::clock::Clock;
@@ -102,17 +103,16 @@ impl Network for Loggp {
     }
 
     /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
-    /// [`passing_s`]. A processor does one thing at a time.
+    /// [`Groups::passing_s`]. A processor does one thing at a time.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        let gap_s =
-            least(self.all_levels(), |costs, [first, _]| costs.interface_s(first).max(costs.processor_s(first)));
-        let delay_s = self.all_levels().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
-        let bytes = call_demand.bytes_of_a_rank();
-        let is_one_range = self.levels.is_none() && self.between.ranges.len() == 1;
-        let last_s = if is_one_range { delay_s } else { 0.0 };
+        let groups = Groups::new(self.levels.as_ref(), &self.between, &self.placement, call_demand.call.ranks);
+        let costs = groups.costs();
+        let gap = |costs: &Costs, [first, _]: [f64; 2]| costs.interface_s(first).max(costs.processor_s(first));
+        let gap_s = least(costs.iter().copied(), gap);
+        let delay_s = costs.into_iter().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
         Bound {
             latency_s: call_demand.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
-            bandwidth_s: if bytes > 0.0 { last_s + passing_s(self.all_levels(), bytes) } else { 0.0 },
+            bandwidth_s: groups.passing_s(call_demand),
             computation_s: call_demand.combining_s(),
         }
     }

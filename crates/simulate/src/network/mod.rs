@@ -2,6 +2,7 @@
 
 mod fabric;
 mod faults;
+mod groups;
 mod level;
 mod levels;
 mod meeting;

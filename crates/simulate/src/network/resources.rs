@@ -17,10 +17,11 @@
 
 use hocket_core::Result;
 use hocket_machine::{Placement, Section};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::levels::{Capacity, Extent, Levels};
 use super::parcel::{Parcel, Within};
+use crate::call_demand::CallDemand;
 use crate::flights::Envelope;
 
 /// The network cards of each node.
@@ -95,6 +96,40 @@ impl Resources {
     /// The card of a rank, given its place on its node and the number of ranks there; none without cards.
     pub fn card_of(&self, place: usize, ranks: usize) -> Option<usize> {
         self.cards.map(|cards| cards.of_rank(place, ranks))
+    }
+
+    /// The least time for which the bytes of a call pass a resource, in seconds; none if no resource limits a bandwidth.
+    ///
+    /// - What leaves a node, or comes into it, passes its cards of this direction.
+    /// - What leaves a group, or comes into it, passes the group, if the groups of lower levels are parts of it. So does what leaves or enters a group within it of the level
+    ///   below: a rank, at the first level. There, a message passes at least one of all groups.
+    pub(crate) fn passing_s(&self, call_demand: &CallDemand<'_>, placement: &Placement) -> Option<f64> {
+        let ranks = call_demand.call.ranks;
+        let seats: Vec<_> = (0..ranks).map(|rank| placement.seat_of(rank, ranks)).collect();
+        let of_cards = call_demand.ranks_to_try().filter_map(|rank| {
+            let (cards, (node, _)) = (self.cards?, seats[rank]);
+            let on_node = placement.count_at(node, ranks);
+            let cards_in_use = if cards.stripe_from_bytes.is_finite() { cards.count } else { cards.count.min(on_node) };
+            let bytes = call_demand.crossing_bytes(&|other| seats[other].0 == node);
+            (bytes > 0.0).then(|| cards.capacity.passing_s(bytes / cards_in_use as f64))
+        });
+        let nested_levels = self.levels.windows(2).take_while(|pair| pair[0].0.is_within(pair[1].0)).count() + 1;
+        let of_groups = self.levels.iter().take(nested_levels).enumerate().filter_map(|(level, (extent, capacity))| {
+            let group_of = |rank: usize| extent.group_of(seats[rank]);
+            let crossing = |group: &dyn Fn(usize) -> bool| call_demand.bytes_out_and_in(group).into_iter().sum::<f64>();
+            let within = |rank: usize, other: usize| match level {
+                0 => rank == other,
+                _ => self.levels[level - 1].0.group_of(seats[rank]) == self.levels[level - 1].0.group_of(seats[other]),
+            };
+            let of_rank = |rank: usize| {
+                crossing(&|other| group_of(other) == group_of(rank)).max(crossing(&|other| within(rank, other)))
+            };
+            let groups = (0..ranks).map(group_of).collect::<FxHashSet<_>>().len();
+            let on_average = if level == 0 { call_demand.sent_bytes() / groups as f64 } else { 0.0 };
+            let bytes = call_demand.ranks_to_try().map(of_rank).fold(on_average, f64::max);
+            capacity.filter(|_| bytes > 0.0).map(|capacity| capacity.passing_s(bytes))
+        });
+        of_cards.chain(of_groups).filter(|time_s| *time_s > 0.0).reduce(f64::max)
     }
 
     /// The groups of a rank that a message passes, up to the level that has it, and for how long.

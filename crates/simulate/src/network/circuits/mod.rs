@@ -200,7 +200,10 @@ impl SharedNetwork for Circuits {
             } else {
                 0.0
             },
-            bandwidth_s: if bytes > 0.0 { self.times.set_up_s + carrying_s } else { 0.0 },
+            bandwidth_s: match bytes > 0.0 {
+                true => Some(self.times.set_up_s + carrying_s),
+                false => (call_demand.bytes_of_a_rank() == 0.0).then_some(0.0),
+            },
             computation_s: call_demand.combining_s(),
         }
     }
