@@ -10,7 +10,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.choosing import Decision, decide
-from hocket.rules.nccl.constants import VERSION, constants
+from hocket.rules.nccl.constants import VERSION, Version, constants
 from hocket.rules.nccl.hardware import Graph, Hardware
 from hocket.rules.nccl.table import LIBRARY, Job
 from hocket.rules.tuning_files.counterparts import LIBRARIES
@@ -85,13 +85,14 @@ def _step(generation: str, rate_gb_s: float) -> float:
     return next((step for step in steps if step <= rate_gb_s), rate_gb_s)
 
 
-def job_on(machine: Machine, function: str, ranks: int) -> Job:
+def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:
     """Return a communicator on the first nodes of a machine.
 
     Args:
         machine: The machine, with a section [gpu].
         function: In MPI's words, such as "bcast".
         ranks: How many ranks.
+        version: Whose constants count.
 
     Raises:
         Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
@@ -101,10 +102,10 @@ def job_on(machine: Machine, function: str, ranks: int) -> Job:
     if ranks < 2:
         raise Error(f"ranks: got {ranks}, for which {LIBRARY} decides nothing, expected at least 2")
     nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node") or 1))
-    return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes))
+    return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes), version)
 
 
-def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int) -> Decision:
+def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION) -> Decision:
     """Return what NCCL chooses for a call on a machine.
 
     Args:
@@ -112,12 +113,13 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int) ->
         function: In MPI's words, such as "bcast".
         ranks: How many ranks.
         size_bytes: The message of the call, as everywhere in Hocket.
+        version: Whose constants count.
 
     Raises:
         Error: As `job_on`.
     """
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
-    return decide(job_on(machine, function, ranks), measured(measure, size_bytes, ranks))
+    return decide(job_on(machine, function, ranks, version), measured(measure, size_bytes, ranks))
 
 
 def rules_on(machine: Machine, ranks: int) -> Rules:
