@@ -5,7 +5,6 @@ Nothing is guessed. Where two lines disagree, neither counts, and the disagreeme
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from hocket.definitions.library import find_collective, is_collective
 from hocket.judging.lines import DEVICE, ROW, is_row_of_nccl, lines_of, whole_number
 from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
+from hocket.measurements.nccl_tests import ranks_of_bandwidths
 
 T = TypeVar("T", bound=Hashable)
 LAUNCH_COMMAND = re.compile(r"(?:^|[\s/`$>])(?P<launcher>mpirun|mpiexec|srun|orterun)(?:\.\w+)?\s")
@@ -39,8 +39,6 @@ _NODES_AND_RANKS = (
     re.compile(r"(?i)\b(?P<ranks>[0-9]{1,3}) ?procs/node\+(?P<nodes>[0-9]{1,5}) ?nodes"),
 )
 _HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
-_LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
-"""Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
 
 
 def facts_in(text: str, file: str) -> TextFacts:
@@ -56,6 +54,8 @@ def facts_in(text: str, file: str) -> TextFacts:
     collectives = list(_collectives(lines, file))
     collective = _only("collective", collectives, sources, disagreements)
     ratio = list(_ranks_by_ratio(lines, file, collective))
+    if ratio and len({device["rank"] for device in map(DEVICE.search, lines) if device is not None}) != ratio[0][0]:
+        lines = ["" if DEVICE.search(line) else line for line in lines]  # the list of devices was shortened by hand
     ranks = _only("ranks", _above_zero(_ranks(lines, file)) or ratio, sources, disagreements)
     per_node = _only("ranks_per_node", _above_zero(_ranks_per_node(lines, file)), sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
@@ -223,25 +223,13 @@ def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]
 
 def _ranks_by_ratio(lines: Iterable[str], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
     """Give the number of ranks that the ratio of the bandwidths of nccl-tests has, if one number only fits all rows."""
-    share = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1}.get(collective or "")
-    lowest, highest, source = 0.0, float("inf"), ""
-    for number, line in enumerate(lines, start=1):
-        row = ROW.search(line)
-        if row is None or share is None or not is_row_of_nccl(row):
-            continue
-        bus = float(row["bus"])
-        if bus < _LEAST_RATIO_GB_PER_S:
-            continue
-        time_us, digits = float(row["time"]), len(row["time"].partition(".")[2])
-        half_us = 0.51 / 10**digits
-        lowest = max(lowest, (bus - _HALF_DIGIT) * (time_us - half_us) * 1e3 / int(row["size"]))
-        highest = min(highest, (bus + _HALF_DIGIT) * (time_us + half_us) * 1e3 / int(row["size"]))
-        source = source or f"{file}:{number}"
-    if share is not None and source and lowest < share:
-        least = max(2, math.ceil(share / (share - lowest) - 1e-9))
-        most = math.floor(share / (share - highest) + 1e-9) if highest < share else math.inf
-        if least == most:
-            yield least, source
+    rows = [(number, row) for number, line in enumerate(lines, start=1) if (row := ROW.search(line)) is not None]
+    of_nccl = [(number, row) for number, row in rows if is_row_of_nccl(row)]
+    least, most = ranks_of_bandwidths(
+        collective or "", [(int(row["size"]), row["time"], row["bus"]) for _, row in of_nccl]
+    )
+    if least == most:
+        yield int(least), f"{file}:{of_nccl[0][0]}"
 
 
 def _is_above_one(row: re.Match[str]) -> bool:

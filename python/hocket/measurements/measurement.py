@@ -183,11 +183,13 @@ class Reading:
         measurements: What Hocket can simulate, and the choices of libraries.
         unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
         cuts: Sentences on the rows that are left out because they lack their end.
+        remarks: Sentences on what follows from the rows where the file does not tell it.
     """
 
     measurements: tuple[Measurement, ...]
     unknown: tuple[Measurement, ...] = ()
     cuts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 Mark: TypeAlias = "Callable[[str], int | None]"
