@@ -19,6 +19,7 @@ from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
+from hocket.rules.nccl.defaults import with_channels
 from hocket.rules.nccl.table import LIBRARY, RANKING
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision, on_machine
@@ -97,7 +98,8 @@ def choices_of(
             choices[call.size_bytes] = _simulated(library, decision, curve, machine, left_out)
             continue
         choice, source = line
-        own = on_machine(choice, library, collective, call, machine)
+        own_choice = with_channels(machine, of_function(collective), call.ranks, call.size_bytes, choice, version)
+        own = on_machine(own_choice, library, collective, call, machine)
         instead = "" if decision.choice is None or _is_same(decision.choice, choice) else decision.choice
         simulated = _simulated(library, own, curve, machine, left_out)
         choices[call.size_bytes] = replace(simulated, instead=instead, source=source)

@@ -80,8 +80,12 @@ def test_a_machine_without_accelerators_and_a_text_of_no_nccl_have_no_choices() 
 @pytest.mark.parametrize(
     ("line", "choice", "instead"),
     [
-        ("node1:1:1 [0] NCCL INFO 16777216 Bytes -> Algo 0 proto 1 time 311.5", "tree, protocol=ll128", TABLE),
-        ("NCCL INFO AllReduce: 16777216 Bytes -> Algo 1 proto 0 time 311.5", "ring, protocol=ll", TABLE),
+        (
+            "node1:1:1 [0] NCCL INFO 16777216 Bytes -> Algo 0 proto 1 time 3.5",
+            "tree, protocol=ll128, channels=24",
+            TABLE,
+        ),
+        ("NCCL INFO AllReduce: 16777216 Bytes -> Algo 1 proto 0 time 311.5", "ring, protocol=ll, channels=24", TABLE),
         (
             "NCCL INFO AllReduce:   16777216 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..11}",
             "ring, protocol=ll128, channels=12",
@@ -107,10 +111,10 @@ def test_bytes_of_newer_logs_are_those_that_the_caller_counts() -> None:
 
 
 def test_the_verdict_trusts_the_log() -> None:
-    log = "NCCL INFO 16777216 Bytes -> Algo 0 proto 1 time 1\n"
+    log = "NCCL INFO AllReduce: 16777216 Bytes -> Algo TREE proto LL128 channel{Lo..Hi}={0..0}\n"
     fine_us, tree_us = 2.1, judged(log).curves[0].rows[1].choice.time_s * 1e6
     slow = judged(log, times_us=(fine_us, tree_us))
-    assert "; what its log names takes so long; multi_ring would take 85% of the time" in slow.title
+    assert "; what its log names takes so long; multi_ring would take 48% of the time" in slow.title
     assert "hocket tune" in str(slow.curves[0].findings)
     worse = judged(log, times_us=(fine_us, 2 * tree_us))
     assert "; what its log names takes less" in worse.title

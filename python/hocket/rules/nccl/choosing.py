@@ -16,7 +16,8 @@ _FEWEST_WARPS = 3
 _SLOWEST_GB_S = 12.0  # rings up to the rate of a PCIe port have half of the threads
 
 
-_COLLNET = ("collnet_direct", "collnet_chain")  # that they are not modelled is no news
+COLLNET = ("collnet_direct", "collnet_chain")
+"""Algorithms that need a plugin: that they are not taken is no news."""
 _MICRO = 1e-6
 
 
@@ -70,7 +71,7 @@ class Decision:
         next_ones = "".join(f"; {each.entry} {_in_words(each.time_us)}" for each in others)
         refused = {_refused_name(each.entry): each.entry.why_not for each in self.alternatives if each.entry.why_not}
         not_taken = "".join(
-            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in _COLLNET
+            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in COLLNET
         )
         channels = format_count(self.channels, "channel")
         return f"{self.entry} with {channels}, {_in_words(self.time_us)} by NCCL's table{next_ones}{not_taken}"
@@ -110,11 +111,11 @@ def decide(job: Job, size_bytes: int) -> Decision:
         key=lambda each: each.time_us,
     )
     best = alternatives[0]
-    channels, threads = _sharing(job, best.entry, size_bytes)
+    channels, threads = sharing(job, best.entry, size_bytes)
     return Decision(best.entry, channels, threads, best.time_us, tuple(alternatives))
 
 
-def _sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
+def sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
     """Return the channels and threads among which NCCL shares a call, so that each has enough to do."""
     if entry.algorithm.startswith("nvls"):
         era = "on blackwell" if job.hardware.generation == "blackwell" else "before blackwell"

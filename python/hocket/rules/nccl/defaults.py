@@ -9,10 +9,10 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.rules.nccl.choosing import Decision, decide
+from hocket.rules.nccl.choosing import Decision, decide, sharing
 from hocket.rules.nccl.constants import VERSION, Version, constants
 from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import LIBRARY, Job
+from hocket.rules.nccl.table import LIBRARY, Job, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 
@@ -120,6 +120,35 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, ve
     """
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     return decide(job_on(machine, function, ranks, version), measured(measure, size_bytes, ranks))
+
+
+def refusals_on(machine: Machine, function: str, ranks: int) -> dict[str, str]:
+    """Return the algorithms that NCCL does not take on a machine with any protocol, and why.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    entries = list(cost_table(job_on(machine, function, ranks)))
+    fit = {each.algorithm for each in entries if not each.why_not}
+    return {each.algorithm: each.why_not for each in entries if each.algorithm not in fit}
+
+
+def with_channels(
+    machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice, version: Version = VERSION
+) -> Choice:
+    """Return a choice of NCCL with the channels that it has for a call, if the choice does not say them.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    values = dict(choice.parameters)
+    job = job_on(machine, function, ranks, version)
+    key = choice.algorithm, values.get("protocol")
+    entry = next((each for each in cost_table(job) if (each.algorithm, each.protocol) == key), None)
+    if "channels" in values or entry is None:
+        return choice
+    channels, _ = sharing(job, entry, measured(LIBRARIES[LIBRARY].measures[function], size_bytes, ranks))
+    return Choice(choice.algorithm, (*choice.parameters, ("channels", channels)))
 
 
 def rules_on(machine: Machine, ranks: int) -> Rules:

@@ -90,7 +90,7 @@ def deciding_rule(rules: Rules, call: Situation) -> Rule | None:
 
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
-    if reason := passes_over(rule, library, nodes=Span(call.nodes, call.nodes)):
+    if reason := passes_over(rule, library, ranks=Span(call.ranks, call.ranks), nodes=Span(call.nodes, call.nodes)):
         return reason
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
