@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil, floor, inf
 
 from hocket._native import Error
@@ -168,7 +168,7 @@ def _ranks_of_rows(run: _Run, name: str) -> tuple[float, float]:
         blocks = {divmod(row.size_bytes, row.count * row.element_bytes) for row in run.rows if row.count}
         ranks = {whole for whole, rest in blocks if not rest and whole}
         return (min(ranks), max(ranks)) if len(ranks) == len(blocks) == 1 else _ANY_RANKS
-    return ranks_of_bandwidths(name, [(row.size_bytes, time, bus) for row in run.rows for time, bus, _ in row.rates()])
+    return ranks_of_bandwidths(name, [(row.size_bytes, time, bus) for row in run.rows for time, bus, _ in row.rates])
 
 
 def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> Iterator[Measurement]:
@@ -176,6 +176,7 @@ def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> 
     collective = find_collective(name) if is_collective(name) else name
     algorithm, parameters = call_of(collective, facts, file) if is_collective(name) else ("nccl-tests", {})
     is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block
+    ranks_per_node = run.ranks_per_node if ranks == run.devices else None
     for row in run.rows:
         row.check_size(name, ranks)
         size_bytes = row.count * row.element_bytes if is_of_blocks else row.size_bytes
@@ -190,7 +191,7 @@ def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> 
                     measured_as="imb",
                     parameters=parameters,
                     element_bytes=row.element_bytes,
-                    ranks_per_node=run.ranks_per_node if ranks == run.devices else None,
+                    ranks_per_node=ranks_per_node,
                     in_place=in_place,
                     source=f"{row.where[0]}:{row.where[1]}",
                 )
@@ -279,19 +280,23 @@ class _Row:
         """Give the times, in place last."""
         return ((in_place, self.cells[column]) for in_place, column in self._times())
 
-    def rates(self) -> Iterator[tuple[str, str, float]]:
-        """Give each time, the bandwidth of the bus as it is printed, and that of the algorithm in GB/s."""
-        for _, column in self._times():
-            time, algorithm, bus = self.cells[column : column + 3]
+    @cached_property
+    def rates(self) -> tuple[tuple[str, str, float], ...]:
+        """Each time, the bandwidth of the bus as it is printed, and that of the algorithm in GB/s."""
+        cells = [(*self.cells[column : column + 3],) for _, column in self._times()]
+        for time, *_ in cells:
             seconds(time, "time", self.where, 1e-6)
-            if _NUMBER.fullmatch(algorithm) and _NUMBER.fullmatch(bus):
-                yield time, bus, float(algorithm)
+        return tuple(
+            (time, bus, float(algorithm))
+            for time, algorithm, bus in cells
+            if _NUMBER.fullmatch(algorithm) and _NUMBER.fullmatch(bus)
+        )
 
     def check_bandwidths(self) -> None:
         """Refuse a row whose size, time and bandwidth do not belong together."""
         size_bytes = self.size_bytes
         advice = "" if self.names else ", or the line that names the columns of nccl-tests"
-        for time, _, gb_per_s in self.rates():
+        for time, _, gb_per_s in self.rates:
             expected_gb_per_s = size_bytes / float(time) / 1e3
             if not abs(expected_gb_per_s - gb_per_s) <= _ROUNDING_GB_PER_S + _ROUNDING * gb_per_s:
                 raise at(
@@ -317,7 +322,7 @@ class _Row:
         if name not in (*_BUS_SHARES, *_OF_WHOLE):
             return None
         share = 1 if name in _OF_WHOLE else _BUS_SHARES[name] * (ranks - 1) / ranks
-        for _, bus, gb_per_s in self.rates():
+        for _, bus, gb_per_s in self.rates:
             bus_gb_per_s = float(bus)
             rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
             if not abs(share * gb_per_s - bus_gb_per_s) <= rounding_gb_per_s:
