@@ -98,6 +98,8 @@ def text(what: str, value: Any) -> str:
         Error: The value has another type, or is not valid Unicode.
     """
     value_text = instance(what, value, str, "a text")
+    if value_text.isascii():
+        return value_text
     try:
         value_text.encode()
     except UnicodeEncodeError:

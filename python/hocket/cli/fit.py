@@ -108,8 +108,8 @@ def fit(
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, facts_of(len(measurements), param))]
-    for cut in (cut for reading in readings for cut in reading.cuts):
-        note(cut)
+    for sentence in (each for reading in readings for each in (*reading.cuts, *reading.remarks)):
+        note(sentence)
     with open_executor(executor, jobs=jobs, say=note) as pool:
         machine_fit = fit_machine(
             [one for reading in readings for one in reading.measurements],

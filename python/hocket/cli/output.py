@@ -125,26 +125,42 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
         say(each, bold=bold)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    is_piped_whole: bool = True,
+) -> None:
     """Print a table; the columns named in `right` are right-aligned. Cells may be `StyledText`.
 
     Words and numbers are never cut. If a terminal is too narrow for all columns, the first words are printed above the
     rows.
+
+    Args:
+        columns: The titles of the columns.
+        rows: The rows.
+        right: The columns to right-align.
+        is_piped_whole: Whether a row is one line, however long, if stdout is not a terminal; otherwise a table is as
+            on a terminal of 80 columns.
     """
     rows = [*rows]
-    heading, gap = _fitting(columns, rows, right)
+    most = None if is_piped_whole and not sys.stdout.isatty() else width()
+    heading, gap = _fitting(columns, rows, right, most)
     if not heading:
-        _put_lines(_table_lines(columns, rows, right, gap))
+        _put_lines(_table_lines(columns, rows, right, gap, most))
         return
     columns_left = [number for number in range(len(columns)) if number not in heading]
     widest = [max((row[number] for row in rows), key=_cells) for number in columns_left]
-    table = GrowingTable([columns[number] for number in columns_left], widest=widest, right=right)
+    table = GrowingTable([columns[number] for number in columns_left], widest=widest, right=right, most=most)
     print_words(f" {', '.join(columns[number] for number in heading)}")
     for row in rows:
         table.print_row([row[number] for number in columns_left], above=", ".join(row[number] for number in heading))
 
 
-def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> tuple[list[int], int]:
+def _fitting(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str], most: int | None
+) -> tuple[list[int], int]:
     """Return which columns go above the rows so that the others fit, and the gap between the others."""
     words = [number for number, column in enumerate(columns) if column not in right]
     for heading in (words[:count] for count in range(len(words))):
@@ -154,7 +170,7 @@ def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
             [[row[number] for number in columns_left] for row in rows],
         )
         for gap in (_GAP, _NARROW_GAP):
-            if not sys.stdout.isatty() or _least_width(_table(titles, cells, right, gap)) <= width():
+            if most is None or _least_width(_table(titles, cells, right, gap)) <= most:
                 return heading, gap
     return words, _NARROW_GAP
 
@@ -184,10 +200,14 @@ class GrowingTable:
         columns: The titles of the columns.
         widest: The sample row; no cell of the table is wider.
         right: The columns to right-align.
+        most: The width of the table, if it has a limit; by default that of a terminal.
     """
 
-    def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
+    def __init__(
+        self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = (), most: int | None = None
+    ) -> None:
         self._columns, self._widest, self._right = columns, widest, right
+        self._most = width() if most is None and sys.stdout.isatty() else most
         own_lines = self._lines()
         self._ahead = len(own_lines)
         self._header: Sequence[str] = own_lines[: 2 * len(own_lines) - len(self._lines(widest))]
@@ -202,7 +222,7 @@ class GrowingTable:
         self._header, self._above = (), above
 
     def _lines(self, *rows: Sequence[str]) -> list[str]:
-        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP)
+        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP, self._most)
 
 
 _GAP = 3
@@ -214,14 +234,15 @@ def _put_lines(lines: Sequence[str]) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
-def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> list[str]:
+def _table_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int, most: int | None
+) -> list[str]:
     from rich.console import Console
 
     text = io.StringIO()
     table = _table(columns, rows, right, gap)
-    is_terminal = sys.stdout.isatty()
-    columns_wide = max(width(), _least_width(table)) if is_terminal else _WIDE
-    Console(file=text, force_terminal=is_terminal, width=columns_wide).print(table)
+    columns_wide = _WIDE if most is None else max(most, _least_width(table))
+    Console(file=text, force_terminal=sys.stdout.isatty(), width=columns_wide).print(table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     return [line for line in lines if line]
 
@@ -236,7 +257,14 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequenc
     for number, column in enumerate(columns):
         is_prose = column not in right and any(" " in row[number].plain for row in cells)
         justify: Literal["left", "right"] = "right" if column in right else "left"
-        table.add_column(_cell(column), justify=justify, overflow="fold", no_wrap=not is_prose)
+        widest = max([_cells(column), *(row[number].cell_len for row in cells)])
+        table.add_column(
+            _cell(column),
+            justify=justify,
+            overflow="fold",
+            no_wrap=not is_prose,
+            min_width=None if is_prose else widest,
+        )
     for row in cells:
         table.add_row(*row)
     return table

@@ -11,6 +11,7 @@ from hocket.base.results import Result, draw
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
+from hocket.judging.library_choices import LibraryChoice
 
 Grade: TypeAlias = Literal["fine", "slow", "fast"]
 """Whether a time is within what the machine's error allows, above, or below."""
@@ -31,6 +32,7 @@ class Row:
         bound_s: No program can beat this, in isolated calls; None if there is no bound.
         guess: The programs that probably ran.
         guess_s: The simulated time of the likeliest of them; None if it is none of the catalogue.
+        choice: What the library chooses by itself; None if its decisions are not known.
     """
 
     size_bytes: int
@@ -43,6 +45,7 @@ class Row:
     bound_s: float | None
     guess: Guess
     guess_s: float | None
+    choice: LibraryChoice | None = None
 
     @property
     def factor(self) -> float:
@@ -72,6 +75,9 @@ class Row:
             "guess": list(self.guess.programs),
             "probability": self.guess.probability,
             "guess_s": self.guess_s,
+            "choice": self.choice and self.choice.choice,
+            "choice_s": self.choice and self.choice.time_s,
+            "choice_source": self.choice and self.choice.source,
         }
 
 

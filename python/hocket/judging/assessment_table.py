@@ -10,14 +10,15 @@ from hocket.judging.assessment import CurveAssessment, Row
 from hocket.judging.finding import Finding
 
 _LABELS = {"cause": "cause", "hint": "look at", "unknown": "not known", "fine": "fine", "slow": "slow", "fast": "fast"}
-_COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "", "lower bound", "expected time is", "runs like")
+_WORDS = ("grade", "expected time is", "runs like")
+_COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "grade", "lower bound", *_WORDS[1:])
 
 
 def assessment_table(curve: CurveAssessment) -> Words | None:
     """Return the rows of a curve; None for a curve that was judged without a machine."""
     if not curve.rows:
         return None
-    right = ("size", "measured", "expected", "nine of ten", "times", "lower bound")
+    right = tuple(name for name in _COLUMNS if name not in _WORDS)
     return Words(_COLUMNS, tuple(map(_row, curve.rows)), right)
 
 
@@ -28,7 +29,7 @@ def _row(row: Row) -> tuple[str, ...]:
         format_time(row.expected_s),
         f"{format_time(row.low_s)} to {format_time(row.high_s)}",
         format_ratio(row.factor),
-        "" if row.grade == "fine" else row.grade,
+        row.grade,
         "" if row.bound_s is None else format_time(row.bound_s),
         row.limit,
         _ran(row),

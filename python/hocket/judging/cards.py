@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from hocket.judging.lines import NUMBER, whole_number
+from hocket.judging.lines import NUMBER, NumberedLines, whole_number
 from hocket.judging.mention import Mention
 
 _RATES: Mapping[str, int] = MappingProxyType(
@@ -48,9 +48,9 @@ _KIND_WORDS = (
 _MOST_CARDS = 32
 
 
-def cards_in(lines: Iterable[str], file: str) -> Iterator[Mention]:
+def cards_in(lines: NumberedLines, file: str) -> Iterator[Mention]:
     """Give the cards of a node: how many, of what kind, and how fast."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in lines:
         source = f"{file}:{number}"
         if (using := _USING.search(line)) is not None and (cards := _USING_CARD.findall(using["list"])):
             names = list(dict.fromkeys(name for name, _ in cards))

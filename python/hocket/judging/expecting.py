@@ -243,8 +243,9 @@ def _with_parameters(collective: str) -> frozenset[Choice]:
 @cache
 def _programs_of(library: str, collective: str) -> frozenset[str]:
     """Return the algorithms of the catalogue that a library has."""
-    names = ((each.hocket, each.similar and each.similar[0]) for each in _counterparts([library], collective))
-    return frozenset(name for pair in names for name in pair if name)
+    counterparts = tuple(_counterparts([library], collective))
+    alike = (each.similar[0] for each in counterparts if each.similar is not None)
+    return frozenset((*(name for each in counterparts for name in each.algorithms), *alike))
 
 
 def _counterparts(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:

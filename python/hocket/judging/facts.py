@@ -5,17 +5,20 @@ Nothing is guessed. Where two lines disagree, neither counts, and the disagreeme
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
-from hocket.judging.lines import DEVICE, ROW, is_row_of_nccl, lines_of, whole_number
+from hocket.judging.lines import DEVICE, ROW, NumberedLines, is_row_of_nccl, lines_of, whole_number, with_words
 from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
+from hocket.measurements.nccl_tests import ranks_of_bandwidths
+
+Row: TypeAlias = "tuple[int, re.Match[str]]"
+"""A row of nccl-tests, with the number of its line."""
 
 T = TypeVar("T", bound=Hashable)
 LAUNCH_COMMAND = re.compile(r"(?:^|[\s/`$>])(?P<launcher>mpirun|mpiexec|srun|orterun)(?:\.\w+)?\s")
@@ -39,8 +42,6 @@ _NODES_AND_RANKS = (
     re.compile(r"(?i)\b(?P<ranks>[0-9]{1,3}) ?procs/node\+(?P<nodes>[0-9]{1,5}) ?nodes"),
 )
 _HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
-_LEAST_RATIO_GB_PER_S, _HALF_DIGIT = 1.0, 0.0051
-"""Ratios of smaller bandwidths tell little; bandwidths have two digits after the point."""
 
 
 def facts_in(text: str, file: str) -> TextFacts:
@@ -50,14 +51,22 @@ def facts_in(text: str, file: str) -> TextFacts:
         text: The text.
         file: The name of its file, for sources.
     """
-    lines = lines_of(text)
+    all_lines = lines_of(text)
+    lines = with_words(all_lines)
     sources: dict[str, str] = {}
     disagreements: list[str] = []
-    collectives = list(_collectives(lines, file))
+    rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := ROW.search(line)) is not None]
+    collectives = list(_collectives(lines, rows, file))
     collective = _only("collective", collectives, sources, disagreements)
-    ratio = list(_ranks_by_ratio(lines, file, collective))
-    ranks = _only("ranks", _above_zero(_ranks(lines, file)) or ratio, sources, disagreements)
-    per_node = _only("ranks_per_node", _above_zero(_ranks_per_node(lines, file)), sources, disagreements)
+    ratio = list(_ranks_by_ratio(rows, file, collective))
+    devices = {number: device for number, line in lines if (device := DEVICE.search(line)) is not None}
+    if ratio and len({device["rank"] for device in devices.values()}) != ratio[0][0]:
+        devices = {}  # the list of devices was shortened by hand
+    is_whole = _is_whole_list(all_lines, devices)
+    ranks_told = _above_zero(_ranks(lines, devices, file, is_whole=is_whole))
+    ranks = _only("ranks", ranks_told or ratio, sources, disagreements)
+    ranks_told = _above_zero(_ranks_per_node(lines, devices, file, is_whole=is_whole))
+    per_node = _only("ranks_per_node", ranks_told, sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
             f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
@@ -90,21 +99,19 @@ def _only(
     return value
 
 
-def _collectives(lines: Iterable[str], file: str) -> list[tuple[str, str]]:
+def _collectives(lines: NumberedLines, rows: Sequence[Row], file: str) -> list[tuple[str, str]]:
     """Return the collectives of command lines; without any, that of the rows or of the text.
 
     Only an allreduce has a bandwidth of the bus above that of its algorithm.
     """
     commands: list[tuple[str, str]] = []
     prose: list[tuple[str, str]] = []
-    of_reductions: list[tuple[str, str]] = []
-    for number, line in enumerate(lines, start=1):
+    of_reductions = [("allreduce", f"{file}:{number}") for number, row in rows if _is_above_one(row)]
+    for number, line in lines:
         source = f"{file}:{number}"
         commands += [(match["name"], source) for expression in (_TEST, _OSU) for match in expression.finditer(line)]
         commands += [(match["name"].lower().replace("-", ""), source) for match in _TITLE.finditer(line)]
         prose += [(re.sub("[-_ ]", "", match["name"].lower()), source) for match in _PROSE.finditer(line)]
-        if (row := ROW.search(line)) is not None and _is_above_one(row):
-            of_reductions.append(("allreduce", source))
     of_names, of_words = ([(name, source) for word, source in words if (name := _collective(word)) is not None]
                      for words in (commands, prose))  # fmt: skip
     return of_names or of_reductions[:1] or (of_words if len({name for name, _ in of_words}) == 1 else [])
@@ -115,24 +122,24 @@ def _collective(word: str) -> str | None:
     return find_collective(name) if is_collective(name) else None
 
 
-def _ranks(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]]:
-    """Give the numbers of ranks that commands, lists of devices and libraries tell."""
-    devices: dict[int, str] = {}
-    for number, line in enumerate(lines, start=1):
+def _ranks(
+    lines: NumberedLines, devices: Mapping[int, re.Match[str]], file: str, *, is_whole: bool
+) -> Iterator[tuple[int, str]]:
+    """Give the numbers of ranks that commands, libraries and, if it is whole, the list of devices tell."""
+    for number, line in lines:
         source = f"{file}:{number}"
-        if (device := DEVICE.search(line)) is not None:
-            devices.setdefault(int(device["rank"]), source)
         yield from ((count, source) for count in ranks_of_command(line))
         yield from ((count, source) for match in _NRANKS.finditer(line) if (count := whole_number(match["count"])))
         yield from ((nodes * per_node, source) for nodes, per_node in _nodes_and_ranks(line))
-    if len(devices) > 1 and sorted(devices) == [*range(len(devices))] and _is_whole_list(lines):
-        yield len(devices), devices[0]
+    first = {int(device["rank"]): number for number, device in reversed([*devices.items()])}
+    if len(first) > 1 and sorted(first) == [*range(len(first))] and is_whole:
+        yield len(first), f"{file}:{first[0]}"
 
 
-def _is_whole_list(lines: Sequence[str]) -> bool:
+def _is_whole_list(lines: Sequence[str], devices: Mapping[int, re.Match[str]]) -> bool:
     """Return whether the lines after a list of devices are its frame, not a cut."""
-    last = max(number for number, line in enumerate(lines) if DEVICE.search(line))
-    return last + 1 < len(lines) and re.match(r"\s*#|.*NCCL (?:version|INFO)", lines[last + 1]) is not None
+    next_line = max(devices, default=len(lines))  # counted from 0
+    return next_line < len(lines) and re.match(r"\s*#|.*NCCL (?:version|INFO)", lines[next_line]) is not None
 
 
 def ranks_of_command(line: str) -> Iterator[int]:
@@ -195,14 +202,16 @@ def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
                 yield nodes, per_node
 
 
-def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]]:
+def _ranks_per_node(
+    lines: NumberedLines, devices: Mapping[int, re.Match[str]], file: str, *, is_whole: bool
+) -> Iterator[tuple[int, str]]:
     """Give the numbers of ranks on a node that commands, lists of devices and sentences tell."""
     hosts: dict[str, set[int]] = {}
+    for device in devices.values():
+        hosts.setdefault(device["host"], set()).add(int(device["rank"]))
     local: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in lines:
         source = f"{file}:{number}"
-        if (device := DEVICE.search(line)) is not None:
-            hosts.setdefault(device["host"], set()).add(int(device["rank"]))
         launch = LAUNCH_COMMAND.search(line)
         if launch is not None:
             test = _TEST.search(line)
@@ -216,32 +225,18 @@ def _ranks_per_node(lines: Sequence[str], file: str) -> Iterator[tuple[int, str]
     if len(hosts) == 1:
         yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
     counts_on_hosts = Counter(len(ranks) for ranks in hosts.values())
-    if len(hosts) > 1 and len(counts_on_hosts) == 1 and _is_whole_list(lines):
-        number = next(number for number, line in enumerate(lines, start=1) if DEVICE.search(line))
-        yield next(iter(counts_on_hosts)), f"{file}:{number}"
+    if len(hosts) > 1 and len(counts_on_hosts) == 1 and is_whole:
+        yield next(iter(counts_on_hosts)), f"{file}:{min(devices)}"
 
 
-def _ranks_by_ratio(lines: Iterable[str], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
+def _ranks_by_ratio(rows: Iterable[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
     """Give the number of ranks that the ratio of the bandwidths of nccl-tests has, if one number only fits all rows."""
-    share = {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1}.get(collective or "")
-    lowest, highest, source = 0.0, float("inf"), ""
-    for number, line in enumerate(lines, start=1):
-        row = ROW.search(line)
-        if row is None or share is None or not is_row_of_nccl(row):
-            continue
-        bus = float(row["bus"])
-        if bus < _LEAST_RATIO_GB_PER_S:
-            continue
-        time_us, digits = float(row["time"]), len(row["time"].partition(".")[2])
-        half_us = 0.51 / 10**digits
-        lowest = max(lowest, (bus - _HALF_DIGIT) * (time_us - half_us) * 1e3 / int(row["size"]))
-        highest = min(highest, (bus + _HALF_DIGIT) * (time_us + half_us) * 1e3 / int(row["size"]))
-        source = source or f"{file}:{number}"
-    if share is not None and source and lowest < share:
-        least = max(2, math.ceil(share / (share - lowest) - 1e-9))
-        most = math.floor(share / (share - highest) + 1e-9) if highest < share else math.inf
-        if least == most:
-            yield least, source
+    of_nccl = [(number, row) for number, row in rows if is_row_of_nccl(row)]
+    least, most = ranks_of_bandwidths(
+        collective or "", [(int(row["size"]), row["time"], row["bus"]) for _, row in of_nccl]
+    )
+    if least == most:
+        yield int(least), f"{file}:{of_nccl[0][0]}"
 
 
 def _is_above_one(row: re.Match[str]) -> bool:

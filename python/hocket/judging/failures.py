@@ -52,7 +52,9 @@ def failures_in(text: str, file: str) -> Failures | None:
     lines = lines_of(text)
     rows = [(number, size) for number, line in enumerate(lines, start=1) for size in _wrong_size(line)]
     totals = [
-        (number, total) for number, line in enumerate(lines, start=1) if (total := _TOTAL.search(line)) is not None
+        (number, total)
+        for number, line in enumerate(lines, start=1)
+        if "FAILED" in line and (total := _TOTAL.search(line)) is not None
     ]
     if not (rows or totals):
         return None
@@ -74,7 +76,7 @@ def _failures(sentence: str, file: str, numbers: list[int], first: int) -> Failu
 
 def _wrong_size(line: str) -> Iterator[int]:
     """Give the size of a row whose results are wrong."""
-    if (row := _ROW_OF_OSU.search(line)) is not None:
+    if "Fail" in line and (row := _ROW_OF_OSU.search(line)) is not None:
         yield int(row["size"])
     elif (row := ROW.search(line)) is not None and is_row_of_nccl(row):
         counts = line[row.end() :].split()[::_IN_PLACE]

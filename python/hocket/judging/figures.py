@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from math import inf
 
+from hocket.judging.lines import with_words
 from hocket.judging.mention import Mentions
 
 _FIGURE = re.compile(
@@ -45,8 +46,7 @@ class Figure:
 def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
     """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
     figures: list[Figure] = []
-    lines = mentions.text.split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in with_words(mentions.text.split("\n")):
         source = f"{mentions.file}:{number}"
         if (average := _AVERAGE.search(line)) is not None:
             figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 from hocket.measurements.margins import readable
 
+NumberedLines: TypeAlias = "Sequence[tuple[int, str]]"
+"""Lines, each with its number, from 1 on."""
+
+_ONLY_NUMBERS = re.compile(
+    r"(?:\s*[0-9]+\s+[0-9]+\s+(?:float|double|half|bfloat16|u?int(?:8|32|64))\s+(?:none|sum|prod|max|min|avg)\b)?[0-9.\s-]*"
+    r"(?:\s+N/A)*\s*"
+)
 _MOST_LINE_LETTERS = 4000
 _MOST_RANKS = 10_000_000
 _NUMBERS: Mapping[str, int] = MappingProxyType(
@@ -21,14 +30,20 @@ ROW = re.compile(
 )
 
 
-def lines_of(text: str) -> list[str]:
+@lru_cache(maxsize=2)
+def lines_of(text: str) -> tuple[str, ...]:
     """Return the lines of a text without escapes; a command that goes on over several lines is the first of them."""
     lines = [line[:_MOST_LINE_LETTERS] for line in readable(text).split("\n")]
-    for number in range(len(lines) - 2, -1, -1):
+    for number in range(len(lines) - 2, -1, -1) if "\\" in text else ():
         if lines[number].rstrip().endswith("\\"):
             lines[number] = f"{lines[number].rstrip()[:-1]} {lines[number + 1]}"[:_MOST_LINE_LETTERS]
             lines[number + 1] = ""
-    return lines
+    return tuple(lines)
+
+
+def with_words(lines: Sequence[str]) -> NumberedLines:
+    """Return the lines that are no rows of numbers alone, each with its number; in rows of nccl-tests are two words."""
+    return [(number, line) for number, line in enumerate(lines, start=1) if not _ONLY_NUMBERS.fullmatch(line)]
 
 
 def whole_number(text: str) -> int | None:

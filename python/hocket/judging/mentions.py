@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from hocket.base.units import format_count
 from hocket.judging.cards import cards_in
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
-from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number
+from hocket.judging.lines import DEVICE, NUMBER, ROW, NumberedLines, lines_of, whole_number, with_words
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import LAUNCH, PATTERNS
 from hocket.judging.products import products_in
@@ -36,13 +36,14 @@ def mentions_of(text: str, file: str) -> Mentions:
         file: The name of its file, for sources.
     """
     lines = lines_of(text)
+    lines_with_words = with_words(lines)
     all_mentions = [
-        *_by_patterns(lines, file),
-        *cards_in(lines, file),
-        *products_in(lines, file),
+        *_by_patterns(lines_with_words, file),
+        *cards_in(lines_with_words, file),
+        *products_in(lines_with_words, file),
         *topologies_in(lines, file),
-        *_hosts(lines, file),
-        *_nodes(lines, file),
+        *_hosts(lines_with_words, file),
+        *_nodes(lines_with_words, file),
         *_separate_runs(lines, file),
     ]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
@@ -54,9 +55,9 @@ def _line_number(source: str) -> int:
     return int(source.rpartition(":")[2])
 
 
-def _by_patterns(lines: Iterable[str], file: str) -> Iterator[Mention]:
+def _by_patterns(lines: NumberedLines, file: str) -> Iterator[Mention]:
     forms: Counter[str] = Counter()
-    for number, line in enumerate(lines, start=1):
+    for number, line in lines:
         form = _DIGITS.sub("0", line)
         forms[form] += 1
         if forms[form] > _MOST_OF_FORM:
@@ -69,14 +70,14 @@ def _by_patterns(lines: Iterable[str], file: str) -> Iterator[Mention]:
                 yield Mention(pattern.kind, value, sentence, f"{file}:{number}", pattern.subject)
 
 
-def _hosts(lines: Iterable[str], file: str) -> Iterator[Mention]:
-    for number, line in enumerate(lines, start=1):
+def _hosts(lines: NumberedLines, file: str) -> Iterator[Mention]:
+    for number, line in lines:
         if (device := DEVICE.search(line)) is not None:
             yield Mention("host", device["host"], f"ranks run on {device['host']}", f"{file}:{number}")
 
 
-def _nodes(lines: Iterable[str], file: str) -> Iterator[Mention]:
-    for number, line in enumerate(lines, start=1):
+def _nodes(lines: NumberedLines, file: str) -> Iterator[Mention]:
+    for number, line in lines:
         if LAUNCH_COMMAND.search(line) is None and any(ranks_of_command(line)):
             yield Mention("nodes", "1", "a single process runs all ranks", f"{file}:{number}")
         for match in (*_NODE_COUNT.finditer(line), *_NODES_OF_JOB.finditer(line)):

@@ -16,6 +16,8 @@ _BEGINS = (
     ("latency", re.compile(r"# Benchmarking Ping(?:Pong|Ping)\s*$")),
     ("nccl", re.compile(r"\bsendrecv_perf\b")),
 )
+_WORDS_OF_TITLES = ("OSU ", "osu_", "_perf", "# Benchmarking ")
+"""Each title of a table has one of them."""
 _OTHERS = re.compile(r"\bOSU .* Test|\bosu_\w+|# Benchmarking |\b[a-z_]+_perf\b")
 _PAIR = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+(?P<value>[0-9]+\.[0-9]+)(?:\s+[0-9.]+)*\s*")
 _IMB = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+[0-9]+\s+(?P<value>[0-9]+\.[0-9]+)\s+[0-9]+\.[0-9]+\s*")
@@ -65,8 +67,9 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
     """Give the kind and the rows of each table."""
     kind, rows = "", list[Row]()
     for number, line in enumerate(lines):
-        begins = next((name for name, begin in _BEGINS if begin.search(line)), None)
-        if begins is not None or _OTHERS.search(line):
+        is_title = any(word in line for word in _WORDS_OF_TITLES)
+        begins = next((name for name, begin in _BEGINS if begin.search(line)), None) if is_title else None
+        if begins is not None or (is_title and _OTHERS.search(line)):
             yield kind, rows
             kind, rows = begins or "", []
         elif kind:

@@ -9,10 +9,11 @@ https://learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated/ndma100
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from hocket.base.units import format_count
+from hocket.judging.lines import NumberedLines
 from hocket.judging.mention import Mention
 
 
@@ -45,11 +46,11 @@ PRODUCTS = (
 )
 
 
-def products_in(lines: Iterable[str], file: str) -> Iterator[Mention]:
+def products_in(lines: NumberedLines, file: str) -> Iterator[Mention]:
     """Give the GPUs and the cards of the first product that a text names, if it names no other one."""
     matches = [
         (product, match[0], number)
-        for number, line in enumerate(lines, start=1)
+        for number, line in lines
         for product in PRODUCTS
         if (match := product.name.search(line)) is not None
     ]

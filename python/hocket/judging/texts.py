@@ -15,7 +15,7 @@ from hocket.judging.mentions import mentions_of
 from hocket.judging.message_tables import Table, tables_in, without_rows
 from hocket.measurements.cuts import first_like_row
 from hocket.measurements.formats import cuts_in, measurements_in, without_lines
-from hocket.measurements.measurement import DEFAULT, Facts, Measurement
+from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
 
 _FACTS_OF_USER = ("ranks", "ranks_per_node", "collective")
 
@@ -45,6 +45,7 @@ class Source:
         refusal: Why it has none that can be read; None if it has some.
         text: The text without rows that lack their end.
         cuts: Sentences on these rows.
+        conclusions: Sentences on what follows from its rows where it does not tell it.
         failures: Which of its results are wrong; None if none is.
         messages: Its tables of messages between two ranks, which are no measurements of collectives.
     """
@@ -55,6 +56,7 @@ class Source:
     refusal: Error | None
     text: str
     cuts: tuple[str, ...]
+    conclusions: tuple[str, ...]
     failures: Failures | None
     messages: tuple[Table, ...]
 
@@ -66,8 +68,11 @@ class Source:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """Findings on what is left out."""
-        return tuple(Finding("unknown", cut, "cut row") for cut in self.cuts)
+        """Findings on what is left out, and on what follows from the rows."""
+        return (
+            *(Finding("unknown", cut, "cut row") for cut in self.cuts),
+            *(Finding("hint", sentence, "ranks") for sentence in self.conclusions),
+        )
 
 
 def read(text: Text) -> Source:
@@ -85,7 +90,8 @@ def read(text: Text) -> Source:
     messages = tables_in(rest.text, text.file)
     names_algorithm = text.facts.algorithm is not None  # so only measurements of collectives will do
     own_text = text if names_algorithm else text._replace(text=without_rows(text.text, messages))
-    measurements, refusal = _measurements(own_text, mentions.text_facts.facts)
+    reading, refusal = _reading(own_text, mentions.text_facts.facts)
+    measurements = reading.measurements
     names = {one.collective for one in measurements} or {own_mentions.text_facts.facts.collective} - {None}
     if collective is not None and names and collective not in names:
         own_names = " and ".join(sorted(map(str, names)))
@@ -97,12 +103,13 @@ def read(text: Text) -> Source:
         refusal,
         rest.text,
         tuple(cuts.values()),
+        reading.remarks,
         failures_in(rest.text, text.file),
         messages,
     )
 
 
-def _measurements(text: Text, own: Facts) -> tuple[tuple[Measurement, ...], Error | None]:
+def _reading(text: Text, own: Facts) -> tuple[Reading, Error | None]:
     """Return the measurements of a text, which tells some facts by itself, or why it has none.
 
     Raises:
@@ -117,15 +124,15 @@ def _measurements(text: Text, own: Facts) -> tuple[tuple[Measurement, ...], Erro
     refusal: Error | None = None
     for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or own.ranks))):
         try:
-            measurements = measurements_in(text.text, text.file, attempt).measurements
-            if not measurements:
+            reading = measurements_in(text.text, text.file, attempt)
+            if not reading.measurements:
                 raise Error(f"{text.file}: nothing to judge, expected times of a collective that Hocket has")
-            return measurements, None
+            return reading, None
         except Error as error:
             refusal = error
     if refusal is not None and text.facts.algorithm is not None:
         raise refusal
-    return (), refusal
+    return Reading(()), refusal
 
 
 def _with_facts(mentions: Mentions, facts: Facts) -> Mentions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
@@ -11,6 +12,7 @@ from hocket.judging.assessment import Grade, Row, mean_factor
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
+from hocket.judging.library_choices import LibraryChoice
 from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
 
@@ -27,7 +29,8 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
     whole = max(_ranges(rows, "slow"), key=_excess, default=None)
     return (
         _verdict(expectation, rows, whole),
-        *_programs(expectation, rows),
+        *_choices(rows),
+        *_programs(expectation, [row for row in rows if not _is_told(row)]),
         *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
     )
 
@@ -84,20 +87,37 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
     sizes = [row.size_bytes for row in rows]
     ran = expectation.guess(sizes)
-    if not _is_explained(expectation, sizes):
-        return "; no algorithm of the catalogue takes so long"
-    if not ran.is_told:
+    own_s = _logged_s(rows)
+    if not _is_explained(expectation, rows):
+        what = "no algorithm of the catalogue takes so long" if own_s is None else "what its log names takes less"
+        return f"; {what}"
+    if not ran.is_told and own_s is None:
         return ""
     better = _better(expectation, sizes)
-    ending = f"; it runs like {_names(ran.programs)}"
-    own_s = _total_s(expectation, ran.programs[0], sizes)
+    if own_s is None:
+        ending, own_s = f"; it runs like {_names(ran.programs)}", _total_s(expectation, ran.programs[0], sizes)
+    else:
+        ending = "; what its log names takes so long"
     if better is None or own_s is None or better[1] > _GAIN * own_s:
         return ending
     return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
 
 
-def _is_explained(expectation: Expectation, sizes_bytes: Sequence[int]) -> bool:
-    """Return whether some program of the catalogue takes as long as measured, within the error of the machine."""
+def _logged_s(rows: Sequence[Row]) -> float | None:
+    """Return the mean simulated time of what a log tells to have run at all of some sizes; None if it is not known."""
+    times_s = [row.choice.time_s for row in rows if row.choice is not None and row.choice.source and row.choice.time_s]
+    return mean_factor(times_s) if len(times_s) == len(rows) else None
+
+
+def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
+    """Return whether what ran takes as long as measured, within the error of the machine.
+
+    Without a log, that is some program of the catalogue.
+    """
+    if (own_s := _logged_s(rows)) is not None:
+        error = mean_factor([row.high_s / row.expected_s for row in rows])
+        return mean_factor([row.measured_s for row in rows]) <= own_s * error
+    sizes_bytes = [row.size_bytes for row in rows]
     ran = expectation.guess(sizes_bytes)
     if not ran.programs and ran.probability >= 0.5:
         return False
@@ -139,6 +159,39 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
         yield _program(expectation.guess(sizes), from_to(sizes[0], sizes[-1]), expectation.likeliest(sizes))
 
 
+def _is_told(row: Row) -> bool:
+    """Return whether a log tells what ran."""
+    return row.choice is not None and bool(row.choice.source)
+
+
+def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what the library chooses by itself, by ranges of sizes."""
+    for (one, _), run in groupby(
+        rows, key=lambda row: (row.choice and replace(row.choice, time_s=None, source=""), _is_told(row))
+    ):
+        if one is not None:
+            yield _choice(one, list(run))
+
+
+def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
+    where = from_to(rows[0].size_bytes, rows[-1].size_bytes)
+    source = rows[0].choice.source if rows[0].choice is not None else ""
+    chooses = f"{one.library} {'chose' if source else 'chooses'} {one.choice}" if one.choice else one.library
+    parts = [part for part in (one.costs, one.sentence.removeprefix(f"{one.choice}: ")) if part]
+    times_s = [(row, row.choice.time_s) for row in rows if row.choice is not None and row.choice.time_s is not None]
+    if times_s:
+        of_best = _span([time_s / row.expected_s for row, time_s in times_s])
+        measured = _span([row.measured_s / time_s for row, time_s in times_s])
+        parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
+    parts += [f"NCCL's table says {one.instead}"] if one.instead else []
+    return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
+
+
+def _span(factors: Sequence[float]) -> str:
+    least, most = (f"{factor:.2f}" for factor in (min(factors), max(factors)))
+    return least if least == most else f"{least} to {most}"
+
+
 def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> Finding:
     if ran.is_told:
         share = f"probability {ran.probability:.0%}"
@@ -149,7 +202,7 @@ def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> 
 
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
     """Give what the factors over sizes point to, where no program explains them."""
-    if _is_explained(expectation, [row.size_bytes for row in slow]):
+    if _is_explained(expectation, slow):
         return
     small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
     large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
@@ -187,7 +240,7 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
 def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     """Return what to do."""
     one = expectation.curve.first
-    if not _is_explained(expectation, [row.size_bytes for row in slow]):
+    if not _is_explained(expectation, slow):
         return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
     first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
     machine = expectation.machine.name if is_preset(expectation.machine.name) else expectation.machine.file

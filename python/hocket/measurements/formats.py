@@ -61,6 +61,7 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
         tuple(one for reading in readings for one in reading.measurements),
         tuple(one for reading in readings for one in reading.unknown),
         tuple(cuts[number] for number in sorted(cuts)),
+        tuple(dict.fromkeys(remark for reading in readings for remark in reading.remarks)),
     )
     if not (whole.measurements or whole.unknown):
         raise Error(
@@ -138,4 +139,4 @@ def _with_ranks_per_node(reading: Reading, ranks_per_node: int | None) -> Readin
             for one in measurements
         )
 
-    return Reading(with_ranks(reading.measurements), with_ranks(reading.unknown), reading.cuts)
+    return replace(reading, measurements=with_ranks(reading.measurements), unknown=with_ranks(reading.unknown))

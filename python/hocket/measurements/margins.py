@@ -50,6 +50,7 @@ _TIME = rf"(?<![0-9A-Za-z.])(?:{'|'.join(_TIMES)})"
 _TOKEN = re.compile(rf"(?P<blank>\s+)|(?P<time>{_TIME})|(?P<number>[0-9]+)|(?P<word>[^\W\d]+)|(?P<symbol>.)")
 
 
+@lru_cache(maxsize=4)
 def readable(text: str) -> str:
     """Return a text without colours, invisible characters, and the escapes and fences of Markdown and HTML."""
     text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), _COLOURS.sub("", text))

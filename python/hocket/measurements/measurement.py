@@ -183,11 +183,13 @@ class Reading:
         measurements: What Hocket can simulate, and the choices of libraries.
         unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
         cuts: Sentences on the rows that are left out because they lack their end.
+        remarks: Sentences on what follows from the rows where the file does not tell it.
     """
 
     measurements: tuple[Measurement, ...]
     unknown: tuple[Measurement, ...] = ()
     cuts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 Mark: TypeAlias = "Callable[[str], int | None]"
@@ -227,9 +229,10 @@ class Format(NamedTuple):
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""
         marks = (self.title, self.row) if self.is_known_by_rows and self.row is not None else (self.title,)
-        return all(each in text for each in self.needs) and any(
-            mark(line) is not None for mark in marks for line in text.split("\n")
-        )
+        if not all(each in text for each in self.needs):
+            return False
+        lines = text.split("\n")
+        return any(mark(line) is not None for mark in marks for line in lines)
 
 
 class Sizes:
@@ -256,7 +259,9 @@ def matching(pattern: str, word: str = "") -> Mark:
     expression = re.compile(pattern)
 
     def mark(line: str) -> int | None:
-        match = expression.search(line[:_MOST_TITLE_LETTERS]) if word in line else None
+        if word not in line:
+            return None
+        match = expression.search(line[:_MOST_TITLE_LETTERS])
         return None if match is None or match.start() > MOST_MARGIN_LETTERS else match.start()
 
     return mark

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import ceil, floor, inf
 
 from hocket._native import Error
 from hocket.base.units import format_count
@@ -44,9 +45,11 @@ _FULL_HEAD = tuple(
     ["size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"]
 )
 _NAME = re.compile(r"(?:^|[\s/])([a-z_]+)_perf")
+_HEAD_LINE, _FULL_LINE = re.compile(rf"\s*{_HEAD}"), re.compile(rf"\s*{_FULL_ROW}")
 _BEGIN = re.compile(r"\s*#?\s*nThread ")
 _DEVICE = re.compile(r"\s*#?\s*Rank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
 _ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+[a-z]\w*\s")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _NO_TIME = "N/A"
 _OF_BLOCKS = frozenset({"allgather", "reduce_scatter", "alltoall", "gather", "scatter"})
 """Collectives whose count is that of a block: their size is that of as many blocks as there are ranks."""
@@ -54,98 +57,172 @@ _BUS_SHARES = {"allreduce": 2, **dict.fromkeys(_OF_BLOCKS, 1)}
 """The bandwidth of the bus is this, times (ranks - 1) / ranks, times the bandwidth of the algorithm."""
 _OF_WHOLE = ("broadcast", "reduce")
 """Collectives whose bandwidth of the bus is that of the algorithm."""
+_LEAST_RATIO_GB_PER_S = 1.0
+"""Ratios of smaller bandwidths tell little."""
+_ANY_RANKS = (2, inf)
 _ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
 """Times have at least three digits, and rates two after the point."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Run:
-    """The run whose output is being read.
+    """A run: rows of one test on the same devices.
 
     Attributes:
-        name: The name of the program without `_perf`; empty before one is found.
+        name: The name of the program without `_perf`; empty if none was found.
         hosts: The host of each rank.
-        heads: The names of the columns.
-        sizes: The sizes of the rows until now.
+        rows: The rows.
     """
 
-    name: str = ""
-    hosts: dict[int, str] = field(default_factory=dict)
-    heads: Sequence[str] = ()
-    sizes: Sizes = field(default_factory=Sizes)
+    name: str
+    hosts: Mapping[int, str]
+    rows: tuple[_Row, ...]
 
     @property
-    def ranks(self) -> int | None:
-        """The number of ranks, if the list of devices is complete."""
+    def devices(self) -> int | None:
+        """How many devices are listed, if the list has no gap. Lists are shortened by hand."""
         return len(self.hosts) if sorted(self.hosts) == [*range(len(self.hosts))] and self.hosts else None
 
     @property
     def ranks_per_node(self) -> int | None:
         """The number of ranks on each host, if all have as many."""
         numbers = set(Counter(self.hosts.values()).values())
-        return numbers.pop() if self.ranks is not None and len(numbers) == 1 else None
+        return numbers.pop() if self.devices is not None and len(numbers) == 1 else None
+
+
+def _runs(text: str, file: str) -> Iterator[_Run]:
+    """Give the runs of a text."""
+    name, hosts, heads, sizes = "", dict[int, str](), tuple[str, ...](), Sizes()
+    rows: list[_Row] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if _ROW.match(line) and (heads or _FULL_LINE.match(line)):
+            row = _Row(heads, line.split(), (file, number))
+            sizes.add(row.size_bytes, row.where)
+            rows.append(row)
+            continue
+        device = _DEVICE.match(line)
+        is_head, is_begin = _HEAD_LINE.match(line) is not None, _BEGIN.match(line) is not None
+        test = None if is_head or is_begin or device is not None else _NAME.search(line)
+        if rows and (is_head or is_begin or device is not None or test is not None):
+            yield _Run(name, dict(hosts), tuple(rows))
+            rows = []
+        if is_head:
+            heads, sizes = tuple(line.lstrip("# \t").split()), Sizes()
+        elif device is not None:
+            hosts[int(device["rank"])] = device["host"]
+        elif is_begin:
+            hosts = {}
+        elif test is not None:
+            name = test[1]
+    if rows:
+        yield _Run(name, dict(hosts), tuple(rows))
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
     rules: list[Measurement] = []
     unknown: list[Measurement] = []
-    run = _Run()
-    for number, line in enumerate(text.split("\n"), start=1):
-        if re.match(rf"\s*{_HEAD}", line):
-            run.heads, run.sizes = line.lstrip("# \t").split(), Sizes()
-        elif (device := _DEVICE.match(line)) is not None:
-            run.hosts[int(device["rank"])] = device["host"]
-        elif _BEGIN.match(line):
-            run.hosts = {}
-        elif _ROW.match(line) and (run.heads or re.match(rf"\s*{_FULL_ROW}", line)):
-            measurements, is_known = _measurements(run, line.split(), facts, (file, number))
-            (rules if is_known else unknown).extend(measurements)
-        elif (name := _NAME.search(line)) is not None:
-            run.name = name[1]
-    return Reading(tuple(rules), tuple(unknown))
+    remarks: list[str] = []
+    for run in _runs(text, file):
+        name = NCCL_NAMES.get(run.name, run.name) or facts.collective
+        if name is None:
+            raise Error(f"{file}: does not name the collective, expected --collective")
+        ranks, remark = _ranks(run, name, facts, file)
+        remarks += [remark] if remark else []
+        (rules if is_collective(name) else unknown).extend(_measurements(run, name, ranks, facts, file))
+    return Reading(tuple(rules), tuple(unknown), remarks=tuple(dict.fromkeys(remarks)))
 
 
-def _measurements(
-    run: _Run, cells: Sequence[str], facts: Facts, where: tuple[str, int]
-) -> tuple[list[Measurement], bool]:
-    """Return the measurements of a row, out of place and in place, and whether Hocket has their collective."""
-    name = NCCL_NAMES.get(run.name, run.name) or facts.collective
-    if name is None:
-        raise Error(f"{where[0]}: does not name the collective, expected --collective")
-    ranks = run.ranks or facts.ranks
-    if ranks is None:
-        raise Error(f"{where[0]}: does not contain the number of ranks, expected --ranks")
-    is_known = is_collective(name)
-    collective = find_collective(name) if is_known else name
-    algorithm, parameters = call_of(collective, facts, where[0]) if is_known else ("nccl-tests", {})
-    element_bytes = type_bytes(cells[2])
-    if element_bytes is None:
-        raise at(*where, f'type: got "{cells[2]:.60}", expected a type such as float or int8')
-    run.sizes.add(int(cells[0][:15]), where)
-    row = _Row(run.heads or _FULL_HEAD, cells, where)
-    row.check_bandwidths(has_names=bool(run.heads))
-    row.check_size(name, ranks, element_bytes)
-    row.check_ranks(name, ranks, "the list of devices" if run.ranks is not None else "the call")
-    is_of_blocks = is_known and COLLECTIVES[collective].size_is_one_block
-    size_bytes = int(cells[1][:15]) * element_bytes if is_of_blocks else int(cells[0][:15])
-    measurements = [
-        Measurement(
-            collective=collective,
-            algorithm=algorithm,
-            ranks=ranks,
-            size_bytes=size_bytes,
-            time_s=seconds(time, "time", where, 1e-6),
-            measured_as="imb",
-            parameters=parameters,
-            element_bytes=element_bytes,
-            ranks_per_node=run.ranks_per_node,
-            in_place=in_place,
-            source=f"{where[0]}:{where[1]}",
-        )
-        for in_place, time in row.times()
-        if size_bytes and not (in_place and collective == "alltoall")
-    ]
-    return measurements, is_known
+def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:
+    """Return the number of ranks, and a sentence if it follows from the rows alone.
+
+    Raises:
+        Error: Nothing tells it, or what tells it disagrees with the rows.
+    """
+    for row in run.rows:
+        row.check_bandwidths()
+    least, most = _ranks_of_rows(run, name)
+    statements = [(run.devices, "the list of devices"), (facts.ranks, "the call")]
+    candidates = sorted(((ranks, teller) for ranks, teller in statements if ranks is not None), reverse=True)
+    by_rows = [int(least)] if facts.ranks is None and least == most else []
+    for ranks in (*(ranks for ranks, _ in candidates), *by_rows):
+        if least <= ranks <= most and not any(row.disagreement(name, ranks, "the rows") for row in run.rows):
+            devices = f"lists {format_count(run.devices, 'device')}" if run.devices else "has no whole list of devices"
+            is_told = any(ranks == each for each, _ in candidates)
+            return ranks, "" if is_told else f"{file}: {devices}; the rows are of {format_count(ranks, 'rank')}"
+    if not candidates:
+        raise Error(f"{file}: does not contain the number of ranks, expected --ranks")
+    ranks, teller = candidates[0]
+    for row in run.rows:
+        row.check_size(name, ranks)
+        if (error := row.disagreement(name, ranks, teller)) is not None:
+            raise error
+    where, most_ranks = run.rows[0].where, "" if most == inf else f" to {most:.0f}"
+    raise at(
+        *where, f"got {format_count(ranks, 'rank')} in {teller}, but the rows are of {least:.0f}{most_ranks} ranks"
+    )
+
+
+def _ranks_of_rows(run: _Run, name: str) -> tuple[float, float]:
+    """Return between which numbers of ranks all rows are: by their counts of elements, or else by their bandwidths."""
+    if name in _OF_BLOCKS:
+        blocks = {divmod(row.size_bytes, row.count * row.element_bytes) for row in run.rows if row.count}
+        ranks = {whole for whole, rest in blocks if not rest and whole}
+        return (min(ranks), max(ranks)) if len(ranks) == len(blocks) == 1 else _ANY_RANKS
+    return ranks_of_bandwidths(name, [(row.size_bytes, time, bus) for row in run.rows for time, bus, _ in row.rates])
+
+
+def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> Iterator[Measurement]:
+    """Give the measurements of the rows of a run, out of place and in place."""
+    collective = find_collective(name) if is_collective(name) else name
+    algorithm, parameters = call_of(collective, facts, file) if is_collective(name) else ("nccl-tests", {})
+    is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block
+    ranks_per_node = run.ranks_per_node if ranks == run.devices else None
+    for row in run.rows:
+        row.check_size(name, ranks)
+        size_bytes = row.count * row.element_bytes if is_of_blocks else row.size_bytes
+        for in_place, time in row.times():
+            if size_bytes and not (in_place and collective == "alltoall"):
+                yield Measurement(
+                    collective=collective,
+                    algorithm=algorithm,
+                    ranks=ranks,
+                    size_bytes=size_bytes,
+                    time_s=seconds(time, "time", row.where, 1e-6),
+                    measured_as="imb",
+                    parameters=parameters,
+                    element_bytes=row.element_bytes,
+                    ranks_per_node=ranks_per_node,
+                    in_place=in_place,
+                    source=f"{row.where[0]}:{row.where[1]}",
+                )
+
+
+def ranks_of_bandwidths(name: str, rows: Iterable[tuple[int, str, str]]) -> tuple[float, float]:
+    """Return between which numbers of ranks the bandwidths of all rows are; 2 and infinity where they tell nothing.
+
+    Args:
+        name: The collective.
+        rows: The size in bytes, and as they are printed the time in microseconds and the bandwidth of the bus in GB/s.
+    """
+    share = _BUS_SHARES.get(name)
+    if share is None:
+        return _ANY_RANKS
+    lowest, highest = 0.0, inf
+    for size_bytes, *texts in rows:
+        (time_us, half_us), (bus_gb_per_s, half_gb_per_s) = ((float(one), _half_digit(one)) for one in texts)
+        if bus_gb_per_s >= _LEAST_RATIO_GB_PER_S and size_bytes:
+            lowest = max(lowest, (bus_gb_per_s - half_gb_per_s) * (time_us - half_us) * 1e3 / size_bytes)
+            highest = min(highest, (bus_gb_per_s + half_gb_per_s) * (time_us + half_us) * 1e3 / size_bytes)
+    if not 0 < lowest < min(share, highest):
+        return _ANY_RANKS
+    least = max(2, ceil(share / (share - lowest) - 1e-9))
+    most = floor(share / (share - highest) + 1e-9) if highest < share else inf
+    return (least, most) if least <= most else _ANY_RANKS
+
+
+def _half_digit(number: str) -> float:
+    """Return how far a number may be from the printed one."""
+    return 0.51 * 0.1 ** len(number.partition(".")[2])
 
 
 @dataclass(frozen=True)
@@ -153,14 +230,41 @@ class _Row:
     """A row. Old rows lack cells on the left, so its columns count from the right.
 
     Attributes:
-        heads: The names of the columns.
+        names: The names of the columns; none if the text does not have them.
         cells: The cells.
         where: The file and the line.
     """
 
-    heads: Sequence[str]
+    names: Sequence[str]
     cells: Sequence[str]
     where: tuple[str, int]
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The names of the columns."""
+        return self.names or _FULL_HEAD
+
+    @property
+    def size_bytes(self) -> int:
+        """The size."""
+        return int(self.cells[0][:15])
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return int(self.cells[1][:15])
+
+    @property
+    def element_bytes(self) -> int:
+        """The size of an element.
+
+        Raises:
+            Error: The type is unknown.
+        """
+        size = type_bytes(self.cells[2])
+        if size is None:
+            raise at(*self.where, f'type: got "{self.cells[2]:.60}", expected a type such as float or int8')
+        return size
 
     def _times(self) -> Iterator[tuple[bool, int]]:
         """Give the column of each time that was measured, in place last."""
@@ -176,22 +280,24 @@ class _Row:
         """Give the times, in place last."""
         return ((in_place, self.cells[column]) for in_place, column in self._times())
 
-    def _rates(self) -> Iterator[tuple[str, float, float, float]]:
-        """Give each time with its microseconds, and the bandwidths of the algorithm and of the bus."""
-        for _, column in self._times():
-            time_us = seconds(self.cells[column], "time", self.where, 1e-6) * 1e6
-            try:
-                gb_per_s, bus_gb_per_s = map(float, self.cells[column + 1 : column + 3])
-            except ValueError:
-                continue
-            yield self.cells[column], time_us, gb_per_s, bus_gb_per_s
+    @cached_property
+    def rates(self) -> tuple[tuple[str, str, float], ...]:
+        """Each time, the bandwidth of the bus as it is printed, and that of the algorithm in GB/s."""
+        cells = [(*self.cells[column : column + 3],) for _, column in self._times()]
+        for time, *_ in cells:
+            seconds(time, "time", self.where, 1e-6)
+        return tuple(
+            (time, bus, float(algorithm))
+            for time, algorithm, bus in cells
+            if _NUMBER.fullmatch(algorithm) and _NUMBER.fullmatch(bus)
+        )
 
-    def check_bandwidths(self, *, has_names: bool) -> None:
+    def check_bandwidths(self) -> None:
         """Refuse a row whose size, time and bandwidth do not belong together."""
-        size_bytes = int(self.cells[0][:15])
-        advice = "" if has_names else ", or the line that names the columns of nccl-tests"
-        for time, time_us, gb_per_s, _ in self._rates():
-            expected_gb_per_s = size_bytes / time_us / 1e3
+        size_bytes = self.size_bytes
+        advice = "" if self.names else ", or the line that names the columns of nccl-tests"
+        for time, _, gb_per_s in self.rates:
+            expected_gb_per_s = size_bytes / float(time) / 1e3
             if not abs(expected_gb_per_s - gb_per_s) <= _ROUNDING_GB_PER_S + _ROUNDING * gb_per_s:
                 raise at(
                     *self.where,
@@ -199,9 +305,9 @@ class _Row:
                     f"{expected_gb_per_s:.2f} GB/s{advice}",
                 )
 
-    def check_size(self, name: str, ranks: int, element_bytes: int) -> None:
+    def check_size(self, name: str, ranks: int) -> None:
         """Refuse a size that is not that of the count of elements."""
-        size_bytes, count = (int(cell[:15]) for cell in self.cells[:2])
+        size_bytes, count, element_bytes = self.size_bytes, self.count, self.element_bytes
         blocks = [ranks] if name in _OF_BLOCKS else [1] if name in COLLECTIVES else [1, ranks]
         if size_bytes not in [count * element_bytes * number for number in blocks]:
             factor = f" times {format_count(ranks, 'rank')}" if name in _OF_BLOCKS else ""
@@ -211,19 +317,21 @@ class _Row:
                 f"expected {count * element_bytes * blocks[0]} bytes",
             )
 
-    def check_ranks(self, name: str, ranks: int, teller: str) -> None:
-        """Refuse a number of ranks from which the bandwidth of the bus does not follow."""
+    def disagreement(self, name: str, ranks: int, teller: str) -> Error | None:
+        """Return an error if the bandwidth of the bus does not follow from a number of ranks."""
         if name not in (*_BUS_SHARES, *_OF_WHOLE):
-            return
+            return None
         share = 1 if name in _OF_WHOLE else _BUS_SHARES[name] * (ranks - 1) / ranks
-        for _, _, gb_per_s, bus_gb_per_s in self._rates():
+        for _, bus, gb_per_s in self.rates:
+            bus_gb_per_s = float(bus)
             rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
             if not abs(share * gb_per_s - bus_gb_per_s) <= rounding_gb_per_s:
-                raise at(
+                return at(
                     *self.where,
                     f"got busbw {bus_gb_per_s:.2f} GB/s for algbw {gb_per_s:.2f} GB/s in {name}, expected "
                     f"{share * gb_per_s:.2f} GB/s on the {format_count(ranks, 'rank')} of {teller}",
                 )
+        return None
 
 
 _FIND_TITLE, _FIND_ROW = matching(_HEAD, "algbw"), matching(_FULL_ROW)

@@ -38,6 +38,7 @@ from hocket.measurements.measurement import (
 )
 
 _TITLE = r"#? *\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>.+?) Latency Test"
+_TITLE_LINE = re.compile(rf"\s*{_TITLE}")
 _DATATYPE = re.compile(r"\s*#? *Datatype: (?P<name>MPI_[A-Z]+)")
 _NAMES = {
     "all_to_all_personalized_exchange": "alltoall",
@@ -102,7 +103,7 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
     table: _Table | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
-        if (title := re.match(rf"\s*{_TITLE}", line)) is not None:
+        if (title := _TITLE_LINE.match(line)) is not None:
             table = _table(title["name"], facts, file)
         elif table is not None and _is_row(table, cells):
             rules.append(_measurement(table, cells, facts, (file, number)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.calls import complete, prepare
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import (
     COLLECTIVES,
     DOUBLE_BYTES,
@@ -20,8 +22,13 @@ from hocket.definitions.library import (
     measured_element_bytes,
     unit_bytes,
 )
+from hocket.definitions.machine import Machine
+from hocket.rules.nccl.defaults import refusals_on
 from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import Choice as TuningChoice
+from hocket.rules.tuning_files.form import Rule, Span
 from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.translation import passes_over
 from hocket.schedules.schedule import record
 from hocket.simulating.best import all_bytes
 from hocket.tuning.choice import Choice, Point
@@ -96,9 +103,29 @@ def of_any_machine(point: Point) -> Iterator[Choice]:
     return of_catalogue((each for each in algorithms(point.collective) if each.topology is None), point)
 
 
-def of_library(library: str, point: Point) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
-    """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set."""
+def refusals_of(library: str, collective: str, ranks: int, machine: Machine) -> dict[str, str]:
+    """Return the algorithms of a library that it refuses on the nodes of a machine, and why."""
+    function = of_function(collective)
+    if library in BY_MACHINE:
+        with suppress(Error):
+            return refusals_on(machine, function, ranks)
+    nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node", 1)))
+    rules = (
+        Rule(function, TuningChoice(each.name), Span(ranks, ranks), nodes=Span(nodes, nodes))
+        for each in LIBRARIES[library].algorithms.get(function, ())
+    )
+    return {rule.choice.algorithm: why for rule in rules if rule.choice and (why := passes_over(rule, library))}
+
+
+def of_library(library: str, point: Point, machine: Machine) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
+    """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set.
+
+    Those that the library refuses on the nodes of the machine are left out.
+    """
+    refusals = refusals_of(library, point.collective, point.ranks, machine)
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
+        if counterpart.name in refusals:
+            continue
         for name in counterpart.algorithms if counterpart.takes(point.ranks) else ():
             algorithm = find(f"{point.collective}/{name}")
             free = counterpart.names_in(name).values()

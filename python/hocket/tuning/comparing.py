@@ -8,12 +8,13 @@ from math import log
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.libraries import DEFAULTS
+from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
+from hocket.rules.nccl.defaults import decision_on, with_channels
 from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.decisions import default_rules
-from hocket.rules.tuning_files.form import Rules, Situation
+from hocket.rules.tuning_files.form import Choice, Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
 from hocket.rules.tuning_files.translation import perform, to_hocket
 from hocket.simulating.simulation import simulate
@@ -80,7 +81,7 @@ def differences(
         element_bytes: The size of an element.
     """
     for call in _calls(functions, ranks, sizes, ranks_per_node, element_bytes):
-        sides = [_side(rules, call) for rules in (one, two)]
+        sides = [_side(rules, call, machine) for rules in (one, two)]
         if (sides[0].algorithm or sides[0].choice) != (sides[1].algorithm or sides[1].choice):
             times_by_side = (_time_side(side, call, machine) for side in sides)
             yield Difference(call.function, call.ranks, call.size_bytes, *times_by_side)
@@ -113,12 +114,13 @@ def kept_gain(
         sizes: Their messages, in bytes; a barrier has none.
         ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
     """
-    if two.library not in DEFAULTS:
+    if two.library not in (*DEFAULTS, *BY_MACHINE):
         return None
     gain_s = kept_s = 0.0
     for call in _calls(filter(is_simulated, one.functions), ranks, sizes, ranks_per_node):
         untuned_s, *times_s = (
-            _time_side(_side(rules, call), call, machine).time_s for rules in (Rules(two.library, ()), one, two)
+            _time_side(_side(rules, call, machine), call, machine).time_s
+            for rules in (Rules(two.library, ()), one, two)
         )
         if untuned_s:
             first, second = (log(untuned_s / (time_s or untuned_s)) for time_s in times_s)
@@ -135,15 +137,34 @@ def _calls(
                 yield situation(function, count, size, ranks_per_node=ranks_per_node, element_bytes=element_bytes)
 
 
-def _side(rules: Rules, call: Situation) -> Side:
+def _side(rules: Rules, call: Situation, machine: Machine) -> Side:
     library, rule = rules.library, deciding_rule(rules, call)
     line = rule.line if rule and rule.choice else None
+    if library in BY_MACHINE:
+        return _side_by_machine(rules, rule.choice if rule else None, line, call, machine)
     if (rule is None or rule.choice is None) and library in DEFAULTS:
         rules = default_rules(library)
         rule = deciding_rule(rules, call)
     if rule is None or rule.choice is None:
         return Side(line, None, None, why=f"{call.function}: what {library} chooses by itself is not known")
-    runs = perform(rules, rule.choice, call)
+    return _side_of(rules, rule.choice, line, call)
+
+
+def _side_by_machine(rules: Rules, choice: Choice | None, line: int | None, call: Situation, machine: Machine) -> Side:
+    """Return a choice of a library that decides by the machine, where no line does."""
+    try:
+        if choice is None:
+            choice = decision_on(machine, call.function, call.ranks, call.size_bytes).choice
+        else:
+            choice = with_channels(machine, call.function, call.ranks, call.size_bytes, choice)
+    except Error as error:
+        if choice is None:
+            return Side(line, None, None, why=f"{call.function}: {error}")
+    return _side_of(rules, choice, line, call)
+
+
+def _side_of(rules: Rules, choice: Choice, line: int | None, call: Situation) -> Side:
+    runs = perform(rules, choice, call)
     ours = to_hocket(call.function, runs.choice, rules.library)
     return Side(line, runs.name, str(ours.choice) if ours.choice else None, why=ours.note if not ours.choice else "")
 

@@ -59,7 +59,7 @@ class Simulated:
         if self.library is None:
             yield from ((each, call) for each in algorithms_for(self.machine, algorithms(point.collective)))
             return
-        for algorithm, fixed in of_library(self.library, point):
+        for algorithm, fixed in of_library(self.library, point, self.machine):
             yield algorithm, replace(call, parameters=fixed)
 
     def keeps(self, point: Point, algorithm: Algorithm) -> bool:

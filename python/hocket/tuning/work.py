@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
+from hocket.rules.nccl.choosing import COLLNET
 from hocket.simulating.best import choose
 from hocket.simulating.effort import simulation_s
-from hocket.tuning.candidates import call_at
+from hocket.tuning.candidates import call_at, refusals_of
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.exporting import Exporter, exporter_for
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
@@ -57,8 +58,19 @@ class BySimulation:
 
     def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source."""
-        of_library = "" if self.settings.library is None else f", only algorithms of {self.settings.library}"
-        return f"simulated on {self.settings.machine.name}{of_library}"
+        machine, library = self.settings.machine, self.settings.library
+        if library is None:
+            return f"simulated on {machine.name}"
+        ranks: dict[tuple[str, str], list[int]] = {}
+        for collective, count in dict.fromkeys((point.collective, point.ranks) for point in points):
+            for refusal in refusals_of(library, collective, count, machine).items():
+                ranks.setdefault(refusal, []).append(count)
+        without = "".join(
+            f"; without {name} on {format_ranks(sorted(set(counts)))} ranks, which {why}"
+            for (name, why), counts in ranks.items()
+            if name not in COLLNET
+        )
+        return f"simulated on {machine.name}, only algorithms of {library}{without}"
 
     def efforts_s(self, points: Sequence[Point]) -> list[float]:
         """Return the estimated seconds of each point on one core."""

@@ -190,3 +190,20 @@ def test_the_table_of_nccl_is_printed_with_reasons(hocket_command: Callable[...,
 def test_nccl_is_asked_with_a_machine(hocket_command: Callable[..., Ran], line: str, message: str) -> None:
     ran = hocket_command(f"rules {line}")
     assert ran.status == 2 and ran.err.startswith(f"hocket: error: {message}")
+
+
+def test_a_tuner_file_is_compared_with_the_table_of_nccl(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "some.nccl-2.csv"
+    file.write_text("allreduce,0,8192,ring,simple,1,-1,-1\n")
+    rows = hocket_command(f"rules diff {file} nccl-2 --machine gpu-cluster --ranks 16 --sizes 8B,8KiB,1MiB --json").json
+    assert [(row["collective"], row["size_bytes"], row["one"]["line"]) for row in rows] == [
+        ("allreduce", 8, 1),
+        ("allreduce", 8192, 1),
+    ]
+    decision = hocket_command(
+        "rules explain nccl-2 --machine gpu-cluster --ranks 16 --size 8B --collective allreduce"
+    ).out
+    choice = rows[0]["two"]["choice"]
+    assert f"nccl-2: {choice.partition(',')[0]}/" in decision and "channels=" in choice
+    refused = hocket_command(f"rules diff {file} nccl-2 --ranks 16 --sizes 8B --json").json
+    assert "section [gpu] is missing" in refused[0]["two"]["why"]

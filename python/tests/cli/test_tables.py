@@ -42,10 +42,18 @@ duration = "5 us"
 [algorithms]
 {"".join(f"{name} = {{}}{chr(10)}" for name in NAMES)}
 """
+OUTPUT = """# OSU MPI Allreduce Latency Test v7.5
+# Size       Avg Latency(us)
+4                      30.10
+16384                 110.00
+1048576              1500.00
+"""
 LINES = [
     "list",
     "machines",
     *(f"compare {LARGEST} {' '.join(NAMES)} --ranks 16 --sizes 8B..16MiB:16 {more}" for more in ("", "--all")),
+    "judge out.txt --machine lumi --ranks 64",
+    "judge out.txt other.txt --ranks 64",
     f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults",
     f"compare {LARGEST} --ranks 6 --sizes 8B..1GiB:64 --defaults --all",
     f"compare {LARGEST} --ranks 16 --sizes 8B,1000001B --machine jitter-paper --trials 3 --defaults",
@@ -69,8 +77,23 @@ def test_a_table_fits(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "grid.toml").write_text(GRID)
+    for name in ("out.txt", "other.txt"):
+        (tmp_path / name).write_text(OUTPUT)
     program_file(PROGRAM)
     check(monkeypatch, lambda: hocket_command(line).out)
+
+
+@pytest.mark.parametrize("line", ["machines", "judge out.txt --machine lumi --ranks 64"])
+def test_a_table_of_sentences_fits_in_a_pipe_too(
+    hocket_command: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out.txt").write_text(OUTPUT)
+    lines = hocket_command(line).out.splitlines()
+    begin, rule = next((number, line) for number, line in enumerate(lines) if "──" in line)
+    end = next((number for number, line in enumerate(lines) if line.startswith(("look at", "not known"))), len(lines))
+    assert len(rule) <= MOST and begin < end
+    assert [line for line in lines[begin:end] if len(line) > MOST] == []
 
 
 @pytest.mark.parametrize("every", [False, True])

@@ -483,7 +483,10 @@ def test_hocket_bench(file: Callable[[str], str]) -> None:
         (IMB, "measured.txt: does not name the algorithm, expected --algorithm"),
         (NCCL, "measured.txt: does not name the algorithm, expected --algorithm"),
         (NCCL_OLD, "measured.txt: does not name the collective, expected --collective"),
-        (NCCL.replace("#  Rank  0", "#"), "measured.txt: does not contain the number of ranks, expected --ranks"),
+        (
+            re.sub("(?m)^#  Rank.*\n", "", nccl("broadcast", [(1 << 20, 339.61)], ranks=4)),
+            "measured.txt: does not contain the number of ranks, expected --ranks",
+        ),
         (BENCH[:-20], "measured.txt: expected a JSON object"),
         (
             BENCH.replace("{", '{"cadence": "9 calls", ', 1),

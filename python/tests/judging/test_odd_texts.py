@@ -213,3 +213,43 @@ def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
     start_s = time.process_time()
     assert "is cut and left out" in sentences(hocket.judge(text, ranks=8))
     assert time.process_time() - start_s < 10
+
+
+ROWS = [(1 << k, 10 + (1 << k) / 1e5) for k in range(20, 28)]
+
+
+def shortened(collective: str, *, ranks: int, kept: str = "[0-3]") -> str:
+    """Return an output whose list of devices lacks lines that a person left out."""
+    return re.sub(rf"#  Rank +(?! |{kept} ).*\n", "", nccl(collective, ROWS, ranks=ranks))
+
+
+@pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "reduce_scatter", "alltoall"])
+@pytest.mark.parametrize("kept", ["[0-3]", "[0-37]", "x"])
+def test_the_rows_tell_the_ranks_if_the_list_of_devices_was_shortened(collective: str, kept: str) -> None:
+    text = shortened(collective, ranks=16, kept=kept)
+    alone, told = hocket.judge(text), hocket.judge(text, ranks=16)
+    assert points(alone) == points(told)
+    assert {found.curves[0].curve.first.ranks for found in (alone, told)} == {16}
+    assert {found.curves[0].curve.first.ranks_per_node for found in (alone, told)} == {None}
+    devices = "lists 4 devices" if kept == "[0-3]" else "has no whole list of devices"
+    assert f"text: {devices}; the rows are of 16 ranks" in sentences(alone)
+    assert "the rows are of" not in sentences(told)
+    with pytest.raises(hocket.Error, match=r"^text:[0-9]+: got .* (?:on the|times) 8 ranks [^\n]*$"):
+        hocket.judge(text, ranks=8)
+
+
+def test_ranks_that_the_bandwidths_do_not_tell_exactly_must_be_given() -> None:
+    text = shortened("all_reduce", ranks=4096)
+    with pytest.raises(hocket.Error, match=r"^text:[0-9]+: got busbw .* on the 4 ranks of the list of devices"):
+        hocket.judge(text)
+    assert hocket.judge(text, ranks=4096).curves[0].curve.first.ranks == 4096
+    with pytest.raises(hocket.Error, match=r"got 256 ranks in the call, but the rows are of [0-9]+ to [0-9]+ ranks$"):
+        hocket.judge(text, ranks=256)
+
+
+def test_fits_say_that_the_ranks_follow_from_the_rows(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text(shortened("all_reduce", ranks=8))
+    found = hocket.read_measurements(file, Facts("ring"))
+    assert {one.ranks for one in found.measurements} == {8}
+    assert found.remarks == (f"{file}: lists 4 devices; the rows are of 8 ranks",)

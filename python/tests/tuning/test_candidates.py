@@ -21,10 +21,13 @@ from hocket.tuning.candidates import (
     of_any_machine,
     of_catalogue,
     of_library,
+    refusals_of,
     whole_sizes,
     with_choice,
 )
 from hocket.tuning.choice import Choice, Point
+from hocket.tuning.simulating import Simulated
+from hocket.tuning.work import BySimulation
 
 
 @pytest.mark.parametrize("ranks", [2, 6, 24])
@@ -78,13 +81,27 @@ def test_what_a_library_has_is_said_in_its_words(library: str, ranks: int) -> No
     some = 0
     for collective in COLLECTIVES_OF_KNOWN_SIZE:
         point = Point(collective, ranks, 1 << 20)
-        for algorithm, fixed in of_library(library, point):
+        for algorithm, fixed in of_library(library, point, hocket.Machine.load("cluster")):
             chosen = choose(algorithm, replace(call_at(point), parameters=fixed), hocket.Machine.load("cluster"))
             choice = choice_with_values(algorithm, chosen, fixed)
             named = translate(of_function(collective), Named(choice.name, choice.parameters), HOCKET, library)
             assert named.choice is not None and named.counterpart is not None and named.counterpart.takes(ranks), choice
             some += 1
     assert some > 4
+
+
+def test_what_nccl_refuses_on_the_nodes_of_a_machine_is_not_tried() -> None:
+    one_each, pairs = hocket.Machine.load("cluster"), hocket.Machine.load("dual-socket")
+    gpus = hocket.Machine.load("gpu-cluster")
+    assert refusals_of("nccl-2", "allgather", 16, one_each) == {"nvls": "nvls takes 3 ranks and more on each node"}
+    assert refusals_of("nccl-2", "allgather", 512, pairs)["pat"] == "pat takes one rank on each node"
+    assert refusals_of("nccl-2", "allgather", 16, gpus)["pat"] == "needs one rank on each node"
+    assert refusals_of("openmpi-5.0", "allgather", 16, gpus) == {}
+    point = Point("allgather", 16, 1 << 20)
+    assert "pat" in {one.name for one, _ in of_library("nccl-2", point, one_each)}
+    assert {one.name for one, _ in of_library("nccl-2", point, gpus)} == {"ring"}
+    by_simulation = BySimulation(Simulated(gpus, library="nccl-2"))
+    assert "; without pat on 16 ranks, which needs one rank on each node" in by_simulation.announcement([point])
 
 
 def test_sizes_are_whole_numbers_of_doubles_for_each_rank() -> None:

@@ -84,7 +84,12 @@ def chosen_by_the_plugin(text: str, function: str, ranks: int, nodes: int, size:
         fits = FUNCTIONS[name] == function and int(least) <= total <= int(most)
         asked = ((n_nodes, nodes), (n_ranks, ranks), (pipes, 1), (registered, 0))
         fits &= all(int(value) in (-1, actual) for value, actual in asked)
-        if fits and runs("nccl-2", function, algorithm, protocol) and not (algorithm == "nvls_tree" and nodes == 1):
+        is_refused = (
+            (algorithm == "nvls_tree" and nodes == 1)
+            or (algorithm == "pat" and ranks != nodes)
+            or (algorithm.startswith("nvls") and ranks < 3 * nodes)
+        )
+        if fits and runs("nccl-2", function, algorithm, protocol) and not is_refused:
             return f"{algorithm} {protocol} {channels}"
     return None
 
@@ -132,6 +137,49 @@ def test_the_example_of_nccl_has_a_line_that_never_decides_and_ends_at_4_gib() -
                 "passed over",
                 "reduce_scatter: ncclx-2 has no tree for it, expected ring, pat, collnet_direct, nvls",
             ),
+        ),
+        (
+            "nccl-2",
+            "allgather,0,-1,pat,simple,-1,2,16",
+            (1, "passed over", "allgather: pat takes one rank on each node"),
+        ),
+        (
+            "ncclx-2",
+            "allgather,*,pat,simple,-1,*,[2,8]",
+            (1, "passed over", "allgather: pat takes one rank on each node"),
+        ),
+        (
+            "nccl-2",
+            "allreduce,0,-1,nvls,simple,-1,4,8",
+            (1, "passed over", "allreduce: nvls takes 3 ranks and more on each node"),
+        ),
+        (
+            "nccl-2",
+            "allreduce,0,-1,nvls,simple,-1,4,32",
+            (
+                1,
+                "needs a plugin",
+                "allreduce: nvls needs a plugin of the network on several nodes; else the line is passed over",
+            ),
+        ),
+        (
+            "nccl-2",
+            "allreduce,0,-1,collnet_direct,simple,-1,-1,-1",
+            (
+                1,
+                "needs a plugin",
+                "allreduce: collnet_direct needs a plugin of the network; else the line is passed over",
+            ),
+        ),
+        (
+            "nccl-2",
+            "allreduce,0,-1,ring,simple,65,-1,-1",
+            (1, "channels", "allreduce: got 65 channels, of which nccl-2 opens 64 at most"),
+        ),
+        (
+            "rccl-2",
+            "allreduce,0,-1,ring,simple,129,-1,-1",
+            (1, "channels", "allreduce: got 129 channels, of which rccl-2 opens 128 at most"),
         ),
         (
             "nccl-2",

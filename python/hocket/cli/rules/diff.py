@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -11,8 +12,12 @@ from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
+from hocket.cli.rules.by_machine import decides_by_machine
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import read
 from hocket.rules.tuning_files.hocket_rules import has_size
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
@@ -45,10 +50,13 @@ def diff(
 ) -> None:
     """Show where the files ONE and TWO choose differently, and the cost on a machine.
 
-    ONE and TWO may also name a library's defaults, such as openmpi-5.0.
+    ONE and TWO may also name a library's defaults, such as openmpi-5.0, or nccl-2, which decides by the machine.
     """
-    first, second = read(one, from_one, option="--from-one"), read(two, from_two, option="--from-two")
-    functions = [each for each in dict.fromkeys((*first.functions, *second.functions)) if is_simulated(each)]
+    first, second = _rules(one, from_one, "--from-one"), _rules(two, from_two, "--from-two")
+    if BY_MACHINE[0] in (first.library, second.library):
+        ranks_per_node = int(machine.quantities.get("network.ranks_per_node", ranks_per_node))
+    functions_of_rules = (*_functions(first), *_functions(second))
+    functions = [each for each in dict.fromkeys(functions_of_rules) if is_simulated(each)]
     if collective is not None and collective not in functions:
         raise Error(f'--collective: neither file has rules for "{collective}", expected {", ".join(functions)}')
     functions = [collective] if collective else functions
@@ -77,6 +85,16 @@ def diff(
             print_words(f"?: {why}")
     else:
         say("no difference")
+
+
+def _rules(name: str, format: str | None, option: str) -> Rules:
+    """Return the rules of a file, or no rules of a library that decides by the machine."""
+    return Rules(name, ()) if decides_by_machine(name) and format is None else read(name, format, option=option)
+
+
+def _functions(rules: Rules) -> Iterable[str]:
+    """Return the functions for which rules decide, or for which their library does by itself."""
+    return rules.functions or (LIBRARIES[rules.library].measures if rules.library in BY_MACHINE else ())
 
 
 def _row(difference: Difference) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hocket.base.units import format_count, format_time
-from hocket.rules.nccl.chunks import chunk_bytes
 from hocket.rules.nccl.constants import by_protocol, single
 from hocket.rules.nccl.table import Entry, Job, cost_table
 from hocket.rules.tuning_files.form import Choice
@@ -17,7 +16,8 @@ _FEWEST_WARPS = 3
 _SLOWEST_GB_S = 12.0  # rings up to the rate of a PCIe port have half of the threads
 
 
-_COLLNET = ("collnet_direct", "collnet_chain")  # that they are not modelled is no news
+COLLNET = ("collnet_direct", "collnet_chain")
+"""Algorithms that need a plugin: that they are not taken is no news."""
 _MICRO = 1e-6
 
 
@@ -48,7 +48,6 @@ class Decision:
     Attributes:
         entry: The line of its table.
         channels: How many channels it uses at most.
-        chunk_bytes: The most bytes that a rank passes on at once.
         threads: How many threads run in each.
         time_us: The time by the table, in microseconds.
         alternatives: All lines, the fastest first; those that NCCL does not take come last.
@@ -56,7 +55,6 @@ class Decision:
 
     entry: Entry
     channels: int
-    chunk_bytes: int
     threads: int
     time_us: float
     alternatives: tuple[Alternative, ...]
@@ -73,7 +71,7 @@ class Decision:
         next_ones = "".join(f"; {each.entry} {_in_words(each.time_us)}" for each in others)
         refused = {_refused_name(each.entry): each.entry.why_not for each in self.alternatives if each.entry.why_not}
         not_taken = "".join(
-            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in _COLLNET
+            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in COLLNET
         )
         channels = format_count(self.channels, "channel")
         return f"{self.entry} with {channels}, {_in_words(self.time_us)} by NCCL's table{next_ones}{not_taken}"
@@ -84,7 +82,6 @@ class Decision:
             "algorithm": self.entry.algorithm,
             "protocol": self.entry.protocol,
             "channels": self.channels,
-            "chunk_bytes": self.chunk_bytes,
             "threads": self.threads,
             "time_s": self.time_us * _MICRO,
             "alternatives": [each.as_dict() for each in self.alternatives],
@@ -114,12 +111,11 @@ def decide(job: Job, size_bytes: int) -> Decision:
         key=lambda each: each.time_us,
     )
     best = alternatives[0]
-    channels, threads = _sharing(job, best.entry, size_bytes)
-    chunk = chunk_bytes(job, best.entry, channels, size_bytes)
-    return Decision(best.entry, channels, chunk, threads, best.time_us, tuple(alternatives))
+    channels, threads = sharing(job, best.entry, size_bytes)
+    return Decision(best.entry, channels, threads, best.time_us, tuple(alternatives))
 
 
-def _sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
+def sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
     """Return the channels and threads among which NCCL shares a call, so that each has enough to do."""
     if entry.algorithm.startswith("nvls"):
         era = "on blackwell" if job.hardware.generation == "blackwell" else "before blackwell"

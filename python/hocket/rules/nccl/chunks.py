@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hocket.rules.nccl.constants import by_protocol, single
-from hocket.rules.nccl.table import Entry, Job
+from hocket.rules.nccl.table import Job
 
 _MANY_NODES = 4  # from which on chunks of nvls_tree are shorter
 _HALF_CHUNK = 1 << 16
@@ -14,12 +14,13 @@ _FEWER = {
 """Up to how many chunks of all ranks and channels they have at most how many bytes."""
 
 
-def chunk_bytes(job: Job, entry: Entry, channels: int, size_bytes: int) -> int:
+def chunk_bytes(job: Job, algorithm: str, protocol: str, *, channels: int, size_bytes: int) -> int:
     """Return the most bytes that a rank passes on at once.
 
     Args:
         job: The communicator.
-        entry: The algorithm and the protocol.
+        algorithm: In NCCL's words.
+        protocol: In small letters.
         channels: How many channels share the call.
         size_bytes: The larger one of a rank's two buffers.
 
@@ -27,13 +28,13 @@ def chunk_bytes(job: Job, entry: Entry, channels: int, size_bytes: int) -> int:
         The bytes of a chunk on one channel. For "nvls", those of all channels together, which pass on their chunks at once;
         for "nvls_tree", those of the half of the channels that have the same trees.
     """
-    step = int(by_protocol(job.version, "bytes of a step", "any", entry.protocol))
-    if entry.algorithm in ("nvls", "nvls_tree"):
-        same = channels if entry.algorithm == "nvls" else channels // 2
-        return same * _in_switch(job, entry.algorithm, channels, size_bytes)
-    if (entry.algorithm, entry.protocol) == ("ring", "simple") and not job.is_rooted:
+    step = int(by_protocol(job.version, "bytes of a step", "any", protocol))
+    if algorithm in ("nvls", "nvls_tree"):
+        same = channels if algorithm == "nvls" else channels // 2
+        return same * _in_switch(job, algorithm, channels, size_bytes)
+    if (algorithm, protocol) == ("ring", "simple") and not job.is_rooted:
         return step * int(single(job.version, "steps of a chunk", "ring"))
-    if (entry.algorithm, entry.protocol) == ("tree", "ll128"):
+    if (algorithm, protocol) == ("tree", "ll128"):
         return _tree_ll128(job, step, channels, size_bytes)
     return step
 

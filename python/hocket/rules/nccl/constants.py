@@ -16,6 +16,9 @@ Version: TypeAlias = Literal["2.20", "2.27"]
 VERSION: Version = "2.27"
 """The version whose decisions are nccl-2's."""
 
+_FIRST_OF_OLD, _LAST_OF_OLD, _LAST_OF_NEW = 20, 22, 27
+"""The minor versions to which the constants of 2.20 apply, and the last one to which those of 2.27 do."""
+
 _PROTOCOLS = ("ll", "ll128", "simple")  # as in the file
 
 Values: TypeAlias = tuple[float, ...]
@@ -46,3 +49,9 @@ def by_nodes(version: Version, table: str, key: str, nodes: int) -> float:
 def single(version: Version, table: str, key: str) -> float:
     """Return the only value of a key."""
     return constants(version)[table, key][0]
+
+
+def nearest(minor: int) -> tuple[Version, bool]:
+    """Return the version whose constants are nearest to those of NCCL 2.`minor`, and whether they are its own."""
+    is_old = minor <= _LAST_OF_OLD
+    return ("2.20" if is_old else VERSION), minor >= _FIRST_OF_OLD if is_old else minor <= _LAST_OF_NEW

@@ -9,10 +9,11 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.rules.nccl.choosing import Decision, decide
-from hocket.rules.nccl.constants import VERSION, constants
+from hocket.rules.nccl.choosing import Decision, decide, sharing
+from hocket.rules.nccl.chunks import chunk_bytes
+from hocket.rules.nccl.constants import VERSION, Version, constants
 from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import LIBRARY, Job
+from hocket.rules.nccl.table import LIBRARY, Job, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 
@@ -85,13 +86,14 @@ def _step(generation: str, rate_gb_s: float) -> float:
     return next((step for step in steps if step <= rate_gb_s), rate_gb_s)
 
 
-def job_on(machine: Machine, function: str, ranks: int) -> Job:
+def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:
     """Return a communicator on the first nodes of a machine.
 
     Args:
         machine: The machine, with a section [gpu].
         function: In MPI's words, such as "bcast".
         ranks: How many ranks.
+        version: Whose constants count.
 
     Raises:
         Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
@@ -101,10 +103,10 @@ def job_on(machine: Machine, function: str, ranks: int) -> Job:
     if ranks < 2:
         raise Error(f"ranks: got {ranks}, for which {LIBRARY} decides nothing, expected at least 2")
     nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node") or 1))
-    return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes))
+    return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes), version)
 
 
-def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int) -> Decision:
+def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION) -> Decision:
     """Return what NCCL chooses for a call on a machine.
 
     Args:
@@ -112,12 +114,65 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int) ->
         function: In MPI's words, such as "bcast".
         ranks: How many ranks.
         size_bytes: The message of the call, as everywhere in Hocket.
+        version: Whose constants count.
 
     Raises:
         Error: As `job_on`.
     """
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
-    return decide(job_on(machine, function, ranks), measured(measure, size_bytes, ranks))
+    return decide(job_on(machine, function, ranks, version), measured(measure, size_bytes, ranks))
+
+
+def refusals_on(machine: Machine, function: str, ranks: int) -> dict[str, str]:
+    """Return the algorithms that NCCL does not take on a machine with any protocol, and why.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    entries = list(cost_table(job_on(machine, function, ranks)))
+    fit = {each.algorithm for each in entries if not each.why_not}
+    return {each.algorithm: each.why_not for each in entries if each.algorithm not in fit}
+
+
+def with_channels(
+    machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice, version: Version = VERSION
+) -> Choice:
+    """Return a choice of NCCL with the channels that it has for a call, if the choice does not say them.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    values = dict(choice.parameters)
+    job = job_on(machine, function, ranks, version)
+    key = choice.algorithm, values.get("protocol")
+    entry = next((each for each in cost_table(job) if (each.algorithm, each.protocol) == key), None)
+    if "channels" in values or entry is None:
+        return choice
+    channels, _ = sharing(job, entry, measured(LIBRARIES[LIBRARY].measures[function], size_bytes, ranks))
+    return Choice(choice.algorithm, (*choice.parameters, ("channels", channels)))
+
+
+def chunk_on(machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice) -> int:
+    """Return the most bytes that a rank passes on at once, as `chunk_bytes`.
+
+    Args:
+        machine: The machine, with a section [gpu].
+        function: In MPI's words, such as "bcast".
+        ranks: How many ranks.
+        size_bytes: The message of the call.
+        choice: What runs, with its protocol and channels.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    own = dict(choice.parameters)
+    return chunk_bytes(
+        job_on(machine, function, ranks),
+        choice.algorithm,
+        str(own["protocol"]),
+        channels=int(own.get("channels", 1)),
+        size_bytes=measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks),
+    )
 
 
 def rules_on(machine: Machine, ranks: int) -> Rules:

@@ -16,7 +16,7 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 (LIBRARY,) = BY_MACHINE
 """The library of these tables."""
 
-_RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 """NCCL's order: of two with equal times, the first one runs."""
 
 _SMALLEST = 64  # bytes at which shares of trees by size begin
@@ -127,7 +127,7 @@ class Job:
 def cost_table(job: Job) -> Iterator[Entry]:
     """Give NCCL's table for a communicator, in NCCL's order, with the lines that it does not take."""
     algorithms = {each.name: each for each in LIBRARIES[LIBRARY].algorithms.get(job.function, ())}
-    for name in _RANKING:
+    for name in RANKING:
         for protocol in algorithms[name].protocols if name in algorithms else ():
             if why_not := _why_not(job, name, protocol):
                 yield Entry(name, protocol, why_not=why_not)

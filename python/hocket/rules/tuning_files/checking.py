@@ -18,7 +18,7 @@ from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
 from hocket.rules.tuning_files.translation import HOCKET, counterpart_of, passes_over
 
-_HINTS = ("gap", "meaning of ranks", "not asked", "other algorithm", "overlap")
+_HINTS = ("gap", "meaning of ranks", "needs a plugin", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
 _MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
@@ -33,8 +33,9 @@ class Finding:
 
     Attributes:
         line: The line, counted from 1.
-        kind: "unreachable", "gap", "overlap", "passed over", "unknown algorithm", "other algorithm", "meaning of
-            ranks", "never read", "not asked", "not given", "refused", "fan-out" or "wrong communicator".
+        kind: "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
+            algorithm", "meaning of ranks", "never read", "not asked", "not given", "refused", "fan-out" or "wrong
+            communicator".
         sentence: What it is.
     """
 
@@ -191,6 +192,7 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if why := passes_over(rule, library):
         yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
         return
+    yield from _of_hardware(rule, library)
     for condition in {name for name, _ in rule.conditions} & set(NOT_ASKED):
         sentence = f"{rule.function}: {library} asks for {condition} only if RCCL_CHIPLET_TUNER_ENABLE is 1"
         yield Finding(rule.line, "not asked", sentence)
@@ -214,6 +216,20 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "not given", sentence)
     if counterpart.needs_power_of_two and rule.power_of_two is not True:
         yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
+
+
+def _of_hardware(rule: Rule, library: str) -> Iterator[Finding]:
+    """Give what a line of NCCL and its kin asks for that no communicator has, or that needs a plugin of the network."""
+    assert rule.choice is not None  # the caller has checked this
+    most, channels = LIBRARIES[library].most_channels, dict(rule.choice.parameters).get("channels", 0)
+    if most is not None and isinstance(channels, int) and channels > most:
+        sentence = f"{rule.function}: got {channels} channels, of which {library} opens {most} at most"
+        yield Finding(rule.line, "channels", sentence)
+    own = counterpart_of(rule.function, rule.choice, library)
+    if own is not None and own.plugin_nodes is not None and rule.nodes.first >= own.plugin_nodes:
+        where = " on several nodes" if own.plugin_nodes else ""
+        sentence = f"{rule.function}: {own.name} needs a plugin of the network{where}; else the line is passed over"
+        yield Finding(rule.line, "needs a plugin", sentence)
 
 
 def _parameter_names(rule: Rule, library: str) -> Mapping[str, str]:

@@ -74,6 +74,9 @@ class Counterpart:
             for this one.
         protocols: NCCL's protocols with which it runs.
         fewest_nodes: The least number of nodes that it takes.
+        fewest_per_node: The least number of ranks on each node.
+        is_lone: Whether it takes only one rank on each node.
+        plugin_nodes: The number of nodes from which on it needs a plugin of the network; none if it needs none.
     """
 
     name: str
@@ -93,6 +96,9 @@ class Counterpart:
     similar: tuple[str, Mapping[str, int | str]] | None = None
     protocols: tuple[str, ...] = ()
     fewest_nodes: int = 1
+    fewest_per_node: int = 1
+    is_lone: bool = False
+    plugin_nodes: int | None = None
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -117,12 +123,14 @@ class Library:
         algorithms: Those of each function, in the library's order.
         measures: What sizes count for each function.
         kin: Libraries of one kin have the same names or numbers of algorithms.
+        most_channels: How many channels it opens at most, if it has any.
     """
 
     name: str
     algorithms: Mapping[str, tuple[Counterpart, ...]]
     measures: Mapping[str, str]
     kin: str = ""
+    most_channels: int | None = None
 
     def find(self, function: str, name: str) -> Counterpart | None:
         """Return an algorithm by its name or, as text, its number."""
@@ -499,15 +507,18 @@ _NCCL_CHAIN = Counterpart("ring", hocket="chain", own_segments=True, protocols=P
 _NCCL_TREE = Counterpart(
     "tree", hocket="double_tree", parameter_names={"channels": "channels"}, own_segments=True, protocols=PROTOCOLS
 )
-_NCCL_PAT = Counterpart("pat", hocket="pat", protocols=_SIMPLE)
-_COLLNET_DIRECT = Counterpart("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE)
-_COLLNET_CHAIN = Counterpart("collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE)
-_NVLS = Counterpart("nvls", hocket="nvls", own_segments=True, protocols=_SIMPLE)
+_NCCL_PAT = Counterpart("pat", hocket="pat", protocols=_SIMPLE, is_lone=True)
+_COLLNET_DIRECT = Counterpart("collnet_direct", what="in switches, from every GPU", protocols=_SIMPLE, plugin_nodes=0)
+_COLLNET_CHAIN = Counterpart(
+    "collnet_chain", what="in switches, from the end of a chain", protocols=_SIMPLE, plugin_nodes=0
+)
+_NVLS = Counterpart("nvls", hocket="nvls", own_segments=True, protocols=_SIMPLE, fewest_per_node=3, plugin_nodes=2)
 _NVLS_TREE = Counterpart(
     "nvls_tree",
     hocket="nvls_tree",
     own_segments=True,
     fewest_nodes=2,
+    fewest_per_node=3,
     protocols=_SIMPLE,
 )
 _NCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
@@ -536,9 +547,9 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
             Library("openmpi-6.0", _OPENMPI_6_0, _OPENMPI_MEASURES, "openmpi"),
             Library("mpich-5.0", _MPICH_5_0, _MPICH_MEASURES),
             Library("ucc-1", _UCC_1, _UCC_MEASURES),
-            Library("nccl-2", _NCCL_2, _NCCL_MEASURES, NCCL),
-            Library("rccl-2", _RCCL_2, _NCCL_MEASURES, NCCL),
-            Library("ncclx-2", _NCCL_2, _NCCLX_MEASURES, NCCL),
+            Library("nccl-2", _NCCL_2, _NCCL_MEASURES, NCCL, 64),
+            Library("rccl-2", _RCCL_2, _NCCL_MEASURES, NCCL, 128),
+            Library("ncclx-2", _NCCL_2, _NCCLX_MEASURES, NCCL, 64),
         )
     }
 )

@@ -11,9 +11,10 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, algorithms_for
 from hocket.rules.choosing import choose
-from hocket.rules.nccl.defaults import decision_on, rules_on
+from hocket.rules.nccl.constants import VERSION, Version
+from hocket.rules.nccl.defaults import chunk_on, decision_on, rules_on
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
@@ -89,7 +90,7 @@ def deciding_rule(rules: Rules, call: Situation) -> Rule | None:
 
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
-    if reason := passes_over(rule, library, nodes=Span(call.nodes, call.nodes)):
+    if reason := passes_over(rule, library, ranks=Span(call.ranks, call.ranks), nodes=Span(call.nodes, call.nodes)):
         return reason
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
@@ -187,7 +188,13 @@ def _switches_on(machine: Machine, function: str, call: Call) -> tuple[int, ...]
 
 
 def library_decision(
-    library: str, collective: str, call: Call, *, ranks_per_node: int = 1, machine: Machine | None = None
+    library: str,
+    collective: str,
+    call: Call,
+    *,
+    ranks_per_node: int = 1,
+    machine: Machine | None = None,
+    version: Version = VERSION,
 ) -> LibraryDecision:
     """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call.
 
@@ -197,12 +204,13 @@ def library_decision(
         call: The call.
         ranks_per_node: Ranks on a node; those of the machine count for libraries of `BY_MACHINE`.
         machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
+        version: Whose tables count for libraries of `BY_MACHINE`.
 
     Raises:
         Error: The library's decisions are not known.
     """
     if library in BY_MACHINE:
-        return _decision_on(machine, library, collective, call)
+        return _decision_on(machine, library, collective, call, version)
     if library in FLAT and 1 < ranks_per_node < call.ranks:
         return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
     rules = default_rules(library)
@@ -216,17 +224,36 @@ def library_decision(
     return _equivalent(rule.choice, rules.library, collective, call)
 
 
-def _decision_on(machine: Machine | None, library: str, collective: str, call: Call) -> LibraryDecision:
+def _decision_on(
+    machine: Machine | None, library: str, collective: str, call: Call, version: Version
+) -> LibraryDecision:
     if machine is None:
         return LibraryDecision(None, None, "its choice depends on the machine")
     try:
-        decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes)
+        decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes, version)
     except Error as error:
         return LibraryDecision(None, None, str(error))
-    result = _in_chunks(_equivalent(decision.choice, library, collective, call), decision.chunk_bytes)
-    own = decision.entry.protocol
-    protocol = next((name for name in machine.protocols if name.lower() == own), None)
-    if protocol is None and own == _OF_FILES:
+    return on_machine(decision.choice, library, collective, call, machine)
+
+
+def on_machine(own: Choice, library: str, collective: str, call: Call, machine: Machine) -> LibraryDecision:
+    """Return a decision of a library of `BY_MACHINE`, with the costs of its protocol on a machine.
+
+    Args:
+        own: The decision in the words of the library.
+        library: The library.
+        collective: The collective.
+        call: The call.
+        machine: The machine.
+    """
+    chunk = chunk_on(machine, of_function(collective), call.ranks, call.size_bytes, own)
+    result, own_protocol = _in_chunks(_equivalent(own, library, collective, call), chunk), dict(own.parameters)["protocol"]
+    if result.equivalent is not None and not algorithms_for(machine, result.equivalent[:1]):
+        return replace(
+            result, equivalent=None, sentence=f"{own}: {machine.name} has no switch that reduces or multicasts"
+        )
+    protocol = next((name for name in machine.protocols if name.lower() == own_protocol), None)
+    if protocol is None and own_protocol == _OF_FILES:
         return result
     costs = "at the machine's own costs" if protocol is None else f"at the costs of {protocol}"
     return replace(result, protocol=protocol, costs=costs)

@@ -49,10 +49,10 @@ def are_kin(source: str, target: str) -> bool:
     return len(kin) == 2 and kin[0] == kin[1] != ""
 
 
-def passes_over(rule: Rule, library: str, *, nodes: Span | None = None) -> str:
+def passes_over(rule: Rule, library: str, *, ranks: Span | None = None, nodes: Span | None = None) -> str:
     """Return why NCCL and its kin pass over a line, as if it were not there; nothing if they do not, or for others.
 
-    On `nodes`, or on any that the line is for.
+    On `ranks` and `nodes`, or on any that the line is for.
     """
     if library == HOCKET or LIBRARIES[library].kin != NCCL or rule.choice is None:
         return ""
@@ -65,9 +65,19 @@ def passes_over(rule: Rule, library: str, *, nodes: Span | None = None) -> str:
     if protocol is not None and protocol not in own.protocols:
         others = " or ".join(each.name for each in algorithms if protocol in each.protocols)
         return f"{own.name} has no {protocol}, expected {', '.join(own.protocols)}, or {others} with {protocol}"
-    most_nodes = (nodes or rule.nodes).last
-    if most_nodes is not None and most_nodes < own.fewest_nodes:
+    return _refuses_job(own, ranks or rule.ranks, nodes or rule.nodes, rule.ranks_per_node)
+
+
+def _refuses_job(own: Counterpart, ranks: Span, nodes: Span, per_node: Span) -> str:
+    """Return why an algorithm takes no job of some ranks on some nodes; nothing if it takes one."""
+    if nodes.last is not None and nodes.last < own.fewest_nodes:
         return f"{own.name} takes {own.fewest_nodes} nodes and more"
+    if own.is_lone and (ranks.within(nodes).is_empty or 1 not in per_node):
+        return f"{own.name} takes one rank on each node"
+    least_ranks = own.fewest_per_node * max(1, nodes.first)
+    fewest = Span(own.fewest_per_node)
+    if per_node.within(fewest).is_empty or ranks.within(Span(least_ranks)).is_empty:
+        return f"{own.name} takes {own.fewest_per_node} ranks and more on each node"
     return ""
 
 
