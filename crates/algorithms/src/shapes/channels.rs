@@ -21,3 +21,9 @@ pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
     0..c.parameter(CHANNELS.name) as usize
 }
+
+/// The name `part` for the formulas of collectives with blocks: the bytes of the longest part of a block on a channel.
+pub fn counts_of_blocks(c: &Call) -> Vec<(&'static str, u64)> {
+    let longest = (0..c.ranks).map(|i| c.count(i)).max().unwrap_or(0);
+    vec![("part", (longest.div_ceil(channels(c).len()) * c.element_bytes) as u64)]
+}

@@ -37,16 +37,30 @@ impl Ring {
         let (group, place) = levels.place(rank);
         let size = levels.size(group);
         let within = (place + size - turn(c, channel, size)) % size;
-        let at = |group: usize, within: usize| levels.rank(group, within + turn(c, channel, levels.size(group)));
         let after = (group + 1) % levels.count();
-        let before = (group + levels.count() - 1) % levels.count();
         Self {
             position: levels.ranks_before(group) + within,
             size: c.ranks,
-            previous: if within > 0 { at(group, within - 1) } else { at(before, levels.size(before) - 1) },
-            next: if within + 1 < size { at(group, within + 1) } else { at(after, 0) },
+            previous: Self::predecessor(c, &levels, rank, channel),
+            next: if within + 1 < size {
+                levels.rank(group, place + 1)
+            } else {
+                levels.rank(after, turn(c, channel, levels.size(after)))
+            },
             tag: channel as Tag,
         }
+    }
+
+    /// The rank before another one on the ring of a channel.
+    pub fn predecessor(c: &Call, levels: &Levels, rank: usize, channel: usize) -> usize {
+        let (group, place) = levels.place(rank);
+        let size = levels.size(group);
+        if place != turn(c, channel, size) {
+            return levels.rank(group, place + size - 1);
+        }
+        let before = (group + levels.count() - 1) % levels.count();
+        let size = levels.size(before);
+        levels.rank(before, turn(c, channel, size) + size - 1)
     }
 }
 

@@ -494,8 +494,7 @@ NCCL = "nccl"
 """The kin of libraries that pass over a line whose algorithm they do not have, or not with its protocol."""
 
 _SIMPLE = ("simple",)
-_NCCL_RING = Counterpart("ring", hocket="ring", protocols=PROTOCOLS)
-_NCCL_RINGS = replace(_NCCL_RING, in_channels="multi_ring")
+_NCCL_RING = Counterpart("ring", hocket="ring", in_channels="multi_ring", protocols=PROTOCOLS)
 _NCCL_CHAIN = Counterpart("ring", hocket="chain", own_segments=True, protocols=PROTOCOLS)
 _NCCL_TREE = Counterpart(
     "tree", hocket="double_tree", parameter_names={"channels": "channels"}, own_segments=True, protocols=PROTOCOLS
@@ -513,14 +512,14 @@ _NVLS_TREE = Counterpart(
 )
 _NCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
-    "allreduce": (_NCCL_RINGS, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
+    "allreduce": (_NCCL_RING, _NCCL_TREE, _COLLNET_DIRECT, _COLLNET_CHAIN, _NVLS, _NVLS_TREE),
     "bcast": (_NCCL_CHAIN,),
     "reduce": (_NCCL_CHAIN,),
     "reduce_scatter": (_NCCL_RING, _NCCL_PAT, _COLLNET_DIRECT, _NVLS),
 }
 _RCCL_2: Mapping[str, tuple[Counterpart, ...]] = {
     "allgather": (_NCCL_RING, _NCCL_PAT),
-    "allreduce": (_NCCL_RINGS, _NCCL_TREE),
+    "allreduce": (_NCCL_RING, _NCCL_TREE),
     "bcast": (_NCCL_CHAIN,),
     "reduce": (_NCCL_CHAIN,),
     "reduce_scatter": (_NCCL_RING, _NCCL_PAT),
