@@ -16,6 +16,8 @@ from hocket.definitions.calls import estimate_s, prepare
 from hocket.definitions.library import AUTO, COLLECTIVES, Algorithm, Parameter
 from hocket.definitions.machine import Machine
 
+_CHANNELS = "channels"
+
 
 class _Statistics(Protocol):
     @property
@@ -36,15 +38,20 @@ def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
 
 
 def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:
-    """Return the parameters of an algorithm whose values can be chosen, besides those that are set."""
-    return [each for each in algorithm.parameters if each.is_choosable and each.name not in parameters]
+    """Return the parameters of an algorithm whose values can be chosen, besides those that are set.
+
+    The groups of an algorithm with channels are nodes, as channels leave these by their cards.
+    """
+    fixed = {*parameters, *(["group"] if any(each.name == _CHANNELS for each in algorithm.parameters) else [])}
+    return [each for each in algorithm.parameters if each.is_choosable and each.name not in fixed]
 
 
 def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     """Return a call with the values that the formula of the algorithm chooses, for the parameters that it does not set.
 
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
-    least time. The formula knows no contention: where messages meet, other values can be faster.
+    least time. There are at least as many channels as a node has cards. The formula knows no contention: where messages
+    meet, other values can be faster.
     """
     return _Choice(algorithm, call, machine).call
 
@@ -96,7 +103,7 @@ class _Choice:
         """Choose the values: of all changes of one parameter make the best, as long as the time falls."""
         self.algorithm, self.machine = algorithm, machine
         self.free = free_parameters(algorithm, call.parameters)
-        self.default_call = self.call = self._with_sizes(call)
+        self.default_call = self.call = self._with_sizes(_by_all_cards(algorithm, call, machine))
         least_s, last_s = self.estimate_s(self.call), math.inf
         while least_s < last_s:
             last_s = least_s
@@ -131,6 +138,13 @@ class _Choice:
     def largest_bytes(self, call: Call) -> int:
         """Return the least power of two that is as large as all data."""
         return 1 << (max(all_bytes(self.algorithm, call.ranks, call.size_bytes), 1) - 1).bit_length()
+
+
+def _by_all_cards(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
+    """Return a call with a channel for each card of a node, where the algorithm would have fewer."""
+    cards = int(machine.quantities.get("node.cards.count", 0))
+    fewer = [each.name for each in algorithm.parameters if each.name == _CHANNELS and int(each.default) < cards]
+    return replace(call, parameters={**dict.fromkeys(fewer, cards), **call.parameters})
 
 
 @dataclass

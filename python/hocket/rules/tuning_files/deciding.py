@@ -37,6 +37,9 @@ DEFAULT_CONDITIONS = {
 """The default for calls that no rule mentions: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
 other calls in its group, and buffers that are not registered."""
 
+_GROUP = "group"
+"""The parameter that the machine completes: groups of ranks are its nodes."""
+
 _OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
 NOT_ASKED = ("partitionMode", "localGroup")
 """Conditions that RCCL does not ask, unless RCCL_CHIPLET_TUNER_ENABLE is 1."""
@@ -240,5 +243,10 @@ def _equivalent(own: Choice, library: str, collective: str, call: Call) -> Libra
         choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
         return LibraryDecision(name, None, str(error))
-    refusal = "" if choice else f"{name}: Hocket's {ours.choice.algorithm} refuses the call"
-    return LibraryDecision(name, choice, refusal)
+    if choice is None:
+        return LibraryDecision(name, None, f"{name}: Hocket's {ours.choice.algorithm} refuses the call")
+    algorithm, whole = choice
+    values = {**whole.parameters}
+    if _GROUP not in dict(ours.choice.parameters):
+        values.pop(_GROUP, None)
+    return LibraryDecision(name, (algorithm, replace(whole, parameters=values)), "")
