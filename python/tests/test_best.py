@@ -12,7 +12,7 @@ from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.variants import quiet
 from hocket.fitting.discrepancies import with_discrepancies
-from hocket.simulating.best import all_bytes, search
+from hocket.simulating.best import all_bytes, choose, search
 from hocket.simulating.simulation import Simulation
 from hocket.typing import Call, Rank, Steps
 
@@ -184,3 +184,12 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 def test_the_first_places_do_not_depend_on_deadlines_in_many_calls() -> None:
     for seed in range(40, 300):
         compare_places(seed)
+
+
+@pytest.mark.parametrize("label", ["allreduce/multi_ring", "allreduce/double_tree", "allgather/multi_ring"])
+def test_channels_leave_nodes_by_all_cards(label: str) -> None:
+    """A single ring leaves each node by one of its eight cards."""
+    call, machine = hocket.Call(ranks=16, size_bytes=MIB), hocket.Machine.load("dgx-a100-2")
+    assert not {"channels", "group"} & {*choose(hocket.find(label), call, machine).parameters}
+    result = hocket.simulate(label, call, machine=machine)
+    assert (result.parameters["channels"], result.parameters["group"]) == (8, 8)

@@ -36,8 +36,13 @@ def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
 
 
 def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:
-    """Return the parameters of an algorithm whose values can be chosen, besides those that are set."""
-    return [each for each in algorithm.parameters if each.is_choosable and each.name not in parameters]
+    """Return the parameters of an algorithm whose values can be chosen, besides those that are set.
+
+    The groups of an algorithm for the cards or the switch of a node are nodes.
+    """
+    names = [each.name for each in algorithm.parameters]
+    fixed = ["group"] if "channels" in names or algorithm.topology == "switch" else []
+    return [each for each in algorithm.parameters if each.is_choosable and each.name not in {*parameters, *fixed}]
 
 
 def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:

@@ -215,6 +215,17 @@ def test_counterparts_run_in_as_many_channels(theirs: str, channels: int, ours: 
     assert str(to_hocket("allreduce", choice, LIBRARY).choice) == ours
 
 
+@pytest.mark.parametrize("collective", ["allreduce", "allgather", "reduce_scatter"])
+def test_rings_leave_a_node_of_eight_by_eight_cards(collective: str) -> None:
+    """NCCL's choice is simulated with the nodes of the machine as groups: no faster call has its channels."""
+    call, machine = Call(ranks=16, size_bytes=1 << 30), Machine.load("dgx-a100-2")
+    decision = library_decision(LIBRARY, collective, call, machine=machine)
+    assert decision.choice == "ring, protocol=simple, channels=16"
+    assert decision.equivalent is not None
+    algorithm, ours = decision.equivalent
+    assert (algorithm.name, ours.parameters["channels"], "group" in ours.parameters) == ("multi_ring", 16, False)
+
+
 def test_defaults_are_named_with_or_without_the_version() -> None:
     assert defaults_named("nccl,nccl-2") == BY_MACHINE
     with pytest.raises(Error, match="unknown defaults"):
