@@ -647,6 +647,9 @@ def _comparison(
     )
 
 
+_WHOLE = "whole"
+
+
 def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) -> str:
     """Return the values of an algorithm's parameters as text; after the first value, each with its first size."""
     mine = sorted((one for one in simulations if one.algorithm == name), key=lambda one: one.size_bytes)
@@ -659,19 +662,20 @@ def _values(algorithm: Algorithm, name: str, simulations: Iterable[Simulation]) 
             later = (f"{text} from {format_bytes(size_bytes)}" for size_bytes, text in changes)
             values[parameter.name] = "; ".join([first[1], *later])
         elif with_value:
-            values[parameter.name] = with_value[0].parameters[parameter.name]
+            is_whole = _value(parameter, algorithm, with_value[-1]) == _WHOLE
+            values[parameter.name] = _WHOLE if is_whole else with_value[0].parameters[parameter.name]
     return algorithm.format(values)
 
 
 def _value(parameter: Parameter, algorithm: Algorithm, one: Simulation) -> str:
-    """Return the value of a parameter in a simulation; "whole" for pieces that are as large as all data."""
+    """Return the value of a parameter in a simulation; `_WHOLE` for pieces that are as large as all data."""
     value = one.parameters[parameter.name]
     if (
         parameter.unit == "bytes"
         and isinstance(value, int)
         and value >= all_bytes(algorithm, one.ranks, one.size_bytes)
     ):
-        return "whole"
+        return _WHOLE
     return str(format_value(value, parameter.unit))
 
 

@@ -9,7 +9,6 @@ from statistics import median
 import pytest
 
 import hocket
-from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.tuning_files.deciding import library_decision
 
 MEASURED = Path(__file__).parents[3] / "studies" / "hocket_studies" / "measured" / "nccl.csv"
@@ -34,18 +33,13 @@ def measured(machine: str) -> list[dict[str, str]]:
         return [row for row in csv.DictReader(file) if row["system"] == machine]
 
 
-def rows(machine: str, ranks: int) -> list[dict[str, str]]:
-    """Return the calls of forced algorithms, and those whose algorithm is known."""
-    return [row for row in measured(machine) if row["ranks"] == str(ranks) and row["algorithm"] != "default"]
+def rows(machine: str, ranks: int, *algorithms: str) -> list[dict[str, str]]:
+    """Return the measured calls of algorithms: of rings and trees that were forced, or that are known to be NCCL's choice."""
+    return [row for row in measured(machine) if row["ranks"] == str(ranks) and row["algorithm"] in algorithms]
 
 
 def deviations(machine: str, measured: list[dict[str, str]]) -> list[float]:
     return [abs(math.log(simulated_s(row, machine) / float(row["time_s"]))) for row in measured]
-
-
-def is_held_out(row: dict[str, str]) -> bool:
-    """Return whether dgx-a100-2 was not fitted to a row of two nodes, as to allreduces of 3 times powers of two."""
-    return row["collective"] != "allreduce" or int(row["size_bytes"]).bit_count() == 1
 
 
 def whole_bytes(row: dict[str, str]) -> int:
@@ -55,36 +49,39 @@ def whole_bytes(row: dict[str, str]) -> int:
 
 @pytest.mark.parametrize(
     ("machine", "ranks", "calls", "middle", "most"),
-    [("hgx-h100", 8, 21, 0.04, 0.1), ("marenostrum5-gpu", 64, 18, 0.1, 0.4)],
+    [
+        ("hgx-h100", 8, 57, 0.07, 0.13),
+        ("hgx-h100", 32, 29, 0.12, 0.5),
+        ("hgx-h100", 64, 14, 0.1, 0.4),
+        ("marenostrum5-gpu", 64, 18, 0.14, 0.5),
+    ],
 )
 def test_calls_that_were_held_out(machine: str, ranks: int, calls: int, middle: float, most: float) -> None:
-    found = deviations(machine, rows(machine, ranks))
+    found = deviations(machine, rows(machine, ranks, "multi_ring", "double_tree", "nvls_tree"))
     assert len(found) == calls
     assert median(found) < middle
     assert max(found) < most
+
+
+def test_the_switch_of_a_node() -> None:
+    """Its values are those of NVIDIA/dgxc-benchmarking's allreduces; these are of another site."""
+    found = deviations("hgx-h100", [row for row in rows("hgx-h100", 8, "nvls") if row["source"].startswith("aws")])
+    assert len(found) == 14
+    assert median(found) < 0.05
+    assert max(found) < 0.25
 
 
 @pytest.mark.parametrize(
     ("least_bytes", "most_bytes", "calls", "middle", "most"),
-    [(0, 48 << 10, 13, 0.04, 0.12), (96 << 10, 128 << 20, 50, 0.4, 1.0), (192 << 20, 8 << 30, 40, 0.03, 0.1)],
+    [(0, 95 << 10, 12, 0.14, 0.2), (96 << 10, 128 << 20, 48, 0.42, 1.05), (192 << 20, 8 << 30, 32, 0.05, 0.1)],
 )
 def test_two_nodes_of_a100(least_bytes: int, most_bytes: int, calls: int, middle: float, most: float) -> None:
     """Between small and large calls the machine is too fast. NCCL was told to open 32 channels there."""
-    of_size = [row for row in rows("dgx-a100-2", 16) if least_bytes <= whole_bytes(row) <= most_bytes]
-    found = deviations("dgx-a100-2", [row for row in of_size if is_held_out(row)])
+    held_out = [row for row in rows("dgx-a100-2", 16, "multi_ring") if row["collective"] != "allreduce"]
+    found = deviations("dgx-a100-2", [row for row in held_out if least_bytes <= whole_bytes(row) <= most_bytes])
     assert len(found) == calls
     assert median(found) < middle
     assert max(found) < most
-
-
-@pytest.mark.parametrize(("size_bytes", "faster"), [(1 << 20, "tree"), (24 << 20, "ring"), (1 << 30, "ring")])
-def test_ring_or_tree_on_two_nodes_of_a100(size_bytes: int, faster: str) -> None:
-    """NCCL takes the one that the simulation finds faster; with 8 cards, that is not the tree for large vectors."""
-    machine = hocket.Machine.load("dgx-a100-2")
-    tree_s = time_s("allreduce/double_tree", 16, size_bytes, {"channels": 16, "segment": 128 << 10}, machine)
-    ring_s = time_s("allreduce/multi_ring", 16, size_bytes, {"channels": 16}, machine)
-    assert ("tree" if tree_s < ring_s else "ring") == faster
-    assert decision_on(machine, "allreduce", 16, size_bytes).entry.algorithm == faster
 
 
 def test_another_pair_of_nodes_of_a100_is_judged() -> None:
@@ -97,23 +94,16 @@ def test_another_pair_of_nodes_of_a100_is_judged() -> None:
         "4294967296 1073741824 float sum -1 42381 101.34 190.02 0 42364 101.38 190.09 0\n"
     )
     (curve,) = hocket.judge(command + names + lines, machine="dgx-a100-2", ranks=16).curves
-    assert "as fast as machine dgx-a100-2 can do it: 0.98 times" in curve.findings[0].sentence
-    assert {row.fastest for row in curve.rows} == {"multi_ring"}
-
-
-def test_nvls_of_a_node() -> None:
-    """The bandwidth is from this measurement: 62.36 ms (NVIDIA/nccl-tests#309)."""
-    simulated_time_s = time_s("allreduce/nvls", 8, 1 << 34, {"segment": "auto"}, "hgx-h100")
-    assert simulated_time_s == pytest.approx(62.36e-3, rel=0.01)
+    assert "as fast as machine dgx-a100-2 can do it: 0.91 times" in curve.findings[0].sentence
 
 
 def test_the_faster_of_ring_and_tree_on_sixteen_nodes() -> None:
     found, simulated = defaultdict(dict), defaultdict(dict)
-    for row in rows("marenostrum5-gpu", 64):
+    for row in rows("marenostrum5-gpu", 64, "multi_ring", "double_tree"):
         found[row["size_bytes"]][row["algorithm"]] = float(row["time_s"])
         simulated[row["size_bytes"]][row["algorithm"]] = simulated_s(row, "marenostrum5-gpu")
     right = [min(found[size], key=found[size].get) == min(own, key=own.get) for size, own in simulated.items()]
-    assert (sum(right), len(right)) == (8, 9)
+    assert (sum(right), len(right)) == (9, 9)
 
 
 def test_what_nccl_chose_on_marenostrum() -> None:
@@ -138,8 +128,7 @@ def test_what_nccl_chose_on_marenostrum() -> None:
         ratios.append(abs(math.log(simulated_time_s / default_s)))
     assert wrong == [(16, 1 << 17), (64, 1 << 14)]
     assert len(ratios) == 27
-    print(sorted(zip(ratios, times), reverse=True))
-    assert median(ratios) < 0.15
+    assert median(ratios) < 0.1
 
 
 def test_rings_leave_a_node_by_as_many_cards_as_there_are_channels() -> None:

@@ -99,7 +99,7 @@ def test_what_nccl_refuses_on_the_nodes_of_a_machine_is_not_tried() -> None:
     assert refusals_of("openmpi-5.0", "allgather", 16, gpus) == {}
     point = Point("allgather", 16, 1 << 20)
     assert "pat" in {one.name for one, _ in of_library("nccl-2", point, one_each)}
-    assert {one.name for one, _ in of_library("nccl-2", point, gpus)} == {"ring"}
+    assert {one.name for one, _ in of_library("nccl-2", point, gpus)} == {"ring", "multi_ring"}
     by_simulation = BySimulation(Simulated(gpus, library="nccl-2"))
     assert "; without pat on 16 ranks, which needs one rank on each node" in by_simulation.announcement([point])
 

@@ -30,7 +30,7 @@ use crate::shapes::{Segments, TreeNode, tree_node};
 
 const TREES: Parameter = Parameter {
     meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
-              0: one for each rank of a group, at most 8; 2 if nodes are unknown",
+              0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
     ..CHANNELS
 };
 

@@ -15,7 +15,7 @@ pub const CHANNELS: Parameter = Parameter {
     least: 0,
     tries: &[1, 3],
     meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
-              0: one for each rank of a group, at most 8; 2 if nodes are unknown",
+              0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
 };
 
 /// Channels by themselves: nodes have no more network cards than this, and few ranks need more rings.
@@ -38,9 +38,10 @@ pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
 /// The numbers of the channels of a call.
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
     let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
+    let levels = Levels::of(c);
     0..match c.parameter(CHANNELS.name) as usize {
-        0 if is_unknown => USUAL,
-        0 => Levels::of(c).size(0).min(MOST),
+        0 if is_unknown || levels.count() == 1 => USUAL,
+        0 => levels.size(0).min(MOST),
         given => given,
     }
 }

@@ -182,11 +182,15 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translation
 
 
 def _rename_values(counterpart: Counterpart, ours: str, values: Mapping[str, int | str]) -> dict[str, int | str]:
-    """Return values by the library's names, without the segment if it is the whole message."""
+    """Return values by the library's names, without the segment if it is the whole message, and without open channels."""
     names = counterpart.names_in(ours)
     values_by_name = {name: values[own] for name, own in names.items() if own in values}
-    whole = [name for name, value in values_by_name.items() if names[name] == "segment" and _is_whole(value)]
-    return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in whole}}
+    left_out = [
+        name
+        for name, value in values_by_name.items()
+        if (names[name] == "segment" and _is_whole(value)) or (names[name] == "channels" and value == 0)
+    ]
+    return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in left_out}}
 
 
 def _is_whole(value: int | str) -> bool:
