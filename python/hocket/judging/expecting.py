@@ -14,6 +14,7 @@ import numpy as np
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_choice, format_count
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, algorithms_for
@@ -22,6 +23,7 @@ from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
+from hocket.rules.tuning_files.deciding import alternatives
 from hocket.simulating.bounds import bound_if_known
 from hocket.simulating.comparison import compare
 from hocket.simulating.critical_paths import Step, critical_path, total
@@ -37,6 +39,7 @@ _NINE_OF_TEN = 1.645
 _OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
 """How much less likely programs are that no library has, or that the library which ran does not have."""
 _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
+_MOST_OF_OTHERS_S = 0.1
 _ONE_TRIAL = Trials(count=1, threads=1)
 
 _PARTS = {
@@ -185,6 +188,8 @@ def expect(
         raise Error(f"{curve.title} sends no messages, expected at least 2 ranks")
     machine = _with_job(machine, curve)
     calls = [replace(call, parameters={}) for call in curve.calls]
+    if own := _of_library(library, calls, machine, one):
+        return Expectation(curve, machine, own, library, ())
     candidates, left_out = _affordable(algorithms_for(machine, of_collective(one.collective)), calls, machine)
     comparison = compare(candidates, calls, machine=machine, measured_as=one.measured_as, executor=executor)
     simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
@@ -205,6 +210,31 @@ def expect(
     if not positive:
         raise Error(f"{curve.title} takes no time on machine {machine.name}, expected a latency, an overhead or bytes")
     return Expectation(curve, machine, positive, library, left_out)
+
+
+def _of_library(
+    library: str | None, calls: Iterable[Call], machine: Machine, one: Measurement
+) -> dict[tuple[str, int], Simulation]:
+    """Return the simulations of what a library of `BY_MACHINE` can run, with its own channels, chunks and protocols.
+
+    Nobody can choose another algorithm of the catalogue there. Of long calls, only the one with the least time by the
+    library's table is simulated. Nothing is returned for other libraries.
+    """
+    if library not in BY_MACHINE:
+        return {}
+    simulations: dict[tuple[str, int], Simulation] = {}
+    for call in calls:
+        for number, decision in enumerate(alternatives(library, one.collective, call, machine)):
+            if decision.equivalent is None:
+                continue
+            (algorithm, own_call), protocol = decision.equivalent, decision.protocol
+            if number > 0 and simulation_s(algorithm, own_call, machine=machine) > _MOST_OF_OTHERS_S:
+                continue
+            costs = machine if protocol is None else machine.with_protocol(protocol)
+            with suppress(Error):
+                run = simulate(algorithm, own_call, machine=costs, measured_as=one.measured_as, trials=_ONE_TRIAL)
+                simulations[algorithm.name, call.size_bytes] = run
+    return {key: each for key, each in simulations.items() if each.time_s.mean > 0}
 
 
 def _affordable(

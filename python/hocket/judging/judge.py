@@ -54,7 +54,9 @@ def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessme
         return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
     library = judging.library or library_of_text(mentions, judging.machine, curve.first.collective)
     expectation = expect(curve.thin(_MOST_SIZES), judging.machine, library=library, executor=judging.executor)
-    choices = choices_of(expectation.curve, expectation.machine, library, mentions, expectation.left_out)
+    choices = choices_of(
+        expectation.curve, expectation.machine, library, mentions, expectation.left_out, expectation.simulations
+    )
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     findings = (*findings_of(expectation, rows), *choice_findings(choices, mentions))
     causes = [one for one in by_itself[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]

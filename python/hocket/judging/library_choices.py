@@ -25,7 +25,7 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision, on_machine
 from hocket.rules.tuning_files.form import Choice, measured
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.simulating.simulation import Trials, simulate
+from hocket.simulating.simulation import Simulation, Trials, simulate
 
 _MARK = "Bytes -> Algo "
 _LINE = re.compile(
@@ -74,7 +74,12 @@ def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> st
 
 
 def choices_of(
-    curve: Curve, machine: Machine, library: str | None, mentions: Mentions, left_out: Collection[str]
+    curve: Curve,
+    machine: Machine,
+    library: str | None,
+    mentions: Mentions,
+    left_out: Collection[str],
+    simulations: Mapping[tuple[str, int], Simulation],
 ) -> dict[int, LibraryChoice]:
     """Return what a library chooses at each size of a curve; nothing if its decisions are not known.
 
@@ -84,6 +89,7 @@ def choices_of(
         library: The library.
         mentions: What the text says, of which the version of NCCL and its own choices count.
         left_out: The algorithms that would take too long to simulate.
+        simulations: Those that have been made of the curve's calls, by algorithm and size.
     """
     if library not in (*DEFAULTS, *BY_MACHINE):
         return {}
@@ -95,13 +101,13 @@ def choices_of(
         collective = curve.first.collective
         decision = library_decision(library, collective, call, ranks_per_node=on_node, machine=machine, version=version)
         if (line := _line_of(lines, collective, call)) is None:
-            choices[call.size_bytes] = _simulated(library, decision, curve, machine, left_out)
+            choices[call.size_bytes] = _simulated(library, decision, curve, machine, left_out, simulations)
             continue
         choice, source = line
         own_choice = with_channels(machine, of_function(collective), call.ranks, call.size_bytes, choice, version)
         own = on_machine(own_choice, library, collective, call, machine)
         instead = "" if decision.choice is None or _is_same(decision.choice, choice) else decision.choice
-        simulated = _simulated(library, own, curve, machine, left_out)
+        simulated = _simulated(library, own, curve, machine, left_out, simulations)
         choices[call.size_bytes] = replace(simulated, instead=instead, source=source)
     return choices
 
@@ -112,13 +118,21 @@ def _is_same(name: str, choice: Choice) -> bool:
 
 
 def _simulated(
-    library: str, decision: LibraryDecision, curve: Curve, machine: Machine, left_out: Collection[str]
+    library: str,
+    decision: LibraryDecision,
+    curve: Curve,
+    machine: Machine,
+    left_out: Collection[str],
+    simulations: Mapping[tuple[str, int], Simulation],
 ) -> LibraryChoice:
     if decision.equivalent is None:
         return LibraryChoice(library, decision.choice, None, decision.sentence)
     algorithm, call = decision.equivalent
     if algorithm.name in left_out:
         return LibraryChoice(library, decision.choice, None, "not simulated, as it would take too long")
+    known = simulations.get((algorithm.name, call.size_bytes))
+    if library in BY_MACHINE and known is not None and call.parameters.items() <= known.parameters.items():
+        return LibraryChoice(library, decision.choice, known.time_s.mean or None, costs=decision.costs)
     own_machine = machine if decision.protocol is None else machine.with_protocol(decision.protocol)
     try:
         run = simulate(algorithm, call, machine=own_machine, measured_as=curve.first.measured_as, trials=_ONE_TRIAL)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
+from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, Row, mean_factor
 from hocket.judging.expecting import Expectation
@@ -30,7 +32,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
     return (
         _verdict(expectation, rows, whole),
         *_choices(rows),
-        *_programs(expectation, [row for row in rows if not _is_told(row)]),
+        *_programs(expectation, [row for row in rows if not (_is_told(row) or _is_as_chosen(row))]),
         *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
     )
 
@@ -164,20 +166,42 @@ def _is_told(row: Row) -> bool:
     return row.choice is not None and bool(row.choice.source)
 
 
+def _is_as_chosen(row: Row) -> bool:
+    """Return whether what the library chooses on the machine takes as long as measured, within the machine's error."""
+    own_s = row.choice.time_s if row.choice is not None and row.choice.library in BY_MACHINE else None
+    return own_s is not None and row.low_s <= row.measured_s / own_s * row.expected_s <= row.high_s
+
+
 def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what the library chooses by itself, by ranges of sizes."""
-    for (one, _), run in groupby(
-        rows, key=lambda row: (row.choice and replace(row.choice, time_s=None, source=""), _is_told(row))
-    ):
+    for (one, _), run in groupby(rows, key=lambda row: (row.choice and _in_any_channels(row.choice), _is_told(row))):
         if one is not None:
             yield _choice(one, list(run))
+
+
+_CHANNELS = re.compile(r", channels=([0-9]+)")
+
+
+def _in_any_channels(one: LibraryChoice) -> LibraryChoice:
+    """Return a choice without what differs between sizes: its channels, its time and its line of the log."""
+    return replace(one, time_s=None, source="", choice=one.choice and _CHANNELS.sub("", one.choice))
+
+
+def _with_channels(choice: str | None, rows: Sequence[Row]) -> str:
+    """Return a choice with the channels that it has at some sizes; an empty text if it is not known."""
+    numbers = [int(match[1]) for row in rows if row.choice and (match := _CHANNELS.search(row.choice.choice or ""))]
+    if not choice or not numbers:
+        return choice or ""
+    least, most = min(numbers), max(numbers)
+    return f"{choice}, channels={least if least == most else f'{least} to {most}'}"
 
 
 def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
     where = from_to(rows[0].size_bytes, rows[-1].size_bytes)
     source = rows[0].choice.source if rows[0].choice is not None else ""
-    chooses = f"{one.library} {'chose' if source else 'chooses'} {one.choice}" if one.choice else one.library
-    parts = [part for part in (one.costs, one.sentence.removeprefix(f"{one.choice}: ")) if part]
+    choice = _with_channels(one.choice, rows)
+    chooses = f"{one.library} {'chose' if source else 'chooses'} {choice}" if choice else one.library
+    parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice}: ")) if part]
     times_s = [(row, row.choice.time_s) for row in rows if row.choice is not None and row.choice.time_s is not None]
     if times_s:
         of_best = _span([time_s / row.expected_s for row, time_s in times_s])
@@ -221,7 +245,7 @@ def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -
             f"Small messages lose {few:.2g} times, large ones {many:.2g}: each message costs too much",
             "latency",
         )
-    else:
+    elif _factor(rows) > _FLAT:
         yield Finding(
             "hint",
             f"All sizes lose alike, {_factor(rows):.2g} times: ranks share processors, or another network",

@@ -25,8 +25,8 @@ def chunk_bytes(job: Job, algorithm: str, protocol: str, *, channels: int, size_
         size_bytes: The larger one of a rank's two buffers.
 
     Returns:
-        The bytes of a chunk on one channel. For "nvls", those of all channels together, which pass on their chunks at once;
-        for "nvls_tree", those of the half of the channels that have the same trees.
+        The bytes of a chunk on one channel. For "nvls", those of all channels together, which pass on their chunks at
+        once; for "nvls_tree", those of the half of the channels that have the same trees.
     """
     step = int(by_protocol(job.version, "bytes of a step", "any", protocol))
     if algorithm in ("nvls", "nvls_tree"):

@@ -13,7 +13,7 @@ from hocket.rules.nccl.choosing import Decision, decide, sharing
 from hocket.rules.nccl.chunks import chunk_bytes
 from hocket.rules.nccl.constants import VERSION, Version, constants
 from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import LIBRARY, Job, cost_table
+from hocket.rules.nccl.table import LIBRARY, Entry, Job, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 
@@ -121,6 +121,26 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, ve
     """
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     return decide(job_on(machine, function, ranks, version), measured(measure, size_bytes, ranks))
+
+
+def alternatives_on(
+    machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION
+) -> tuple[Choice, ...]:
+    """Return each algorithm that NCCL does not refuse for a call, with its fastest protocol by the table, and channels.
+
+    Raises:
+        Error: As `job_on`.
+    """
+    job = job_on(machine, function, ranks, version)
+    largest_bytes = measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks)
+    fastest: dict[str, Entry] = {}
+    entries = [entry for entry in cost_table(job) if not entry.why_not]
+    for entry in sorted(entries, key=lambda each: job.time_us(each, largest_bytes)):
+        fastest.setdefault(entry.algorithm, entry)
+    return tuple(
+        Choice(each.algorithm, (("protocol", each.protocol), ("channels", sharing(job, each, largest_bytes)[0])))
+        for each in fastest.values()
+    )
 
 
 def refusals_on(machine: Machine, function: str, ranks: int) -> dict[str, str]:

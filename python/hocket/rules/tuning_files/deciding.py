@@ -14,7 +14,7 @@ from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
-from hocket.rules.nccl.defaults import chunk_on, decision_on, rules_on
+from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
@@ -141,8 +141,8 @@ class LibraryDecision:
 
     Attributes:
         choice: Its algorithm as its rules call it; none if they leave the call open.
-        equivalent: Hocket's algorithm that does the same, and the call with the parameters that the library sets; none if
-            there is none.
+        equivalent: Hocket's algorithm that does the same, and the call with the parameters that the library sets; none
+            if there is none.
         sentence: Why there is none.
         protocol: The protocol of the machine that has its costs; none for the machine's own costs.
         costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
@@ -236,6 +236,22 @@ def _decision_on(
     return on_machine(decision.choice, library, collective, call, machine)
 
 
+def alternatives(library: str, collective: str, call: Call, machine: Machine) -> tuple[LibraryDecision, ...]:
+    """Return what a library of `BY_MACHINE` can run for a call on a machine: a decision for each algorithm.
+
+    Args:
+        library: The library.
+        collective: The collective.
+        call: The call.
+        machine: The machine; where it does not say what the library decides by, nothing is known.
+    """
+    try:
+        choices = alternatives_on(machine, of_function(collective), call.ranks, call.size_bytes)
+    except Error:
+        return ()
+    return tuple(on_machine(choice, library, collective, call, machine) for choice in choices)
+
+
 def on_machine(own: Choice, library: str, collective: str, call: Call, machine: Machine) -> LibraryDecision:
     """Return a decision of a library of `BY_MACHINE`, with the costs of its protocol on a machine.
 
@@ -247,7 +263,8 @@ def on_machine(own: Choice, library: str, collective: str, call: Call, machine: 
         machine: The machine.
     """
     chunk = chunk_on(machine, of_function(collective), call.ranks, call.size_bytes, own)
-    result, own_protocol = _in_chunks(_equivalent(own, library, collective, call), chunk), dict(own.parameters)["protocol"]
+    own_protocol = dict(own.parameters)["protocol"]
+    result = _in_chunks(_equivalent(own, library, collective, call), chunk)
     if result.equivalent is not None and not algorithms_for(machine, result.equivalent[:1]):
         return replace(
             result, equivalent=None, sentence=f"{own}: {machine.name} has no switch that reduces or multicasts"

@@ -182,7 +182,7 @@ def _from_hocket(function: str, choice: Choice, library: Library) -> Translation
 
 
 def _rename_values(counterpart: Counterpart, ours: str, values: Mapping[str, int | str]) -> dict[str, int | str]:
-    """Return values by the library's names, without the segment if it is the whole message, and without open channels."""
+    """Return values by the library's names, without a segment of the whole message and open channels."""
     names = counterpart.names_in(ours)
     values_by_name = {name: values[own] for name, own in names.items() if own in values}
     left_out = [
