@@ -207,7 +207,7 @@ def test_a_decision_becomes_hockets_algorithm_where_the_catalogue_has_one() -> N
         ("nvls_tree", 16, "nvls_tree"),
         ("ring", 8, "multi_ring, channels=8"),
         ("ring", 1, "ring"),
-        ("ring", 0, "ring"),
+        ("ring", 0, "multi_ring"),
     ],
 )
 def test_counterparts_run_in_as_many_channels(theirs: str, channels: int, ours: str) -> None:

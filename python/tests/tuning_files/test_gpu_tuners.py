@@ -282,7 +282,7 @@ def test_bytes_per_rank_are_the_bytes_of_the_message_divided_and_rounded_down() 
     back = convert_rules(read(share, "ncclx-2"), "nccl-2", ranks=[16], ranks_per_node=8)
     assert FORMATS["nccl-2"].write(back.rules).splitlines()[1:] == ["allreduce,0,1007,ring,ll,-1,2,16"]
     ours = convert_rules(read(share, "ncclx-2"), "hocket", ranks=[16], ranks_per_node=8)
-    assert FORMATS["hocket"].write(ours.rules) == "allreduce[ranks=16, size=..1008]: ring\n"
+    assert FORMATS["hocket"].write(ours.rules) == "allreduce[ranks=16, size=..1008]: multi_ring\n"
 
 
 def test_between_nccl_and_rccl_lines_stay() -> None:

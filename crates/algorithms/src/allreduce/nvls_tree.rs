@@ -18,12 +18,12 @@
 use hocket_core::{Buffer, Call, Mode, Rank, Span, Tag};
 
 use crate::About;
-use crate::about::{SEGMENT, needs_commutative};
+use crate::about::needs_commutative;
 use crate::automatic::segments;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{Levels, group};
 use crate::shapes::pipeline::{self, Place, TAGS};
-use crate::shapes::switch::centers;
+use crate::shapes::switch::{SEGMENT, centers};
 use crate::shapes::{Segments, TreeNode, tree_node};
 
 /// The mirrored trees of a chunk.

@@ -17,11 +17,11 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{SEGMENT, needs_commutative};
+use crate::about::needs_commutative;
 use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline::{self, Place};
-use crate::shapes::switch::{block, centers, counts, needs_one_node};
+use crate::shapes::switch::{SEGMENT, block, centers, counts, needs_one_node};
 
 pub const ABOUT: About = About::new(
     "ceil((P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*(beta+(P-1)*gamma))",

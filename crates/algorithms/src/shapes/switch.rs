@@ -3,9 +3,13 @@
 //! Each block of a vector has a star: the rank of the block is the center, and all other ranks send to it or receive from
 //! it. All stars work at the same time. A program without the switch's costs is right as well: the ranks combine.
 
-use hocket_core::{Buffer, Call, Collective, Nodes, Span};
+use hocket_core::{Buffer, Call, Collective, Nodes, Parameter, Span};
 
+use crate::about;
 use crate::shapes::Segments;
+
+/// The size of segments: those of all channels of NCCL together, which pass through the switch at once.
+pub const SEGMENT: Parameter = Parameter { default: 1 << 20, ..about::SEGMENT };
 
 /// The most ranks that share a switch: more than in any machine of today, and few enough for a star for each of them.
 const MOST_RANKS: usize = 1024;

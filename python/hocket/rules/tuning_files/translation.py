@@ -146,9 +146,8 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
 
 def _our_name(counterpart: Counterpart, choice: Choice) -> str | None:
     """Return the name of Hocket's algorithm that does the same as a library's choice, if there is one."""
-    channels = dict(choice.parameters).get("channels", 0)
-    has_several = isinstance(channels, int) and channels > 1
-    return counterpart.in_channels if counterpart.in_channels and has_several else counterpart.hocket
+    is_alone = dict(choice.parameters).get("channels") == 1
+    return counterpart.in_channels if counterpart.in_channels and not is_alone else counterpart.hocket
 
 
 @cache
