@@ -130,9 +130,9 @@ def _simulated(
     algorithm, call = decision.equivalent
     if algorithm.name in left_out:
         return LibraryChoice(library, decision.choice, None, "not simulated, as it would take too long")
-    known = simulations.get((algorithm.name, call.size_bytes))
-    if library in BY_MACHINE and known is not None and call.parameters.items() <= known.parameters.items():
-        return LibraryChoice(library, decision.choice, known.time_s.mean or None, costs=decision.costs)
+    earlier = simulations.get((algorithm.name, call.size_bytes))
+    if library in BY_MACHINE and earlier is not None and call.parameters.items() <= earlier.parameters.items():
+        return LibraryChoice(library, decision.choice, earlier.time_s.mean or None, costs=decision.costs)
     own_machine = machine if decision.protocol is None else machine.with_protocol(decision.protocol)
     try:
         run = simulate(algorithm, call, machine=own_machine, measured_as=curve.first.measured_as, trials=_ONE_TRIAL)

@@ -40,12 +40,12 @@ def chunk_bytes(job: Job, algorithm: str, protocol: str, *, channels: int, size_
 
 
 def _in_switch(job: Job, algorithm: str, channels: int, size_bytes: int) -> int:
-    at_once = channels * (job.ranks // job.nodes)
+    buffers = channels * (job.ranks // job.nodes)
     chunk = int(single(job.version, "bytes of a step", "nvls"))
     if algorithm == "nvls_tree" and job.nodes >= _MANY_NODES:
         chunk = _HALF_CHUNK
     for chunks, most in _FEWER[algorithm]:
-        if size_bytes < chunks * at_once * chunk:
+        if size_bytes < chunks * buffers * chunk:
             chunk = min(chunk, most)
     return chunk
 
