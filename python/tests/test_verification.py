@@ -149,7 +149,7 @@ def test_every_parameter_of_the_catalogue_has_values_to_try() -> None:
     ]
     assert all(len(parameter.values_to_try) > 1 for parameter in parameters if parameter.unit != "gap")
     segments = [parameter.values_to_try for parameter in parameters if parameter.name == "segment"]
-    assert segments and set(segments) == {(65536, 3), (1 << 40, 3)}
+    assert segments and set(segments) == {(65536, 3), (1 << 20, 3), (1 << 40, 3)}
 
 
 def test_a_count_a_root_and_an_element_are_tried_alone() -> None:
