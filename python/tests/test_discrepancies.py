@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.definitions.discrepancies import Discrepancy
+from hocket.definitions.discrepancies import Discrepancy, discrepancy_of
 from hocket.definitions.variants import with_network
 from tests.conftest import Ran
 
@@ -122,3 +122,10 @@ def test_the_command_line_prints_intervals(hocket_command: Callable[..., Ran], t
     assert row["measured_interval_s"] == pytest.approx([1.8e-6, 2.2e-6])
     path.write_text(PLAIN)
     assert "nine of ten" not in hocket_command(f"compare {line} --sizes 0B").out
+
+
+@pytest.mark.parametrize(("ranks", "measured_on"), [(1, 8), (8, 8), (9, 64), (64, 64), (65, 64)])
+def test_kinds_on_the_fewest_ranks_that_are_enough_go_first(ranks: int, measured_on: int) -> None:
+    kinds = [Discrepancy(None, None, 0, None, 0.9, 1.1, 20, on) for on in (8, 64)]
+    kind = discrepancy_of(kinds, "allreduce", "ring", 8, ranks=ranks)
+    assert kind is not None and kind.ranks == measured_on

@@ -41,7 +41,11 @@ class Discrepancy:
 
 
 def discrepancy_of(
-    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int
+    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int, *, ranks: int = 0
 ) -> Discrepancy | None:
-    """Return the first kind that a call is of; None if it is of none."""
-    return next((one for one in kinds if one.holds(collective, algorithm, size_bytes)), None)
+    """Return the first kind that a call is of; None if it is of none.
+
+    Kinds that were measured on the fewest ranks that are enough for the call go first, then those on the most ranks.
+    """
+    own = [one for one in kinds if one.holds(collective, algorithm, size_bytes)]
+    return min(own, key=lambda one: (one.ranks < ranks, one.ranks if one.ranks >= ranks else -one.ranks), default=None)

@@ -39,7 +39,7 @@ _NINE_OF_TEN = 1.645
 _OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
 """How much less likely programs are that no library has, or that the library which ran does not have."""
 _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
-_MOST_OF_OTHERS_S = 0.1
+_MOST_OF_OTHERS_S = 0.03
 _ONE_TRIAL = Trials(count=1, threads=1)
 
 _PARTS = {

@@ -73,6 +73,24 @@ def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> st
     return LIBRARY if is_known and _OF_NCCL.search(mentions.text) is not None else None
 
 
+_GENERATIONS = (
+    ("volta", re.compile("V100")),
+    ("ampere", re.compile("A100|A800|A30")),
+    ("hopper", re.compile("G?H[128]00|H20")),
+    ("blackwell", re.compile("G?B[23]00")),
+)
+
+
+def other_accelerators(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
+    """Give that a text is of other GPUs than the machine has, if it names GPUs of one generation only."""
+    own = machine.quantities.get("gpu.generation")
+    told = {name: one for one in mentions.of("gpu") for name, models in _GENERATIONS if models.match(one.value)}
+    if own is not None and len(told) == 1 and own not in told:
+        (name, one), *_ = told.items()
+        sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"
+        yield Finding("hint", sentence, "gpu", one.source)
+
+
 def choices_of(
     curve: Curve,
     machine: Machine,

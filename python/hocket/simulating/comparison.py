@@ -823,7 +823,9 @@ class _Work:
         deadline = self.deadlines.get(call.size_bytes)
         if deadline is None:
             return math.inf
-        own = discrepancy_of(self.machine.discrepancies, algorithm.collective, algorithm.name, call.size_bytes)
+        own = discrepancy_of(
+            self.machine.discrepancies, algorithm.collective, algorithm.name, call.size_bytes, ranks=call.ranks
+        )
         return deadline.until_s(1.0 if own is None else own.low)
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:

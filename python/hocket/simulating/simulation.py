@@ -609,7 +609,7 @@ class Plan:
         if result.arrivals or result.cadence or result.collective == "schedule":
             return result
         kinds, mean_s = self.machine.discrepancies, result.time_s.mean
-        kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes)
+        kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes, ranks=result.ranks)
         if kind is None:
             return result
         return replace(result, measured_interval_s=(kind.low * mean_s, kind.high * mean_s), measured_ranks=kind.ranks)

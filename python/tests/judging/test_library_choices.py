@@ -155,3 +155,13 @@ def test_the_rules_of_an_mpi_that_is_named_are_shown_too() -> None:
     osu = "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 19.0\n1048576 1900.0\n"
     found = hocket.judge(osu, machine="cluster", ranks=8, library="mpich-5.0")
     assert choices(found)[0].startswith("8 B: mpich-5.0 chooses MPIR_Allreduce_intra_recursive_doubling: simulated ")
+
+
+@pytest.mark.parametrize(("gpu", "is_other"), [("NVIDIA H100 80GB HBM3", True), ("NVIDIA A100-SXM4-80GB", False)])
+def test_gpus_of_another_generation_than_the_machine_has_are_told(gpu: str, is_other: bool) -> None:
+    found = judged(f"#  Rank  0 Group  0 Pid  1 on  node1 device  0 [0x19] {gpu}\n").curves[0].findings
+    told = [one.sentence for one in found if "generation" in one.sentence]
+    assert (
+        told == ["the GPUs are H100, of generation hopper, machine node has ampere: expect other times"]
+    ) == is_other
+    assert bool(told) == is_other

@@ -16,6 +16,7 @@ from hocket.cli.rules.by_machine import decides_by_machine
 from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import Machine
+from hocket.rules.nccl.defaults import rules_on
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import read
@@ -54,6 +55,7 @@ def diff(
     """
     first, second = _rules(one, from_one, "--from-one"), _rules(two, from_two, "--from-two")
     if BY_MACHINE[0] in (first.library, second.library):
+        rules_on(machine, max(ranks or RANKS))  # refuses a machine that does not say what the library decides by
         ranks_per_node = int(machine.quantities.get("network.ranks_per_node", ranks_per_node))
     functions_of_rules = (*_functions(first), *_functions(second))
     functions = [each for each in dict.fromkeys(functions_of_rules) if is_simulated(each)]

@@ -249,7 +249,9 @@ def alternatives(library: str, collective: str, call: Call, machine: Machine) ->
         choices = alternatives_on(machine, of_function(collective), call.ranks, call.size_bytes)
     except Error:
         return ()
-    return tuple(on_machine(choice, library, collective, call, machine) for choice in choices)
+    # The costs of a switch are those of its allreduces.
+    own = [choice for choice in choices if collective == "allreduce" or choice.algorithm != "nvls"]
+    return tuple(on_machine(choice, library, collective, call, machine) for choice in own)
 
 
 def on_machine(own: Choice, library: str, collective: str, call: Call, machine: Machine) -> LibraryDecision:
