@@ -84,9 +84,9 @@ _GENERATIONS = (
 def other_accelerators(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
     """Give that a text is of other GPUs than the machine has, if it names GPUs of one generation only."""
     own = machine.quantities.get("gpu.generation")
-    told = {name: one for one in mentions.of("gpu") for name, models in _GENERATIONS if models.match(one.value)}
-    if own is not None and len(told) == 1 and own not in told:
-        (name, one), *_ = told.items()
+    generations = {name: one for one in mentions.of("gpu") for name, models in _GENERATIONS if models.match(one.value)}
+    if own is not None and len(generations) == 1 and own not in generations:
+        (name, one), *_ = generations.items()
         sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"
         yield Finding("hint", sentence, "gpu", one.source)
 

@@ -88,6 +88,10 @@ def search(
     return state.best or Later(until_s)
 
 
+_LEAPS = (3, 6, 9)
+"""How often sizes are halved at once, where costs have ranges."""
+
+
 class _Choice:
     """The values that a formula chooses.
 
@@ -168,9 +172,19 @@ class _Search(Generic[R]):
             self._is_faster(call)
 
     def try_sizes(self, parameter: Parameter) -> None:
-        """Halve a size, then double it, as long as times fall, or would fall again by the formula."""
+        """Halve a size, then double it, as long as times fall, or would fall again by the formula.
+
+        Where messages have ranges of sizes with costs of their own, times fall and rise more than once. So some much
+        smaller sizes are tried before.
+        """
+        has_ranges = any(each.endswith(".from_bytes") for each in self.choice.machine.quantities)
         name, least, most = parameter.name, max(parameter.least, 1), self.choice.largest_bytes(self.call)
         begin_bytes = max(1, min(int(self.call.parameters[name]), most))
+        if has_ranges:
+            for size_bytes in (begin_bytes >> power for power in _LEAPS):
+                if size_bytes >= least:
+                    self._is_faster(self._with_size(name, size_bytes))
+            begin_bytes = max(1, min(int(self.call.parameters[name]), most))
         for sizes_bytes in (
             takewhile(lambda size: size >= least, (begin_bytes >> power for power in count(1))),
             takewhile(lambda size: size <= most, (begin_bytes << power for power in count(1))),
