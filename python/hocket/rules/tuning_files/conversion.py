@@ -10,7 +10,7 @@ from hocket.rules.tuning_files.deciding import DEFAULT_CONDITIONS, NOT_ASKED, ac
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
-from hocket.rules.tuning_files.translation import HOCKET, Translation, passes_over, translate
+from hocket.rules.tuning_files.translation import HOCKET, Translation, counterpart_of, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
 """Libraries whose files ask for the same."""
@@ -132,12 +132,16 @@ class _Conversion:
             why = "as conversions assume one rank per node"
             self.notes.append(f"{rule.function}: rules for ranks {rule.placement} are left out, {why}")
             return None
-        if why := passes_over(rule, self._rules.library):
+        on_node = Span(self._per_node, self._per_node)
+        job = replace(rule, ranks_per_node=on_node) if self._per_node in rule.ranks_per_node else rule
+        if why := passes_over(job, self._rules.library):
             self.notes.append(f"{rule.function}: line {rule.line} is left out, as {why}")
             return None
         nodes, per_node = rule.nodes, self._per_node
         last = None if nodes.last is None else nodes.last * per_node
-        ranks = rule.ranks.within(Span((nodes.first - 1) * per_node + 1 if nodes.first else 0, last))
+        own = counterpart_of(rule.function, rule.choice, self._rules.library) if rule.choice is not None else None
+        first = max(nodes.first, 0 if own is None or own.fewest_nodes == 1 else own.fewest_nodes)
+        ranks = rule.ranks.within(Span((first - 1) * per_node + 1 if first else 0, last))
         if ranks.is_empty or per_node not in rule.ranks_per_node:
             self.notes.append(f"{rule.function}: rules for other than {per_node} ranks per node are left out")
             return None
