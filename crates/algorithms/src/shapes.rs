@@ -11,7 +11,6 @@ mod halving;
 pub mod in_order_tree;
 mod input;
 mod k_nomial_tree;
-pub mod lanes;
 pub mod levels;
 mod mirrored_trees;
 pub mod neighborhood;

@@ -22,7 +22,7 @@ use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative};
 use crate::automatic::segments;
-use crate::shapes::channels::{CHANNELS, channels, completed, turn};
+use crate::shapes::channels::{CHANNELS, channels, layout, turn};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 use crate::shapes::pipeline::{self, Place, TAGS};
@@ -47,7 +47,7 @@ pub const ABOUT: About = About::new(
 .on_ports(|c| NEIGHBOURS * channels(c).len())
 .with_parameters(&[TREES, SEGMENT, GROUP])
 .with_automatic(&[segments::BY_FORMULA])
-.completing(|c| [completed(c), counts(c)].concat());
+.completing(|c| [layout(c), counts(c)].concat());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (levels, count) = (Levels::of(c), channels(c).len());
@@ -83,8 +83,7 @@ fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
 /// of all channels together.
 fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let levels = Levels::of(c);
-    let largest = (0..levels.count()).map(|group| levels.size(group)).max().unwrap_or(1);
-    let height = (levels.count().ilog2() as usize + 1) * 2 + largest;
+    let height = (levels.count().ilog2() as usize + 1) * 2 + levels.largest();
     let whole = Span::new(Buffer::Result, c.count(0));
     let count = |channel| Segments::new(c, whole.chunk(channel, channels(c).len())).count() as u64;
     vec![("height", height as u64), ("all_segments", channels(c).map(count).sum())]

@@ -17,51 +17,52 @@
 //!                       allgather         0 ◀─▶ 1         2 ◀─▶ 3         each rank gets the other half
 //! ```
 
-use hocket_core::{Call, Collective, Rank};
+use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::lanes::Lanes;
-use crate::shapes::levels::{Levels, OUTER, choice, group, most_ports, needs_order_or_commutative, number_of};
-
-const LANES: Lanes = Lanes {
-    reduce_scatter: choice(
-        Collective::ReduceScatter,
-        "reduce_scatter",
-        "pairwise",
-        &[],
-        "the algorithm that reduces within a group",
-    ),
-    network: choice(
-        Collective::Allreduce,
-        "network",
-        "recursive_doubling",
-        &[number_of(Collective::Allreduce, "ring")],
-        "the algorithm between the groups, in each lane",
-    ),
-    allgather: choice(
-        Collective::Allgather,
-        "allgather",
-        "ring",
-        &[],
-        "the algorithm that collects the result in a group",
-    ),
+use crate::shapes::levels::{
+    Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative, number_of,
+    part_call,
 };
+
+const REDUCE_SCATTER: PartParameter =
+    choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
+const NETWORK: PartParameter = choice(
+    Collective::Allreduce,
+    "network",
+    "recursive_doubling",
+    &[number_of(Collective::Allreduce, "ring")],
+    "the algorithm between the groups, in each lane",
+);
+const ALLGATHER: PartParameter =
+    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the result in a group");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(c, &LANES.pieces(c)))
-    .with_parameters(&[
-        GROUP,
-        LANES.reduce_scatter.parameter,
-        LANES.network.parameter,
-        LANES.allgather.parameter,
-        OUTER,
-    ])
+    .on_ports(|c| most_ports(c, &pieces(c)))
+    .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, OUTER])
     .completing(group)
-    .made_of(|c| LANES.pieces(c));
+    .made_of(pieces);
+
+fn pieces(c: &Call) -> Vec<Piece> {
+    let levels = Levels::of(c);
+    let allreduce = |count| Call { in_place: true, ..part_call(c, Collective::Allreduce, levels.count(), count) };
+    vec![
+        REDUCE_SCATTER.within(c, &levels, |group| chunk_call(c, Collective::ReduceScatter, &levels, group)),
+        NETWORK.in_lanes(c, &levels, allreduce),
+        ALLGATHER.within(c, &levels, |group| chunk_call(c, Collective::Allgather, &levels, group)),
+    ]
+}
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    LANES.run(r, c).await;
+    let (levels, result) = (Levels::of(c), c.result(r));
+    let (group, place) = levels.place(r.rank());
+    let own = r.scratch(REDUCE_SCATTER.call(c, group).count(place));
+    REDUCE_SCATTER.run_within_groups(r, c, &levels, (c.input(r), own)).await;
+    if place < levels.lanes() {
+        NETWORK.run_in_lane(r, c, &levels, (Span::EMPTY, own)).await;
+    }
+    ALLGATHER.run_within_groups(r, c, &levels, (own, result)).await;
 }

@@ -77,11 +77,7 @@ fn in_tree(levels: &Levels, own: usize, place: usize, chunk: usize, tree: usize)
 /// The most messages that a rank sends at a time: in the trees of all chunks up and down on its node, and between nodes to
 /// a parent and two children.
 fn peers(levels: &Levels) -> usize {
-    TREES * (2 * (largest(levels) - 1) + 3)
-}
-
-fn largest(levels: &Levels) -> usize {
-    (0..levels.count()).map(|group| levels.size(group)).max().unwrap_or(1)
+    TREES * (2 * (levels.largest() - 1) + 3)
 }
 
 /// Names for the formulas: `peers`; `height`, an upper bound on the edges between a rank and its root; `longest`, the bytes

@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank, Side};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, completed};
+use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, longest};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 
@@ -28,15 +28,14 @@ pub const ABOUT: About =
         .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
-        .completing(|c| [completed(c), Shares::counts(c)].concat());
+        .completing(|c| [layout(c), Shares::counts(c)].concat());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));
     let sums = if c.in_place { r.scratch(result.len) } else { result }; // in place, other channels still send from there
-    let largest = (0..r.size()).map(|i| c.count(i)).max().unwrap_or(0);
     r.join_all(channels(c).map(async |channel| {
         let Ring { position, size, previous, next, tag } = Ring::of_channel(c, r.rank(), channel);
-        let most = shares.of_block(input.part(0, largest), channel, 0).len;
+        let most = shares.of_block(longest(c), channel, 0).len;
         let scratch = [r.scratch(most), r.scratch(most)];
         for turn in 0..shares.loops {
             let block = |position: usize| c.block(input, Ring::rank_at(c, &levels, channel, position % size));

@@ -18,8 +18,9 @@ pub const CHANNELS: Parameter = Parameter {
               0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
 };
 
-/// Channels by themselves: nodes have no more network cards than this, and few ranks need more rings.
+/// The most channels where a call leaves it open: as many as nodes have network cards.
 const MOST: usize = 8;
+/// The channels where nodes tell nothing.
 const USUAL: usize = 2;
 
 /// The longest chunk of a ring.
@@ -37,17 +38,21 @@ pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
 
 /// The numbers of the channels of a call.
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
-    let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
-    let levels = Levels::of(c);
     0..match c.parameter(CHANNELS.name) as usize {
-        0 if is_unknown || levels.count() == 1 => USUAL,
-        0 => levels.size(0).min(MOST),
+        0 => by_nodes(c),
         given => given,
     }
 }
 
-/// The number of channels and the size of groups, where a call leaves them open.
-pub fn completed(c: &Call) -> Vec<(&'static str, u64)> {
+/// The number of channels where a call leaves it open.
+fn by_nodes(c: &Call) -> usize {
+    let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
+    let levels = Levels::of(c);
+    if is_unknown || levels.count() == 1 { USUAL } else { levels.size(0).min(MOST) }
+}
+
+/// The number of channels and the size of groups.
+pub fn layout(c: &Call) -> Vec<(&'static str, u64)> {
     [vec![(CHANNELS.name, channels(c).len() as u64)], group(c)].concat()
 }
 
@@ -81,6 +86,7 @@ impl Shares {
     }
 }
 
-fn longest(c: &Call) -> Span {
+/// The longest block of a call.
+pub fn longest(c: &Call) -> Span {
     Span::new(Buffer::Result, (0..c.ranks).map(|rank| c.count(rank)).max().unwrap_or(0))
 }

@@ -65,6 +65,11 @@ impl Levels {
         }
     }
 
+    /// Number of ranks in the largest group.
+    pub fn largest(&self) -> usize {
+        (0..self.count()).map(|group| self.size(group)).max().unwrap_or(1)
+    }
+
     /// The group of a rank, and the rank's place in it.
     pub fn place(&self, rank: usize) -> (usize, usize) {
         match self {

@@ -27,7 +27,7 @@ pub struct Level {
     memory_s_per_byte: f64,
     /// 1 / `bandwidth`, only of `[level.multicast]`: seconds per byte of an allreduce among the ranks of a node.
     switch_s_per_byte: f64,
-    /// `gap`, only of `[level.multicast]`: how much longer a segment of all ranks takes the switch, in seconds.
+    /// `gap`, only of `[level.multicast]`: how much longer the switch is busy with a segment of all ranks, in seconds.
     switch_gap_s: f64,
 }
 
@@ -265,8 +265,8 @@ impl Level {
     pub fn gap_s(&self, message: Parcel) -> f64 {
         let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
         if self.switch_s_per_byte > 0.0 {
-            let messages = 2.0 * (ranks_on_node - 1.0).max(1.0);
-            return message.bytes * self.switched_s_per_byte(ranks_on_node) + self.switch_gap_s / messages;
+            let gap_s = self.switch_gap_s / messages_by_switch(ranks_on_node);
+            return message.bytes * self.switched_s_per_byte(ranks_on_node) + gap_s;
         }
         following(message.bytes) * self.of(message.bytes).G.max(ranks_on_node * self.memory_s_per_byte)
     }
@@ -274,7 +274,7 @@ impl Level {
     /// G of messages through the switch of a node with so many ranks, in seconds per byte.
     #[inline]
     fn switched_s_per_byte(&self, ranks_on_node: f64) -> f64 {
-        ranks_on_node / (2.0 * (ranks_on_node - 1.0).max(1.0)) * self.switch_s_per_byte
+        ranks_on_node / messages_by_switch(ranks_on_node) * self.switch_s_per_byte
     }
 
     /// The parameters with the least time per byte of messages on nodes of `fewest` to `most` ranks. With g = G, n bytes
@@ -350,6 +350,11 @@ impl Level {
         node.receiving = start.plus(self.of(message.bytes).g);
         start
     }
+}
+
+/// The messages of a rank for a segment of an allreduce through a switch: a sum to each other rank, and results to it.
+fn messages_by_switch(ranks_on_node: f64) -> f64 {
+    2.0 * (ranks_on_node - 1.0).max(1.0)
 }
 
 /// The values of a key for sender and receiver: one key for both, or two keys ending in `_send` and `_receive`.

@@ -101,8 +101,9 @@ impl Resources {
     /// The least time for which the bytes of a call pass a resource, in seconds; none if no resource limits a bandwidth.
     ///
     /// - What leaves a node, or comes into it, passes its cards of this direction.
-    /// - What leaves a group, or comes into it, passes the group, if the groups of lower levels are parts of it. So does what leaves or enters a group within it of the level
-    ///   below: a rank, at the first level. There, a message passes at least one of all groups.
+    /// - What leaves a group, or comes into it, passes the group, if the groups of lower levels are parts of it. So does
+    ///   what leaves or enters a group within it of the level below: a rank, at the first level. There, a message passes at
+    ///   least one of all groups.
     pub(crate) fn passing_s(&self, call_demand: &CallDemand<'_>, placement: &Placement) -> Option<f64> {
         let ranks = call_demand.call.ranks;
         let seats: Vec<_> = (0..ranks).map(|rank| placement.seat_of(rank, ranks)).collect();
