@@ -13,6 +13,11 @@ from zlib import error as zlib_error
 
 from hocket._native import Error
 
+CHAKRA_JSON = (
+    rb'\A\s*\{[\s\S]*?"(?:workload_graph"\s*:\s*\[|(?:ctrlDeps|dataDeps)"\s*:|type"\s*:\s*"[A-Z_]{4,13}_NODE")'
+)
+"""What the beginning of a Chakra trace as JSON has, as a pattern."""
+
 _FIRST_BYTES = 1 << 16
 
 
@@ -58,7 +63,7 @@ KINDS: tuple[Kind, ...] = (
     _foreign("a trace of PyTorch's profiler", rb'\A\s*[\[{][\s\S]*"(?:traceEvents|distributedInfo)"\s*:', _CONVERTER),
     _read(
         "a Chakra trace as JSON",
-        rb'\A\s*\{[\s\S]*"(?:workload_graph"\s*:\s*\[|(?:ctrlDeps|dataDeps)"\s*:|type"\s*:\s*"[A-Z_]{4,13}_NODE")',
+        CHAKRA_JSON,
         "trace",
     ),
     _foreign("a platform of SimGrid", rb"<!DOCTYPE\s+platform|<platform\s+version"),

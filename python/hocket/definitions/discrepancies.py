@@ -41,7 +41,7 @@ class Discrepancy:
 
 
 def discrepancy_of(
-    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int, *, ranks: int = 0
+    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int, *, ranks: int
 ) -> Discrepancy | None:
     """Return the first kind that a call is of; None if it is of none.
 

@@ -80,7 +80,7 @@ def _made_of_others(
         for group in dict.fromkeys(groups)
     }
     return [
-        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes)
+        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes, ranks=cell.ranks)
         for cell, group in zip(cells, groups, strict=True)
     ]
 

@@ -11,10 +11,32 @@ from hocket.base.results import Result, draw
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
-from hocket.judging.library_choices import LibraryChoice
 
 Grade: TypeAlias = Literal["fine", "slow", "fast"]
 """Whether a time is within what the machine's error allows, above, or below."""
+
+
+@dataclass(frozen=True)
+class LibraryChoice:
+    """What a library chooses for a call.
+
+    Attributes:
+        library: The library.
+        choice: Its algorithm, in its words; None if it is not known.
+        time_s: The simulated time; None if it cannot be simulated.
+        sentence: Why its choice is not known, or cannot be simulated.
+        costs: In words, whether it has the costs of a protocol of the machine.
+        instead: What NCCL's table says where the log tells another algorithm or protocol.
+        source: The line of the log that tells it; empty if rules or tables do.
+    """
+
+    library: str
+    choice: str | None
+    time_s: float | None
+    sentence: str = ""
+    costs: str = ""
+    instead: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
 
 _NVLINK_FORMS = ("SXM", "OAM")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
-_NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
+NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
 _MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
 _GPUS = re.compile(r"(?i)cuda|rocm|\bgpus?\b|(?-i:\bD D\b)")
 _SLOWEST_RDMA_GBIT = 100
@@ -114,7 +114,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=of_use or of_names or of_text,
         cards_of_node=max((count for count in (of_use, of_names, of_text) if count is not None), default=None),
         sockets=sockets,
-        is_of_nccl=(is_of_nccl := _NCCL.search(mentions.text) is not None),
+        is_of_nccl=(is_of_nccl := NCCL.search(mentions.text) is not None),
         is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
     )
 

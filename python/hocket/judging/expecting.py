@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hocket._native import Error
-from hocket.base.call import Call
+from hocket.base.call import Call, MeasuredAs
 from hocket.base.units import format_choice, format_count
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, find
@@ -23,7 +23,7 @@ from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
-from hocket.rules.tuning_files.deciding import alternatives
+from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
 from hocket.simulating.bounds import bound_if_known
 from hocket.simulating.comparison import compare
 from hocket.simulating.critical_paths import Step, critical_path, total
@@ -227,14 +227,24 @@ def _of_library(
         for number, decision in enumerate(alternatives(library, one.collective, call, machine)):
             if decision.equivalent is None:
                 continue
-            (algorithm, own_call), protocol = decision.equivalent, decision.protocol
+            algorithm, own_call = decision.equivalent
             if number > 0 and simulation_s(algorithm, own_call, machine=machine) > _MOST_OF_OTHERS_S:
                 continue
-            costs = machine if protocol is None else machine.with_protocol(protocol)
             with suppress(Error):
-                run = simulate(algorithm, own_call, machine=costs, measured_as=one.measured_as, trials=_ONE_TRIAL)
-                simulations[algorithm.name, call.size_bytes] = run
+                simulations[algorithm.name, call.size_bytes] = simulate_decision(decision, machine, one.measured_as)
     return {key: each for key, each in simulations.items() if each.time_s.mean > 0}
+
+
+def simulate_decision(decision: LibraryDecision, machine: Machine, measured_as: MeasuredAs) -> Simulation:
+    """Simulate the equivalent of a library's decision, with the costs of its protocol.
+
+    Raises:
+        Error: The algorithm or the machine refuses the call.
+    """
+    assert decision.equivalent is not None  # the caller has checked this
+    algorithm, call = decision.equivalent
+    machine = decision.costs_on(machine)
+    return simulate(algorithm, call, machine=machine, measured_as=measured_as, trials=_ONE_TRIAL)
 
 
 def _affordable(

@@ -63,10 +63,10 @@ def facts_in(text: str, file: str) -> TextFacts:
     if ratio and len({device["rank"] for device in devices.values()}) != ratio[0][0]:
         devices = {}  # the list of devices was shortened by hand
     is_whole = _is_whole_list(all_lines, devices)
-    ranks_told = _above_zero(_ranks(lines, devices, file, is_whole=is_whole))
-    ranks = _only("ranks", ranks_told or ratio, sources, disagreements)
-    ranks_told = _above_zero(_ranks_per_node(lines, devices, file, is_whole=is_whole))
-    per_node = _only("ranks_per_node", ranks_told, sources, disagreements)
+    statements = _above_zero(_ranks(lines, devices, file, is_whole=is_whole))
+    ranks = _only("ranks", statements or ratio, sources, disagreements)
+    statements = _above_zero(_ranks_per_node(lines, devices, file, is_whole=is_whole))
+    per_node = _only("ranks_per_node", statements, sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
             f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"

@@ -21,7 +21,8 @@ from hocket.judging.by_text import NO_NUMBERS, judge_alone
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding
-from hocket.judging.library_choices import choice_findings, choices_of, library_of_text, other_accelerators
+from hocket.judging.generations import other_generation
+from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
@@ -54,14 +55,12 @@ def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessme
         return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
     library = judging.library or library_of_text(mentions, judging.machine, curve.first.collective)
     expectation = expect(curve.thin(_MOST_SIZES), judging.machine, library=library, executor=judging.executor)
-    choices = choices_of(
-        expectation.curve, expectation.machine, library, mentions, expectation.left_out, expectation.simulations
-    )
+    choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     findings = (
         *findings_of(expectation, rows),
         *choice_findings(choices, mentions),
-        *other_accelerators(judging.machine, mentions),
+        *other_generation(judging.machine, mentions),
     )
     causes = [one for one in by_itself[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]
     return CurveAssessment(curve, judging.machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))

@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.machine import Machine
-from hocket.judging.curves import Curve
+from hocket.judging.assessment import LibraryChoice
+from hocket.judging.context import NCCL
+from hocket.judging.expecting import Expectation, simulate_decision
 from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
-from hocket.rules.nccl.defaults import with_channels
+from hocket.rules.nccl.defaults import largest_bytes, with_channels
 from hocket.rules.nccl.table import LIBRARY, RANKING
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision, on_machine
-from hocket.rules.tuning_files.form import Choice, measured
+from hocket.rules.tuning_files.form import Choice
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.simulating.simulation import Simulation, Trials, simulate
 
 _MARK = "Bytes -> Algo "
 _LINE = re.compile(
     rf"(?:\b(?P<function>[A-Z]\w+): +)?(?P<bytes>[0-9]{{1,15}}) {_MARK}(?P<algorithm>\w+) proto (?P<protocol>\w+)"
     r"(?: channel\{Lo\.\.Hi\}=\{(?P<first>[0-9]{1,4})\.\.(?P<last>[0-9]{1,4})\})?"
 )
-_OF_NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b|\balgbw\b")
+_OF_NCCL = re.compile(rf"{NCCL.pattern}|\balgbw\b")
 _VERSION = re.compile(r"NCCL 2\.(?P<minor>[0-9]{1,3})")
 _FUNCTIONS = {
     "AllGather": "allgather",
@@ -41,30 +42,6 @@ _FUNCTIONS = {
     "Reduce": "reduce",
     "ReduceScatter": "reduce_scatter",
 }
-_ONE_TRIAL = Trials(count=1, threads=1)
-
-
-@dataclass(frozen=True)
-class LibraryChoice:
-    """What a library chooses for a call.
-
-    Attributes:
-        library: The library.
-        choice: Its algorithm, in its words; None if it is not known.
-        time_s: The simulated time; None if it cannot be simulated.
-        sentence: Why its choice is not known, or cannot be simulated.
-        costs: In words, whether it has the costs of a protocol of the machine.
-        instead: What NCCL's table says where the log tells another algorithm or protocol.
-        source: The line of the log that tells it; empty if rules or tables do.
-    """
-
-    library: str
-    choice: str | None
-    time_s: float | None
-    sentence: str = ""
-    costs: str = ""
-    instead: str = ""
-    source: str = ""
 
 
 def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> str | None:
@@ -73,59 +50,31 @@ def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> st
     return LIBRARY if is_known and _OF_NCCL.search(mentions.text) is not None else None
 
 
-_GENERATIONS = (
-    ("volta", re.compile("V100")),
-    ("ampere", re.compile("A100|A800|A30")),
-    ("hopper", re.compile("G?H[128]00|H20")),
-    ("blackwell", re.compile("G?B[23]00")),
-)
-
-
-def other_accelerators(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
-    """Give that a text is of other GPUs than the machine has, if it names GPUs of one generation only."""
-    own = machine.quantities.get("gpu.generation")
-    generations = {name: one for one in mentions.of("gpu") for name, models in _GENERATIONS if models.match(one.value)}
-    if own is not None and len(generations) == 1 and own not in generations:
-        (name, one), *_ = generations.items()
-        sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"
-        yield Finding("hint", sentence, "gpu", one.source)
-
-
-def choices_of(
-    curve: Curve,
-    machine: Machine,
-    library: str | None,
-    mentions: Mentions,
-    left_out: Collection[str],
-    simulations: Mapping[tuple[str, int], Simulation],
-) -> dict[int, LibraryChoice]:
-    """Return what a library chooses at each size of a curve; nothing if its decisions are not known.
+def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:
+    """Return what the library chooses at each size of a curve; nothing if its decisions are not known.
 
     Args:
-        curve: The curve.
-        machine: The machine, with the layout of the job.
-        library: The library.
+        expectation: The curve beside the programs of its collective.
         mentions: What the text says, of which the version of NCCL and its own choices count.
-        left_out: The algorithms that would take too long to simulate.
-        simulations: Those that have been made of the curve's calls, by algorithm and size.
     """
+    machine, library = expectation.machine, expectation.library
     if library not in (*DEFAULTS, *BY_MACHINE):
         return {}
     lines = _choices_of_log(mentions) if library == LIBRARY else {}
     version = _version(mentions)[0]
     on_node = int(machine.quantities.get("network.ranks_per_node", 1))
     choices: dict[int, LibraryChoice] = {}
-    for call in (replace(each, parameters={}) for each in curve.calls):
-        collective = curve.first.collective
+    collective = expectation.curve.first.collective
+    for call in (replace(each, parameters={}) for each in expectation.curve.calls):
         decision = library_decision(library, collective, call, ranks_per_node=on_node, machine=machine, version=version)
         if (line := _line_of(lines, collective, call)) is None:
-            choices[call.size_bytes] = _simulated(library, decision, curve, machine, left_out, simulations)
+            choices[call.size_bytes] = _simulated(expectation, library, decision)
             continue
         choice, source = line
         own_choice = with_channels(machine, of_function(collective), call.ranks, call.size_bytes, choice, version)
         own = on_machine(own_choice, library, collective, call, machine)
         instead = "" if decision.choice is None or _is_same(decision.choice, choice) else decision.choice
-        simulated = _simulated(library, own, curve, machine, left_out, simulations)
+        simulated = _simulated(expectation, library, own)
         choices[call.size_bytes] = replace(simulated, instead=instead, source=source)
     return choices
 
@@ -135,25 +84,17 @@ def _is_same(name: str, choice: Choice) -> bool:
     return f"{name}, ".startswith(f"{Choice(choice.algorithm, choice.parameters[:1])}, ")
 
 
-def _simulated(
-    library: str,
-    decision: LibraryDecision,
-    curve: Curve,
-    machine: Machine,
-    left_out: Collection[str],
-    simulations: Mapping[tuple[str, int], Simulation],
-) -> LibraryChoice:
+def _simulated(expectation: Expectation, library: str, decision: LibraryDecision) -> LibraryChoice:
     if decision.equivalent is None:
         return LibraryChoice(library, decision.choice, None, decision.sentence)
     algorithm, call = decision.equivalent
-    if algorithm.name in left_out:
+    if algorithm.name in expectation.left_out:
         return LibraryChoice(library, decision.choice, None, "not simulated, as it would take too long")
-    earlier = simulations.get((algorithm.name, call.size_bytes))
+    earlier = expectation.simulations.get((algorithm.name, call.size_bytes))
     if library in BY_MACHINE and earlier is not None and call.parameters.items() <= earlier.parameters.items():
         return LibraryChoice(library, decision.choice, earlier.time_s.mean or None, costs=decision.costs)
-    own_machine = machine if decision.protocol is None else machine.with_protocol(decision.protocol)
     try:
-        run = simulate(algorithm, call, machine=own_machine, measured_as=curve.first.measured_as, trials=_ONE_TRIAL)
+        run = simulate_decision(decision, expectation.machine, expectation.curve.first.measured_as)
     except Error as error:
         return LibraryChoice(library, decision.choice, None, str(error))
     return LibraryChoice(library, decision.choice, run.time_s.mean or None, costs=decision.costs)
@@ -193,7 +134,7 @@ def _name_of(word: str, names: Collection[str]) -> str | None:
 
 def _line_of(lines: Mapping[_Key, tuple[Choice, str]], collective: str, call: Call) -> tuple[Choice, str] | None:
     """Return the choice that a log tells for a call, and its line."""
-    largest = measured(LIBRARIES[LIBRARY].measures.get(of_function(collective), "size"), call.size_bytes, call.ranks)
+    largest = largest_bytes(of_function(collective), call.size_bytes, call.ranks)
     is_of_blocks = collective in ("allgather", "reduce_scatter")
     count_bytes = largest // call.ranks if is_of_blocks else largest
     keys = [(name, *size) for name in (collective, "") for size in ((True, count_bytes), (False, largest))]

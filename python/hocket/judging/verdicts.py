@@ -10,11 +10,10 @@ from itertools import groupby
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
-from hocket.judging.assessment import Grade, Row, mean_factor
+from hocket.judging.assessment import Grade, LibraryChoice, Row, mean_factor
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
-from hocket.judging.library_choices import LibraryChoice
 from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
 
@@ -32,7 +31,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
     return (
         _verdict(expectation, rows, whole),
         *_choices(rows),
-        *_programs(expectation, [row for row in rows if not (_is_told(row) or _is_as_chosen(row))]),
+        *_programs(expectation, [row for row in rows if not (_is_logged(row) or _is_as_chosen(row))]),
         *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
     )
 
@@ -161,7 +160,7 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
         yield _program(expectation.guess(sizes), from_to(sizes[0], sizes[-1]), expectation.likeliest(sizes))
 
 
-def _is_told(row: Row) -> bool:
+def _is_logged(row: Row) -> bool:
     """Return whether a log tells what ran."""
     return row.choice is not None and bool(row.choice.source)
 
@@ -174,7 +173,7 @@ def _is_as_chosen(row: Row) -> bool:
 
 def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what the library chooses by itself, by ranges of sizes."""
-    for (one, _), run in groupby(rows, key=lambda row: (row.choice and _in_any_channels(row.choice), _is_told(row))):
+    for (one, _), run in groupby(rows, key=lambda row: (row.choice and _in_any_channels(row.choice), _is_logged(row))):
         if one is not None:
             yield _choice(one, list(run))
 

@@ -30,6 +30,10 @@ class _Result(Protocol):
 R = TypeVar("R", bound=_Result)
 
 
+_LEAPS = (3, 6, 9)
+"""How often sizes are halved at once, where costs have ranges."""
+
+
 def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
     """Return the bytes of the largest vector of a rank."""
     return size_bytes * (ranks if COLLECTIVES[algorithm.collective].size_is_one_block else 1)
@@ -86,10 +90,6 @@ def search(
     for parameter in (each for each in choice.free if each.unit == "bytes"):
         state.try_sizes(parameter)
     return state.best or Later(until_s)
-
-
-_LEAPS = (3, 6, 9)
-"""How often sizes are halved at once, where costs have ranges."""
 
 
 class _Choice:
@@ -177,14 +177,12 @@ class _Search(Generic[R]):
         Where messages have ranges of sizes with costs of their own, times fall and rise more than once. So some much
         smaller sizes are tried before.
         """
-        has_ranges = any(each.endswith(".from_bytes") for each in self.choice.machine.quantities)
         name, least, most = parameter.name, max(parameter.least, 1), self.choice.largest_bytes(self.call)
-        begin_bytes = max(1, min(int(self.call.parameters[name]), most))
-        if has_ranges:
-            for size_bytes in (begin_bytes >> power for power in _LEAPS):
-                if size_bytes >= least:
-                    self._is_faster(self._with_size(name, size_bytes))
-            begin_bytes = max(1, min(int(self.call.parameters[name]), most))
+        if any(key.endswith(".from_bytes") for key in self.choice.machine.quantities):
+            begin_bytes = self._size(name, most)
+            for size_bytes in (begin_bytes >> power for power in _LEAPS if begin_bytes >> power >= least):
+                self._is_faster(self._with_size(name, size_bytes))
+        begin_bytes = self._size(name, most)
         for sizes_bytes in (
             takewhile(lambda size: size >= least, (begin_bytes >> power for power in count(1))),
             takewhile(lambda size: size <= most, (begin_bytes << power for power in count(1))),
@@ -195,6 +193,10 @@ class _Search(Generic[R]):
                 if not is_falling and estimate_s >= last_estimate_s:
                     break
                 is_falling, last_estimate_s = self._is_faster(call), estimate_s
+
+    def _size(self, name: str, most: int) -> int:
+        """Return a size of the best call until now, from 1 to `most`."""
+        return max(1, min(int(self.call.parameters[name]), most))
 
     def _with_size(self, name: str, size_bytes: int) -> Call:
         return replace(self.call, parameters={**self.call.parameters, name: size_bytes})

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.kinds import CHAKRA_JSON
 from hocket.traces.lines import Lines
 
 _KINDS = (
@@ -31,10 +32,10 @@ _KINDS = (
 )
 """The NodeTypes, by their numbers."""
 
-_BEGINS = re.compile(
-    rb'\A\s*\{[\s\S]*?"(?:workload_graph"\s*:\s*\[|(?:ctrlDeps|dataDeps)"\s*:|type"\s*:\s*"[A-Z_]{4,13}_NODE")'
-)
-_GRAPH, _GRAPH_KEYS = "workload_graph", ("Id", "Name", "NodeType", "runtime", "data_deps", "ctrl_deps")
+_BEGINS = re.compile(CHAKRA_JSON)
+_GRAPH = "workload_graph"
+_GRAPH_KEYS = ("Id", "Name", "NodeType", "data_deps", "ctrl_deps", "runtime")
+_MESSAGE_KEYS = ("id", "name", "type", "dataDeps", "ctrlDeps", "durationMicros")
 _CHUNK_BYTES = 1 << 20
 _MOST = (1 << 64) - 1
 
@@ -90,15 +91,22 @@ def _of_message(message: Mapping[str, Any], lines: Lines) -> dict[str, Any]:
         for key, value in fields.items():
             attributes[str(attribute.get("name", ""))] = _value(key, value)
     inputs = _mapping(message.get("inputs", {}), lines)
+    return {**_node(message, _MESSAGE_KEYS, attributes, lines), "values": str(inputs.get("values", ""))}
+
+
+def _node(
+    content: Mapping[str, Any], keys: Sequence[str], attributes: Mapping[str, Any], lines: Lines
+) -> dict[str, Any]:
+    """Return the values of a node; `keys` are those of its number, name, kind, two sorts of edges, and duration."""
+    number, name, kind, after, control, duration = keys
     return {
-        "id": _whole(message, "id", lines),
-        "name": str(message.get("name", "")),
-        "kind": _kind(message.get("type", 0), lines),
-        "after": _ids(message, "dataDeps", lines),
-        "control": _ids(message, "ctrlDeps", lines),
-        "duration_us": _whole(message, "durationMicros", lines),
+        "id": _whole(content, number, lines),
+        "name": str(content.get(name, "")),
+        "kind": _kind(content.get(kind, 0), lines),
+        "after": _ids(content, after, lines),
+        "control": _ids(content, control, lines),
+        "duration_us": _whole(content, duration, lines),
         "attributes": attributes,
-        "values": str(inputs.get("values", "")),
         "line": lines.number,
     }
 
@@ -113,16 +121,8 @@ def _value(key: str, value: Any) -> Any:
 def _of_graph(node: Mapping[str, Any], lines: Lines) -> dict[str, Any]:
     if "Id" not in node:
         raise _error(lines, "Id: missing, expected the number of the node")
-    return {
-        "id": _whole(node, "Id", lines),
-        "name": str(node.get("Name", "")),
-        "kind": _kind(node.get("NodeType", 0), lines),
-        "after": _ids(node, "data_deps", lines),
-        "control": _ids(node, "ctrl_deps", lines),
-        "duration_us": _whole(node, "runtime", lines),
-        "attributes": {key: value for key, value in node.items() if key not in _GRAPH_KEYS},
-        "line": lines.number,
-    }
+    attributes = {key: value for key, value in node.items() if key not in _GRAPH_KEYS}
+    return _node(node, _GRAPH_KEYS, attributes, lines)
 
 
 def _kind(value: Any, lines: Lines) -> int:

@@ -119,26 +119,33 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, ve
     Raises:
         Error: As `job_on`.
     """
-    measure = LIBRARIES[LIBRARY].measures.get(function, "size")
-    return decide(job_on(machine, function, ranks, version), measured(measure, size_bytes, ranks))
+    return decide(job_on(machine, function, ranks, version), largest_bytes(function, size_bytes, ranks))
 
 
-def alternatives_on(
-    machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION
-) -> tuple[Choice, ...]:
+def largest_bytes(function: str, size_bytes: int, ranks: int) -> int:
+    """Return the bytes of the larger one of a rank's two buffers, by which NCCL decides.
+
+    Args:
+        function: In MPI's words, such as "bcast".
+        size_bytes: The message of the call.
+        ranks: How many ranks.
+    """
+    return measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks)
+
+
+def alternatives_on(machine: Machine, function: str, ranks: int, size_bytes: int) -> tuple[Choice, ...]:
     """Return each algorithm that NCCL does not refuse for a call, with its fastest protocol by the table, and channels.
 
     Raises:
         Error: As `job_on`.
     """
-    job = job_on(machine, function, ranks, version)
-    largest_bytes = measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks)
+    job, size_bytes = job_on(machine, function, ranks), largest_bytes(function, size_bytes, ranks)
     fastest: dict[str, Entry] = {}
     entries = [entry for entry in cost_table(job) if not entry.why_not]
-    for entry in sorted(entries, key=lambda each: job.time_us(each, largest_bytes)):
+    for entry in sorted(entries, key=lambda each: job.time_us(each, size_bytes)):
         fastest.setdefault(entry.algorithm, entry)
     return tuple(
-        Choice(each.algorithm, (("protocol", each.protocol), ("channels", sharing(job, each, largest_bytes)[0])))
+        Choice(each.algorithm, (("protocol", each.protocol), ("channels", sharing(job, each, size_bytes)[0])))
         for each in fastest.values()
     )
 
@@ -168,7 +175,7 @@ def with_channels(
     entry = next((each for each in cost_table(job) if (each.algorithm, each.protocol) == key), None)
     if "channels" in values or entry is None:
         return choice
-    channels, _ = sharing(job, entry, measured(LIBRARIES[LIBRARY].measures[function], size_bytes, ranks))
+    channels, _ = sharing(job, entry, largest_bytes(function, size_bytes, ranks))
     return Choice(choice.algorithm, (*choice.parameters, ("channels", channels)))
 
 
@@ -191,7 +198,7 @@ def chunk_on(machine: Machine, function: str, ranks: int, size_bytes: int, choic
         choice.algorithm,
         str(own["protocol"]),
         channels=int(own.get("channels", 1)),
-        size_bytes=measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks),
+        size_bytes=largest_bytes(function, size_bytes, ranks),
     )
 
 

@@ -154,6 +154,10 @@ class LibraryDecision:
     protocol: str | None = None
     costs: str = ""
 
+    def costs_on(self, machine: Machine) -> Machine:
+        """Return the machine with the costs of the protocol."""
+        return machine if self.protocol is None else machine.with_protocol(self.protocol)
+
 
 def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
     """Return the sizes, in bytes, from which on a library runs another algorithm, one rank per node.
