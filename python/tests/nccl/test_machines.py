@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 
 import hocket
+from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.tuning_files.deciding import library_decision
 
 MEASURED = Path(__file__).parents[3] / "studies" / "hocket_studies" / "measured" / "nccl.csv"
@@ -94,7 +95,17 @@ def test_another_pair_of_nodes_of_a100_is_judged() -> None:
         "4294967296 1073741824 float sum -1 42381 101.34 190.02 0 42364 101.38 190.09 0\n"
     )
     (curve,) = hocket.judge(command + names + lines, machine="dgx-a100-2", ranks=16).curves
-    assert "as fast as machine dgx-a100-2 can do it: " in curve.findings[0].sentence
+    assert "as fast as machine dgx-a100-2 can do it: 0.92 times" in curve.findings[0].sentence
+    assert {row.fastest for row in curve.rows} == {"multi_ring"}
+
+
+def test_trees_on_two_nodes_of_a100_are_faster_than_rings_in_simulation_alone() -> None:
+    """No public table has forced trees there; NCCL's table has the ring as the faster one (docs/how/gpu-cluster.md)."""
+    machine = hocket.Machine.load("dgx-a100-2")
+    ring_s = time_s("allreduce/multi_ring", 16, 1 << 30, {"channels": 16, "chunk": 2 << 20}, machine)
+    tree_s = time_s("allreduce/double_tree", 16, 1 << 30, {"channels": 16, "segment": 512 << 10}, machine)
+    assert ring_s / tree_s == pytest.approx(1.19, abs=0.02)
+    assert decision_on(machine, "allreduce", 16, 1 << 30).entry.algorithm == "ring"
 
 
 def test_a_healthy_node_is_as_fast_as_nccl_can_be_there() -> None:
