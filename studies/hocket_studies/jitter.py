@@ -129,6 +129,7 @@ reduce_bandwidth = "10 GB/s"
 model = "periodic"
 period = "{s.period_s} s"
 duration = "{s.duration_s} s"
+overlap = "arrival"
 [noise.network]
 model = "poisson"
 interval = "{s.period_s} s"

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use hocket_machine::noise::{Draws, Model, Operation};
+use hocket_machine::noise::{Draws, Model, Operation, Resource};
 use hocket_machine::{Machine, Noise, NoiseModel, Section};
 use proptest::prelude::*;
 
@@ -17,8 +17,12 @@ fn model(keys: &str) -> NoiseModel {
 }
 
 fn read(keys: &str) -> hocket_core::Result<NoiseModel> {
+    read_on(Resource::Network, keys)
+}
+
+fn read_on(resource: Resource, keys: &str) -> hocket_core::Result<NoiseModel> {
     let section = Section::parse(keys, &folder().join("test.toml").display().to_string())?;
-    let model = NoiseModel::read(&section)?;
+    let model = NoiseModel::read(&section, resource)?;
     section.finish()?;
     Ok(model)
 }
@@ -99,6 +103,23 @@ fn assert_mean_and_variance(values: &[f64], expected: f64, variance: f64, what: 
 fn normal(x: f64) -> (f64, f64) {
     let density = libm::exp(-x * x / 2.0) / (2.0 * std::f64::consts::PI).sqrt();
     (0.5 * libm::erfc(-x / std::f64::consts::SQRT_2), density)
+}
+
+/// An operating system suspends a process; an interrupted message is taken up elsewhere.
+#[test]
+fn processors_stall_by_default_and_messages_do_not() {
+    let recording = trace("by_default.txt", "0 1\n1 2\n") + "length = \"10 s\"";
+    for keys in [
+        "model = \"periodic\"\nperiod = \"10 s\"\nduration = \"2 s\"",
+        "model = \"poisson\"\ninterval = \"10 s\"\nduration = \"2 s\"",
+        &recording,
+    ] {
+        for (resource, overlap) in [(Resource::Processor, "stall"), (Resource::Network, "arrival")] {
+            let by_name = read_on(resource, &format!("{keys}\noverlap = \"{overlap}\"")).unwrap();
+            assert_eq!(read_on(resource, keys).unwrap(), by_name, "{keys}");
+            assert_eq!(by_name.stalls(), resource == Resource::Processor);
+        }
+    }
 }
 
 fn periodic(phase: &str, overlap: &str) -> NoiseModel {
@@ -479,7 +500,7 @@ fn the_header_of_each_model_lists_its_keys() {
     for name in NoiseModel::NAMES {
         let file = folder().join("test.toml").display().to_string();
         let section = Section::parse(&(example(name) + "nonsense = \"1\""), &file).unwrap();
-        NoiseModel::read(&section).unwrap();
+        NoiseModel::read(&section, Resource::Network).unwrap();
         let refusal = section.finish().unwrap_err().to_string();
         let (_, keys) = refusal.split_once("expected one of ").unwrap();
         let file = format!("{}/src/noise/{name}.rs", env!("CARGO_MANIFEST_DIR"));

@@ -20,6 +20,8 @@ fn place_of(envelope: &Envelope) -> u64 {
 pub enum Action {
     /// A message leaves its node for a network with contention.
     Leave { flight: u32 },
+    /// The processor has done its part of a message, which asks for ports.
+    Ask { flight: u32 },
     /// A message starts to pass what ranks share. Without that it arrives at `arrival_s`; of this, `latency_s` follows.
     Pass { flight: u32, arrival_s: f64, latency_s: f64 },
     /// The network has an event.
@@ -51,7 +53,7 @@ impl Action {
     #[inline]
     pub fn kind(&self) -> u64 {
         match self {
-            Self::Leave { .. } | Self::Pass { .. } => LEAVING,
+            Self::Leave { .. } | Self::Ask { .. } | Self::Pass { .. } => LEAVING,
             Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
             Self::Inject { .. } => GRANTING,
@@ -73,6 +75,7 @@ impl Action {
                 *rank
             }
             Self::Leave { flight }
+            | Self::Ask { flight }
             | Self::Arrive { flight }
             | Self::Inject { flight }
             | Self::Grant { flight }

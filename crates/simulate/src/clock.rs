@@ -167,6 +167,10 @@ pub trait Timing {
     }
     /// The end of an operation that starts at `start`.
     fn pass(&self, occupation: Occupation, start: Self::Clock) -> Self::Clock;
+    /// Whether noise delays processors.
+    fn interrupts(&self) -> bool;
+    /// When an operation whose processor is free at `free` begins: later by all of its delay.
+    fn begin(&self, occupation: Occupation, free: Self::Clock) -> Self::Clock;
 }
 
 /// A machine without noise.
@@ -189,6 +193,14 @@ impl Timing for Quiet {
 
     fn pass(&self, occupation: Occupation, start: f64) -> f64 {
         start + occupation.length_s
+    }
+
+    fn interrupts(&self) -> bool {
+        false
+    }
+
+    fn begin(&self, _: Occupation, free: f64) -> f64 {
+        free
     }
 }
 
@@ -238,5 +250,16 @@ impl Timing for Trial<'_> {
     fn pass(&self, occupation: Occupation, start: PlacedTime) -> PlacedTime {
         let end_s = start.time_s + occupation.length_s;
         PlacedTime { time_s: self.delayed_s(occupation, start.time_s, end_s), ..start }
+    }
+
+    fn interrupts(&self) -> bool {
+        self.noise.os.is_some()
+    }
+
+    fn begin(&self, occupation: Occupation, free: PlacedTime) -> PlacedTime {
+        if self.noise.on_message(occupation.length_s).is_none() {
+            return free;
+        }
+        PlacedTime { time_s: self.delayed_s(occupation, free.time_s, free.time_s), ..free }
     }
 }

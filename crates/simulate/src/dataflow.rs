@@ -446,7 +446,18 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         let message = self.parcel([received.source as usize, rank], received.len, travel.is_switched);
         let ready = self.take_in(rank, travel, message).max(posted);
         self.meet_arrived(rank, ready);
-        self.network.accept(&mut self.ranks[rank].busy, ready, message)
+        let begin = self.begin(rank, ready, posted.position(), self.network.processing_s(message)[1]);
+        self.network.accept(&mut self.ranks[rank].busy, begin, message)
+    }
+
+    /// When the processor of `rank` begins its part of a message, which takes `length_s` and can begin at `ready`.
+    #[inline(always)]
+    fn begin(&self, rank: usize, ready: T::Clock, position: u64, length_s: f64) -> T::Clock {
+        if !self.timing.interrupts() {
+            return ready;
+        }
+        let free = self.network.free_to_work(&self.ranks[rank].busy, ready);
+        self.timing.begin(Occupation::work(rank, position, length_s), free)
     }
 
     /// The time at which a message arrives at its receiver.
@@ -468,7 +479,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// Both sides of a rendezvous are ready: the message leaves.
     fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, message: Parcel) -> Departure<T::Clock> {
-        let start = self.network.grant(request.max(posted), message);
+        let ready = self.network.grant(request.max(posted), message);
+        let start = self.begin(sender, ready, request.position(), self.network.processing_s(message)[0]);
         let departure = self.network.inject(&mut self.ranks[sender].busy, start, message);
         self.hold_sending(sender, request, &departure);
         departure
@@ -603,8 +615,9 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             _ => {
                 let ready = self.network.free_to_send(&self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
                 self.meet_send(rank, now, ready, self.network.holds_receiving(parcel));
+                let ready = self.begin(rank, ready, now.position(), self.network.processing_s(parcel)[0]);
                 let departure = self.network.inject(&mut self.ranks[rank].busy, ready, parcel);
-                self.hold_sending(rank, now, &departure);
+                self.hold_sending(rank, ready, &departure);
                 departure
             }
         };

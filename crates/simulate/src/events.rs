@@ -10,8 +10,8 @@ use std::mem::{replace, take};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Mode, Moment, Path, Position, ReadyRanks, Received, Result, Source, Symmetry,
-    Tag, Woken, check_ranks,
+    AnyProgram, Call, Error, Features, Mode, Moment, Path, ReadyRanks, Received, Result, Source, Symmetry, Tag, Woken,
+    check_ranks,
 };
 use hocket_machine::{Node, Placement};
 
@@ -101,9 +101,6 @@ pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N
 /// The largest number of successive network events before the agenda is checked.
 const ADVANCES_AT_ONCE: u64 = 1 << 10;
 
-/// Separates the noise draws of receiving from those of program steps.
-const RECEIVING: usize = 1 << 40;
-
 fn takes_from_any(mailboxes: &Mailboxes<UnmatchedMessage, u32>, rank: usize) -> bool {
     mailboxes.waiting_receives(rank).iter().any(|(source, _)| *source == Source::Any)
 }
@@ -156,10 +153,10 @@ pub struct Events<'a, N: Network> {
     leaves_at_once: bool,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
-    /// Whether messages pass interfaces before and after a network with contention; then, for each rank, the number of
-    /// messages that it has received from other nodes.
+    /// Whether messages pass interfaces before and after a network with contention.
     has_interfaces: bool,
-    deliveries: Vec<u64>,
+    /// The places in programs of receives, by slot, if noise delays processors.
+    receive_positions: Vec<u64>,
     peers: Peers,
     /// What ranks share, if anything.
     occupancy: Option<Box<Occupancy<'a>>>,
@@ -219,7 +216,7 @@ impl<'a, N: Network> Events<'a, N> {
                 && fabric.is_some_and(|fabric| fabric.placement.ranks_per_node() == Some(1)),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
-            deliveries: vec![0; if has_interfaces { call.ranks } else { 0 }],
+            receive_positions: Vec::new(),
             peers: Peers::new(network.knows_peers()),
             occupancy: network
                 .resources()
@@ -399,6 +396,7 @@ impl<'a, N: Network> Events<'a, N> {
         let now_s = self.agenda.now_s;
         match action {
             Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
+            Action::Ask { flight } => self.ask(flight, now_s),
             Action::Leave { flight } => self.leave(flight, self.flights.get(flight).envelope),
             Action::Pass { flight, arrival_s, latency_s } => self.pass(flight, arrival_s, latency_s),
             Action::Advance => self.advance(),
@@ -422,12 +420,9 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message has arrived, and its receive is posted.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize), is_switched: bool) {
         let (now_s, message) = (self.agenda.now_s, self.parcel([from, rank], len, is_switched));
-        let mut end_s = self.network.accept(&mut self.nodes[rank as usize], PlacedTime::at(now_s), message).time_s;
-        if let Some(fabric) = self.fabric.filter(|_| self.has_interfaces && message.within.is_none()) {
-            let position = Position(self.deliveries[rank as usize]).branch(RECEIVING).0;
-            self.deliveries[rank as usize] += 1;
-            end_s = self.delayed_by_noise_s(rank, position, fabric.host.receiving_s(message), end_s);
-        }
+        let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
+        let begin = self.begin(rank, position, now_s, || self.network.processing_s(message)[1]);
+        let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, message).time_s;
         if end_s == now_s {
             self.complete(rank, slot, (from, len));
         } else {
@@ -465,10 +460,22 @@ impl<'a, N: Network> Events<'a, N> {
         self.shared_ports.map_or(rank, place)
     }
 
-    /// A message that could leave its sender at `now_s` asks for ports, and starts at once if it needs none.
-    fn ask(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope, message: Parcel) -> UnmatchedMessage {
-        let Envelope { from, to, number, .. } = envelope;
+    /// A message that could leave its sender at `now_s` asks for ports once the processor runs.
+    fn ask_as_processor_runs(&mut self, now_s: f64, sender_slot: u32, envelope: Envelope) -> UnmatchedMessage {
         let flight = self.flights.add(Flying::new(envelope, now_s, Some(sender_slot), None));
+        let begin_s = self.begin_of_send(now_s, &envelope).time_s;
+        if begin_s > now_s {
+            self.at(begin_s, Action::Ask { flight });
+        } else {
+            self.ask(flight, now_s);
+        }
+        UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
+    }
+
+    /// A message asks for ports, and starts at once if it needs none.
+    fn ask(&mut self, flight: u32, now_s: f64) {
+        let envelope = self.flights.get(flight).envelope;
+        let (Envelope { from, to, number, .. }, message) = (envelope, self.parcel_under_way(&envelope));
         let [from_node, to_node] = [from, to].map(|rank| self.holder_of_ports(rank));
         if let Some(queues) = self.queues.as_mut().filter(|_| !message.is_on_node()) {
             queues.ask(Asking { from: from_node, to: to_node, order: (from, number), flight });
@@ -476,7 +483,6 @@ impl<'a, N: Network> Events<'a, N> {
         } else {
             self.start(flight, now_s);
         }
-        UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
     /// A message that has its ports starts.
@@ -549,12 +555,13 @@ impl<'a, N: Network> Events<'a, N> {
         let message = self.parcel_of(&envelope);
         let is_followed = self.occupancy.is_some() && !N::NODE_HAS_STATE;
         if self.queues.is_some() && !message.is_on_node() || is_followed {
-            return self.ask(now_s, sender_slot, envelope, message);
+            return self.ask_as_processor_runs(now_s, sender_slot, envelope);
         }
         if let Some(free) = self.network.free_to_send(&self.nodes[from as usize], message) {
             return self.inject_by_interface(now_s, free.time_s, Flying::new(envelope, now_s, Some(sender_slot), None));
         }
-        let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), message);
+        let begin = self.begin_of_send(now_s, &envelope);
+        let departure = self.network.inject(&mut self.nodes[from as usize], begin, message);
         if !N::MESSAGES_MEET {
             self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot: sender_slot, from, len });
             let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
@@ -562,21 +569,15 @@ impl<'a, N: Network> Events<'a, N> {
             return UnmatchedMessage { envelope, time_s, state: Delivery::Known };
         }
         let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
-        self.send_off(flight, message, departure.start.time_s);
+        self.send_off(flight, departure.start.time_s);
         UnmatchedMessage { envelope, time_s: f64::INFINITY, state: Delivery::Flying(flight) }
     }
 
-    /// A message enters a network with contention when its sender's processor is done: at `end_s` without noise.
+    /// A message enters a network with contention when its sender's processor is done, at `left_s`.
     #[inline(always)]
-    fn send_off(&mut self, flight: u32, message: Parcel, end_s: f64) {
+    fn send_off(&mut self, flight: u32, left_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
-        let Envelope { from, len, position, is_posted, .. } = envelope;
-        let left_s = self.delayed_by_noise_s(
-            from,
-            position,
-            self.fabric.map_or(0.0, |fabric| fabric.host.sending_s(message)),
-            end_s,
-        );
+        let Envelope { from, len, is_posted, .. } = envelope;
         let flying = self.flights.get_mut(flight);
         flying.left_s = left_s;
         if is_posted {
@@ -626,9 +627,10 @@ impl<'a, N: Network> Events<'a, N> {
     fn depart(&mut self, flight: u32, now_s: f64) {
         let Flying { envelope, sender_slot, .. } = *self.flights.get(flight);
         let (Envelope { from, to, len, position, .. }, message) = (envelope, self.parcel_of(&envelope));
-        let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), message);
+        let begin = self.begin_of_send(now_s, &envelope);
+        let departure = self.network.inject(&mut self.nodes[from as usize], begin, message);
         if self.meets(message) {
-            return self.send_off(flight, message, departure.start.time_s);
+            return self.send_off(flight, departure.start.time_s);
         }
         self.flights.get_mut(flight).milestones_left = 1;
         if let Some(slot) = sender_slot {
@@ -659,12 +661,22 @@ impl<'a, N: Network> Events<'a, N> {
         self.arrive(flight, intake.time_s);
     }
 
-    /// When the processor of `rank` has done its part of a message, of `length_s`, until `end_s` without noise.
-    #[inline]
-    fn delayed_by_noise_s(&mut self, rank: u32, position: u64, length_s: f64, end_s: f64) -> f64 {
-        let work = Occupation::work(rank as usize, position, length_s);
-        let end_s = self.trial.delayed_s(work, end_s - length_s, end_s);
-        self.network.work(&mut self.nodes[rank as usize], PlacedTime::at(end_s), |end| end).time_s
+    /// When the processor of a sender begins its part of a message that is ready at `now_s`.
+    #[inline(always)]
+    fn begin_of_send(&self, now_s: f64, envelope: &Envelope) -> PlacedTime {
+        let length_s = || self.network.processing_s(self.parcel_under_way(envelope))[0];
+        self.begin(envelope.from, envelope.position, now_s, length_s)
+    }
+
+    /// When the processor of `rank` begins its part of a message, which takes `length_s` and is ready at `now_s`.
+    #[inline(always)]
+    fn begin(&self, rank: u32, position: u64, now_s: f64, length_s: impl FnOnce() -> f64) -> PlacedTime {
+        let now = PlacedTime::at(now_s);
+        if !self.trial.interrupts() {
+            return now;
+        }
+        let free = self.network.free_to_work(&self.nodes[rank as usize], now);
+        self.trial.begin(Occupation::work(rank as usize, position, length_s()), free)
     }
 
     /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
@@ -1162,8 +1174,13 @@ impl<N: Network> Clockwork for Events<'_, N> {
     }
 
     fn recv(&mut self, rank: usize, now: PlacedTime, from: Source, tag: Tag) -> StepStatus<PlacedTime> {
-        let now = now.time_s;
+        let (position, now) = (now.position(), now.time_s);
         let slot = self.outcomes.open();
+        if self.trial.interrupts() {
+            let slots = self.receive_positions.len().max(slot as usize + 1);
+            self.receive_positions.resize(slots, 0);
+            self.receive_positions[slot as usize] = position;
+        }
         let mailboxes = &mut self.mailboxes;
         if from == Source::Any || (self.has_taken_from_any && takes_from_any(mailboxes, rank)) {
             self.has_taken_from_any = true;

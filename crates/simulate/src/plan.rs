@@ -27,6 +27,8 @@ pub enum StepKind {
     After,
     /// A check: the trial is valid only if the first time is not before the second one.
     NotBefore,
+    /// The beginning of a processor's part of a message, with the delay of this part by noise.
+    Begin,
     /// The end of work of a processor, with its noise.
     Compute,
     /// The arrival of a message, with the network's noise.
@@ -38,7 +40,7 @@ pub enum StepKind {
 impl StepKind {
     /// Whether the second operand is the number of a length or of a mark.
     pub fn has_number(self) -> bool {
-        matches!(self, Self::Plus | Self::Less | Self::Compute | Self::Transfer | Self::Mark)
+        matches!(self, Self::Plus | Self::Less | Self::Begin | Self::Compute | Self::Transfer | Self::Mark)
     }
 
     /// Whether the result of the step is a time.
@@ -49,7 +51,7 @@ impl StepKind {
     /// The noise that the step meets: 0 for processors, 1 for the network.
     pub fn side(self) -> Option<usize> {
         match self {
-            Self::Compute => Some(0),
+            Self::Begin | Self::Compute => Some(0),
             Self::Transfer => Some(1),
             Self::Start | Self::Later | Self::Earlier | Self::Plus | Self::Less => None,
             Self::Mark | Self::After | Self::NotBefore => None,
@@ -294,13 +296,14 @@ fn run<'s>(
                     *latest_s = if *time_s > *latest_s { *time_s } else { *latest_s };
                 }
             }
-            StepKind::Compute | StepKind::Transfer => {
+            StepKind::Begin | StepKind::Compute | StepKind::Transfer => {
                 let side = &mut sides[usize::from(kind == StepKind::Transfer)];
                 let operation = side.operations[b];
+                let length_s = if kind == StepKind::Begin { 0.0 } else { operation.length_s };
                 let Lanes(start_s) = places[a];
                 let Lanes(end_s) = &mut places[out];
                 for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
-                    *end_s = start_s + operation.length_s;
+                    *end_s = start_s + length_s;
                 }
                 if let Some(model) = side.model {
                     model.delay(operation, &side.next_draws(model), &start_s, end_s);

@@ -9,8 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 
 use hocket_core::{Moment, Moments, Position};
-use hocket_machine::Noise;
 use hocket_machine::noise::{Model, Resource};
+use hocket_machine::{Noise, NoiseModel};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Occupation, Timing};
@@ -201,7 +201,7 @@ fn exceeds(nodes: &[Node], lengths_s: &[f64], node: u32, target: u32, steps: &mu
         StepKind::Plus | StepKind::Compute | StepKind::Transfer if lengths_s[b as usize] > 0.0 => {
             target == START || reaches(nodes, a, target, steps)
         }
-        StepKind::Plus | StepKind::Compute | StepKind::Transfer => operand(a),
+        StepKind::Plus | StepKind::Begin | StepKind::Compute | StepKind::Transfer => operand(a),
     }
 }
 
@@ -218,7 +218,7 @@ fn reaches(nodes: &[Node], node: u32, target: u32, steps: &mut u32) -> bool {
         StepKind::Start | StepKind::Mark | StepKind::Less | StepKind::After | StepKind::NotBefore => false,
         StepKind::Later => a == target || reaches(nodes, b, target, steps) || reaches(nodes, a, target, steps),
         StepKind::Earlier => reaches(nodes, b, target, steps) && reaches(nodes, a, target, steps),
-        StepKind::Plus => reaches(nodes, a, target, steps),
+        StepKind::Plus | StepKind::Begin => reaches(nodes, a, target, steps),
         StepKind::Compute | StepKind::Transfer => {
             nodes[target as usize] == Node { kind: StepKind::Plus, a, b } || reaches(nodes, a, target, steps)
         }
@@ -367,6 +367,13 @@ impl<'t> Recording<'t> {
     fn symbol(&self, moment: Moment) -> Symbol<'t> {
         Symbol { tape: self.0, moment }
     }
+
+    /// Appends an operation that meets noise.
+    fn meet(&self, model: &NoiseModel, kind: StepKind, occupation: Occupation, start: Symbol<'t>) -> Symbol<'t> {
+        let (tape, source) = (self.0, model.draw(occupation.victim, occupation.origin, occupation.position));
+        kind.side().into_iter().for_each(|side| tape.sources.borrow_mut()[side].push(source));
+        start.at(tape.push(Node { kind, a: start.node(), b: tape.length(occupation.length_s) }))
+    }
 }
 
 impl<'t> Timing for Recording<'t> {
@@ -390,15 +397,21 @@ impl<'t> Timing for Recording<'t> {
     }
 
     fn pass(&self, occupation: Occupation, start: Symbol<'t>) -> Symbol<'t> {
-        let tape = self.0;
-        let Some(model) = tape.noise.on(occupation.resource) else { return start.plus(occupation.length_s) };
+        let Some(model) = self.0.noise.on(occupation.resource) else { return start.plus(occupation.length_s) };
         let kind = match occupation.resource {
             Resource::Processor => StepKind::Compute,
             Resource::Network => StepKind::Transfer,
         };
-        let source = model.draw(occupation.victim, occupation.origin, occupation.position);
-        tape.sources.borrow_mut()[usize::from(kind == StepKind::Transfer)].push(source);
-        start.at(tape.push(Node { kind, a: start.node(), b: tape.length(occupation.length_s) }))
+        self.meet(model, kind, occupation, start)
+    }
+
+    fn interrupts(&self) -> bool {
+        self.0.noise.os.is_some()
+    }
+
+    fn begin(&self, occupation: Occupation, free: Symbol<'t>) -> Symbol<'t> {
+        let noise = self.0.noise.on_message(occupation.length_s);
+        noise.map_or(free, |model| self.meet(model, StepKind::Begin, occupation, free))
     }
 }
 
@@ -525,9 +538,8 @@ impl Node {
         match self.kind {
             StepKind::Start => [None, None],
             StepKind::Later | StepKind::Earlier | StepKind::After | StepKind::NotBefore => [Some(self.a), Some(self.b)],
-            StepKind::Plus | StepKind::Less | StepKind::Compute | StepKind::Transfer | StepKind::Mark => {
-                [Some(self.a), None]
-            }
+            StepKind::Plus | StepKind::Less | StepKind::Begin => [Some(self.a), None],
+            StepKind::Compute | StepKind::Transfer | StepKind::Mark => [Some(self.a), None],
         }
     }
 }

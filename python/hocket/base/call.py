@@ -35,7 +35,8 @@ class Call:
         neighbors: The neighbours in a neighbourhood collective: "torus", "mesh" (a grid with borders) or "moore" (a
             torus with its diagonals). Dimensions may follow, as in "torus:4x4x4"; the last one changes first from rank
             to rank. Without dimensions there are two nearly equal ones. The default is "torus".
-        element_bytes: Size of an element. Algorithms cut messages between elements only.
+        element_bytes: Size of an element. Algorithms cut messages between elements only. None is the usual size: in
+            reductions 4 B, or if these do not divide the message, 2 B or 1 B; elsewhere 1 B.
         in_place: Whether the input is in the result buffer.
         commutative: Whether the operator commutes.
         parameters: Values of the algorithm's parameters; the others have their defaults. "auto" asks for the automatic
@@ -47,7 +48,7 @@ class Call:
     size_bytes: int = None  # type: ignore[assignment]  # a call that is made has one
     root: int = 0
     neighbors: str | None = None
-    element_bytes: int = 1
+    element_bytes: int | None = None
     in_place: bool = False
     commutative: bool = True
     parameters: Mapping[str, float | str] = field(default_factory=dict)

@@ -199,7 +199,12 @@ def call(command: F) -> F:
 
     @wraps(command)
     def collect(
-        root: int, neighbors: str | None, element: int, in_place: bool, param: tuple[tuple[str, str], ...], **rest: Any
+        root: int,
+        neighbors: str | None,
+        element: int | None,
+        in_place: bool,
+        param: tuple[tuple[str, str], ...],
+        **rest: Any,
     ) -> Any:
         fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
         values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
@@ -454,8 +459,7 @@ algorithm = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", sh
 element = click.option(
     "--element",
     type=Read(_element_bytes, name="SIZE"),
-    default=1,
-    show_default="1B",
+    show_default="in reductions 4B, or the largest of 2B and 1B that divides the size; else 1B",
     help="Size of an element; messages are cut only between elements.",
 )
 parameter = click.option(

@@ -307,7 +307,7 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     ]
     facts[1:1] = formula(result, machine)
     if result.size_bytes:
-        facts.insert(0, ("size", format_bytes(result.size_bytes)))
+        facts.insert(0, ("size", result.size))
     facts += network_load(result)
     if result.marks:
         facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))

@@ -56,7 +56,7 @@ def verify(
     ranks: tuple[int, ...] | None,
     count: int | None,
     root: int | None,
-    element: int,
+    element: int | None,
     param: tuple[tuple[str, str], ...],
     algorithms: tuple[Algorithm, ...],
     executor: ExecutorKind,
@@ -77,7 +77,7 @@ def verify(
     The exit status is 0 if all is right, and 1 if there is a counterexample, or a dependency is probably missing.
     """
     if names and names[0] in _OPTIONS_OF_FILES:
-        if (is_all, ranks, count, root, element, param) != (False, None, None, None, 1, ()):
+        if (is_all, ranks, count, root, element, param) != (False, None, None, None, None, ()):
             raise click.UsageError(f"a {names[0]} is a file, expected no option but {_OPTIONS_OF_FILES[names[0]]}")
         if len(names) != 2:
             raise click.UsageError(f"got {len(names) - 1} files, expected {names[0]} FILE")
@@ -94,7 +94,7 @@ def verify(
         parameters=values_of(param, chosen_ones),
         count=count,
         root=root,
-        element_bytes=element,
+        element_bytes=element or 1,
         is_drawn=ranks is None,
     )
     if ranks is None:

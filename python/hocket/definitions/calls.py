@@ -18,7 +18,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, quote, size_bytes, text, truth, whole
-from hocket.definitions.library import AUTO, Algorithm, find_collective
+from hocket.definitions.library import AUTO, Algorithm, find_collective, usual_element_bytes
 from hocket.definitions.machine import Machine, native_machine
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
         Error: A value has a wrong type.
     """
     request = {
-        **fields_of(call),
+        **fields_of(call, algorithm.collective),
         "collective": algorithm.collective,
         "algorithm": text("algorithm", algorithm.name),
         "parameters": _settings(call.parameters),
@@ -114,7 +114,7 @@ def _check_refusal(algorithm: Algorithm, call: Call) -> None:
     """Refuse a call of a catalogue algorithm that has a condition written in Python."""
     if algorithm.refuses is not None:
         settings = {name: value for name, value in call.parameters.items() if value != AUTO}
-        values = complete(algorithm, settings, element_bytes=call.element_bytes)
+        values = complete(algorithm, settings, element_bytes=element_of(call, algorithm.collective))
         if sentence := refusal(algorithm, replace(call, parameters=values)):
             raise Error(sentence)
 
@@ -150,11 +150,19 @@ def made_of_any(collective: str, call: Call) -> _native.Call:
     Raises:
         Error: The collective is unknown, or the call is invalid.
     """
-    return _native.Call({**fields_of(call), "collective": find_collective(collective)})
+    name = find_collective(collective)
+    return _native.Call({**fields_of(call, name), "collective": name})
 
 
-def fields_of(call: Call) -> dict[str, Any]:
-    """Return the fields of a call except its parameters, as Python's own types.
+def element_of(call: Call, collective: str) -> int:
+    """Return the size of an element of a call of a collective."""
+    if call.element_bytes is None:
+        return usual_element_bytes(collective, call.size_bytes)
+    return element_size(call.element_bytes)
+
+
+def fields_of(call: Call, collective: str) -> dict[str, Any]:
+    """Return the fields of a call of a collective except its parameters, as Python's own types.
 
     Raises:
         Error: The argument is not a call, or one of its fields has a wrong type or value.
@@ -165,7 +173,7 @@ def fields_of(call: Call) -> dict[str, Any]:
         "ranks": whole("ranks", call.ranks),
         "size_bytes": size_bytes("size_bytes", call.size_bytes),
         "root": whole("root", call.root),
-        "element_bytes": element_size(call.element_bytes),
+        "element_bytes": element_of(call, collective),
         "in_place": truth("in_place", call.in_place),
         "commutative": truth("commutative", call.commutative),
     }

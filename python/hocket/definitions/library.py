@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -70,7 +71,25 @@ REDUCTIONS = frozenset(name for name, one in COLLECTIVES.items() if one.reduces)
 NATIVE_NAME = "native"
 """The name of an MPI's own choice, where an algorithm is expected."""
 
+FLOAT_BYTES = 4
 DOUBLE_BYTES = 8
+
+
+def usual_element_bytes(collective: str | None, size_bytes: int) -> int:
+    """Return the size of an element of a call that does not say it.
+
+    Reductions are of floats, as in the OSU micro-benchmarks and nccl-tests. If these do not divide the message, an
+    element has the largest of 2 and 1 bytes that does. All else is of bytes.
+    """
+    return math.gcd(size_bytes, FLOAT_BYTES) if collective in REDUCTIONS else 1
+
+
+def format_elements(collective: str, sizes_bytes: Iterable[int]) -> str:
+    """Return the sizes of elements as words after a comma; nothing where elements of a byte are combined by no rank."""
+    sizes = sorted({*sizes_bytes})
+    if not sizes or (sizes == [1] and collective not in REDUCTIONS):
+        return ""
+    return f", elements of {sizes[0]} B" if len(sizes) == 1 else f", elements of {sizes[0]} to {sizes[-1]} B"
 
 
 def measured_element_bytes(collective: str) -> int:

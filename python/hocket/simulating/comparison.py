@@ -22,7 +22,15 @@ from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import declared_values, estimate_s
 from hocket.definitions.discrepancies import discrepancy_of
-from hocket.definitions.library import COLLECTIVES, Algorithm, Parameter, as_algorithm, find, is_collective
+from hocket.definitions.library import (
+    COLLECTIVES,
+    Algorithm,
+    Parameter,
+    as_algorithm,
+    find,
+    format_elements,
+    is_collective,
+)
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
 from hocket.definitions.variants import quiet
@@ -177,8 +185,9 @@ class Comparison(Result):
 
     @property
     def title(self) -> str:
-        """The collective, ranks and machine."""
-        return f"{self.collective} on {format_count(self.ranks, 'rank')}, machine {self.machine.name}"
+        """The collective, ranks, elements and machine."""
+        elements = format_elements(self.collective, [one.element_bytes for one in self.simulations])
+        return f"{self.collective} on {format_count(self.ranks, 'rank')}{elements}, machine {self.machine.name}"
 
     @property
     def algorithms(self) -> tuple[str, ...]:

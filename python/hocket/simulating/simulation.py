@@ -17,7 +17,7 @@ from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
 from hocket.definitions.discrepancies import discrepancy_of
-from hocket.definitions.library import Algorithm, as_algorithm
+from hocket.definitions.library import Algorithm, as_algorithm, format_elements
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
 from hocket.schedules.schedule import Schedule
@@ -404,8 +404,13 @@ class Simulation(Result):
     @property
     def title(self) -> str:
         """The algorithm, ranks, size and machine."""
-        size = f", {format_bytes(self.size_bytes)}" if self.size_bytes else ""
+        size = f", {self.size}" if self.size_bytes else ""
         return f"{self.collective} {self.algorithm}, {format_count(self.ranks, 'rank')}{size}, machine {self.machine}"
+
+    @property
+    def size(self) -> str:
+        """The size of the message, and of its elements where ranks combine them."""
+        return format_bytes(self.size_bytes) + format_elements(self.collective, [self.element_bytes])
 
     def records(self) -> list[dict[str, Any]]:
         """Return the result as one row, without links, circuits, steps, marks and the times of repeated calls."""

@@ -66,7 +66,7 @@ def differences(
     ranks: Sequence[int],
     sizes: Sequence[int],
     ranks_per_node: int = 1,
-    element_bytes: int = 1,
+    element_bytes: int | None = None,
 ) -> Iterator[Difference]:
     """Give the calls for which two sets of rules choose differently.
 
@@ -78,7 +78,7 @@ def differences(
         ranks: Their numbers of ranks.
         sizes: Their messages, in bytes; a barrier has none.
         ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
-        element_bytes: The size of an element.
+        element_bytes: The size of an element; None is the usual one.
     """
     for call in _calls(functions, ranks, sizes, ranks_per_node, element_bytes):
         sides = [_side(rules, call, machine) for rules in (one, two)]
@@ -129,7 +129,11 @@ def kept_gain(
 
 
 def _calls(
-    functions: Iterable[str], ranks: Sequence[int], sizes: Sequence[int], ranks_per_node: int, element_bytes: int = 1
+    functions: Iterable[str],
+    ranks: Sequence[int],
+    sizes: Sequence[int],
+    ranks_per_node: int,
+    element_bytes: int | None = None,
 ) -> Iterator[Situation]:
     for function in functions:
         for count in ranks:

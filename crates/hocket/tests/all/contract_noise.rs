@@ -13,14 +13,14 @@ const LOGGP: &str =
     "model = \"loggp\"\nL = \"2 us\"\no = \"0.7 us\"\ng = \"1.1 us\"\nG = \"0.3 ns/B\"\nO = \"0.1 ns/B\"";
 
 /// Noise that most operations meet, since they are about as long as its events are apart.
-const ARRIVALS: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0.3 us\"\n\
+const ARRIVALS: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0.3 us\"\noverlap = \"arrival\"\n\
     [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0.7 us\"\n";
 const TAILS: &str = "[noise.os]\nmodel = \"gaussian\"\nmean = \"0.1 us\"\ndeviation = \"0.2 us\"\n\
     [noise.network]\nmodel = \"pareto\"\nminimum = \"0.1 us\"\nshape = 1.5\ninterval = \"4 us\"\n";
 const STALLS: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0.3 us\"\noverlap = \"stall\"\n\
     phase = \"staggered\"\n[noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0.7 us\"\noverlap = \"stall\"\n";
 const ON_PROCESSORS_ONLY: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0.3 us\"\n\
-    phase = \"common\"\n";
+    phase = \"common\"\noverlap = \"arrival\"\n";
 /// Events of no duration.
 const NOTHING: &str = "[noise.os]\nmodel = \"periodic\"\nperiod = \"2 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n\
     [noise.network]\nmodel = \"poisson\"\ninterval = \"3 us\"\nduration = \"0 s\"\noverlap = \"stall\"\n";
@@ -204,11 +204,13 @@ fn mean_s(ends: &[Ends]) -> f64 {
 #[test]
 fn more_noise_is_not_faster() {
     let poisson = |duration: &str| {
-        let keys = format!("model = \"poisson\"\ninterval = \"3 us\"\nduration = \"{duration}\"");
+        let keys =
+            format!("model = \"poisson\"\ninterval = \"3 us\"\nduration = \"{duration}\"\noverlap = \"arrival\"");
         hockney("", &format!("[noise.os]\n{keys}\n[noise.network]\n{keys}"))
     };
     let periodic = |duration: &str| {
-        let keys = format!("model = \"periodic\"\nperiod = \"20 us\"\nduration = \"{duration}\"");
+        let keys =
+            format!("model = \"periodic\"\nperiod = \"20 us\"\nduration = \"{duration}\"\noverlap = \"arrival\"");
         hockney("", &format!("[noise.os]\n{keys}\n[noise.network]\n{keys}"))
     };
     for (entry, call) in all_calls().filter(|(_, call)| [6, 16].contains(&call.ranks)) {
@@ -224,12 +226,51 @@ fn more_noise_is_not_faster() {
     }
 }
 
+/// A suspended process neither sends nor receives, whatever the network and wherever the other rank is: of a message that
+/// takes far less time than the period, the first or the last step meets an event with probability duration / period.
+#[test]
+fn a_suspended_rank_neither_sends_nor_receives() {
+    const DURATION_OVER_PERIOD: f64 = 0.3;
+    const TRIALS: u64 = 4096;
+    let host = "[host]\no = \"1 ns\"\ng = \"1 ns\"\nG = \"0.1 ns/B\"";
+    let links =
+        "model = \"links\"\ntopology = \"mesh\"\ndims = [2]\nlink_bandwidth = \"1 GB/s\"\nlink_latency = \"1 ns\"";
+    let packets = links.replace("\"links\"", "\"packets\"");
+    let fast = "\nlatency = \"1 ns\"\nbandwidth = \"10 GB/s\"";
+    let loggp = "model = \"loggp\"\nL = \"1 ns\"\no = \"0 s\"\nG = \"0.1 ns/B\"";
+    let machines = [
+        format!("model = \"hockney\"{fast}"),
+        format!("model = \"hockney\"\nprotocol = \"eager\"{fast}\n[node]\nports = \"unlimited\""),
+        format!("model = \"hockney\"\nranks_per_node = 2{fast}\n[network.local]{fast}"),
+        loggp.to_owned(),
+        loggp.replace("\"0 s\"", "\"1 ns\""),
+        format!("{loggp}\nranks_per_node = 2\n[network.local]\nL = \"1 ns\"\no = \"0 s\""),
+        links.to_owned(),
+        packets,
+        format!("{links}\n{host}"),
+        format!("{links}\nranks_per_node = 2\n[network.local]\nL = \"1 ns\"\no = \"0 s\"\n{host}"),
+    ];
+    for network in machines {
+        let noise = format!(
+            "[noise.os]\nmodel = \"periodic\"\nperiod = \"1 s\"\nduration = \"{DURATION_OVER_PERIOD} s\"\nphase = \"common\""
+        );
+        let platform = platform(&network, &noise);
+        let (entry, call) = (find(Collective::Broadcast, "linear").unwrap(), Call::new(Collective::Broadcast, 2, 1));
+        let times = |engine| many(entry, &call, &platform, first(TRIALS), engine).unwrap().ends;
+        let ends = times(Engine::Auto);
+        assert_eq!(ends, times(Engine::Events), "{network}");
+        let share = ends.iter().filter(|end| end.last_s > 1e-4).count() as f64 / TRIALS as f64;
+        let deviation = (DURATION_OVER_PERIOD * (1.0 - DURATION_OVER_PERIOD) / TRIALS as f64).sqrt();
+        assert!((share - DURATION_OVER_PERIOD).abs() < 5.0 * deviation, "{share} of the trials on {network}");
+    }
+}
+
 /// The machine of the jitter study with events ten times as rare and ten times as long as the preset's.
 fn paper() -> Platform {
     let keys = |model: &str, every: &str| format!("model = \"{model}\"\n{every} = \"10 ms\"\nduration = \"100 us\"\n");
     let noise = format!(
         "[noise.os]\n{}[noise.network]\n{}events = \"one\"\n",
-        keys("periodic", "period"),
+        keys("periodic", "period") + "overlap = \"arrival\"\n",
         keys("poisson", "interval")
     );
     let network = format!("{RENDEZVOUS}\nsend_overhead = \"0 s\"");

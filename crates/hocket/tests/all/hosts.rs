@@ -255,7 +255,7 @@ fn more_overhead_is_never_faster() {
 /// Periodic events that take half of the time double a processor's part of a message, at both ends.
 #[test]
 fn noise_delays_the_processors_part_of_a_message() {
-    let noise = "[noise.os]\nmodel = \"periodic\"\nperiod = \"1 us\"\nduration = \"1 us\"";
+    let noise = "[noise.os]\nmodel = \"periodic\"\nperiod = \"1 us\"\nduration = \"1 us\"\noverlap = \"arrival\"";
     for (model, platform) in switched(&format!("o_send = \"8 us\"\no_receive = \"4 us\"\n{noise}")) {
         let entry = find(Collective::Broadcast, "binomial").unwrap();
         let call = entry.accept(&Call::new(Collective::Broadcast, 2, 0), &[]).unwrap();

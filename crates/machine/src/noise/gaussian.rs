@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, delay_hit, optional_between_s};
+use super::{Draws, Model, Operation, Resource, chance, delay_hit, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -21,7 +21,7 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(section: &Section, _: Resource) -> Result<Self> {
         Ok(Self {
             mean_s: section.time_s("mean")?,
             deviation_s: section.time_s("deviation")?,

@@ -1,13 +1,14 @@
 //! Noise: random delays of the operations of a rank. One file per model, and a line in the registry below.
 //!
-//! `[noise.os]` acts on the work of a processor (reducing, copying, computing), `[noise.network]` on messages: they
-//! arrive later, while the sender is done as early as without noise. An operation of length l that starts at t ends at
-//! (t + l) + delay.
+//! `[noise.os]` acts on all work of a processor: reducing, copying, computing, and its part of sending and receiving a
+//! message. `[noise.network]` acts on messages: they arrive later, while the sender is done as early as without noise. An
+//! operation of length l that starts at t ends at (t + l) + delay.
 //!
 //! `overlap` is the effect of a noise event on an operation:
-//! - "arrival" (the default): every event that begins in [t, t + l) adds its duration, which meets no further events.
-//! - "stall": nothing goes on during an event. An operation that starts in an event waits for its end, and an
-//!   interrupted operation continues after it, until all of its length is done.
+//! - "stall" (the default of processors): nothing goes on during an event. An operation that starts in an event waits for
+//!   its end, even if it takes no time, and an interrupted operation continues after it, until all of its length is done.
+//! - "arrival" (the default of messages): every event that begins in [t, t + l) adds its duration, which meets no further
+//!   events.
 //!
 //! Random numbers are functions of a counter: event k of rank r in trial t is the same in any order of evaluation.
 
@@ -30,6 +31,10 @@ pub trait Model {
     /// program.
     fn draw(&self, victim: usize, origin: usize, position: u64) -> u64 {
         if self.is_of_rank() { victim as u64 } else { mix(origin, position) }
+    }
+    /// Whether nothing goes on during an event, so that even operations without length wait for its end.
+    fn stalls(&self) -> bool {
+        false
     }
     /// A number that the model computes once per length of operations.
     fn weight(&self, length_s: f64) -> f64;
@@ -70,16 +75,16 @@ impl Noise {
     /// # Errors
     /// An unknown model, or a key that is missing, wrong or unknown.
     pub fn read(section: &Section) -> Result<Self> {
-        let read = |key: &str| {
+        let read = |key: &str, resource| {
             let own = section.optional_section(key)?;
             if !section.contains(key) {
                 return Ok(None);
             }
-            let model = NoiseModel::read(&own)?;
+            let model = NoiseModel::read(&own, resource)?;
             own.finish()?;
             Ok(Some(model))
         };
-        let noise = Self { os: read("os")?, network: read("network")? };
+        let noise = Self { os: read("os", Resource::Processor)?, network: read("network", Resource::Network)? };
         section.finish()?;
         Ok(noise)
     }
@@ -95,6 +100,11 @@ impl Noise {
             Resource::Processor => self.os.as_ref(),
             Resource::Network => self.network.as_ref(),
         }
+    }
+
+    /// The noise on a processor's part of a message. A part that takes no time waits only where nothing goes on.
+    pub fn on_message(&self, length_s: f64) -> Option<&NoiseModel> {
+        self.os.as_ref().filter(|model| length_s > 0.0 || model.stalls())
     }
 
     /// The key of the draws of one kind of noise.
@@ -149,8 +159,11 @@ enum Overlap {
 }
 
 impl Overlap {
-    fn read(section: &Section) -> Result<Self> {
-        section.choice("overlap", &[("arrival", Self::Arrival), ("stall", Self::Stall)])
+    /// Reads `overlap`; without it, a processor that is interrupted stalls, and a message does not.
+    fn read(section: &Section, resource: Resource) -> Result<Self> {
+        let words = [("stall", Self::Stall), ("arrival", Self::Arrival)];
+        let [stall, arrival] = words;
+        section.choice("overlap", &if resource == Resource::Processor { words } else { [arrival, stall] })
     }
 }
 
@@ -218,15 +231,15 @@ macro_rules! models {
         }
 
         impl NoiseModel {
-            /// The model that the section names, with its parameters.
+            /// The model that the section names, with its parameters, for noise on this resource.
             ///
             /// # Errors
             /// No such model, or a parameter that is missing or wrong.
-            pub fn read(section: &Section) -> Result<Self> {
-                type Read = fn(&Section) -> Result<NoiseModel>;
+            pub fn read(section: &Section, resource: Resource) -> Result<Self> {
+                type Read = fn(&Section, Resource) -> Result<NoiseModel>;
                 let models: &[(&str, Read)] =
-                    &[$((stringify!($name), |section| $model::read(section).map(NoiseModel::$model)),)+];
-                section.required_choice("model", models)?(section)
+                    &[$((stringify!($name), |section, on| $model::read(section, on).map(NoiseModel::$model)),)+];
+                section.required_choice("model", models)?(section, resource)
             }
 
             /// The model's name in machine files.
@@ -244,6 +257,12 @@ macro_rules! models {
             fn is_of_rank(&self) -> bool {
                 match self {
                     $(Self::$model(model) => model.is_of_rank(),)+
+                }
+            }
+
+            fn stalls(&self) -> bool {
+                match self {
+                    $(Self::$model(model) => model.stalls(),)+
                 }
             }
 

@@ -5,7 +5,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, chance, delay_hit, optional_between_s};
+use super::{Draws, Model, Operation, Resource, chance, delay_hit, optional_between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -23,7 +23,7 @@ pub struct Pareto {
 const LEAST_SHAPE: f64 = 0.1;
 
 impl Pareto {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(section: &Section, _: Resource) -> Result<Self> {
         let shape = section.number("shape")?;
         if shape < LEAST_SHAPE {
             return Err(section.reject("shape", &format!("a number of at least {LEAST_SHAPE}")));

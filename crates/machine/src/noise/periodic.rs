@@ -6,7 +6,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, Overlap, Phase, between_s};
+use super::{Draws, Model, Operation, Overlap, Phase, Resource, between_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -21,12 +21,12 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(section: &Section, resource: Resource) -> Result<Self> {
         let read = Self {
             period_s: between_s(section, "period")?,
             duration_s: section.time_s("duration")?,
             phase: Phase::read(section)?,
-            overlap: Overlap::read(section)?,
+            overlap: Overlap::read(section, resource)?,
         };
         if read.overlap == Overlap::Stall && read.duration_s >= read.period_s {
             return Err(section.reject("duration", "a time below the period, or else programs would never run"));
@@ -35,8 +35,9 @@ impl Periodic {
     }
 
     #[inline(always)]
-    fn stall_s(&self, start_s: f64, length_s: f64, first_s: f64) -> f64 {
-        let since_s = (start_s - first_s).rem_euclid(self.period_s);
+    fn stall_s(&self, start_s: f64, Operation { length_s, weight: per_s }: Operation, first_s: f64) -> f64 {
+        let begin_s = start_s - first_s;
+        let since_s = (begin_s - (begin_s * per_s).floor() * self.period_s).max(0.0);
         let wait = (self.duration_s - since_s).max(0.0);
         let left = length_s - (self.period_s - since_s.max(self.duration_s));
         let interruptions = (left / (self.period_s - self.duration_s)).ceil().max(0.0);
@@ -49,6 +50,10 @@ impl Model for Periodic {
         true
     }
 
+    fn stalls(&self) -> bool {
+        self.overlap == Overlap::Stall
+    }
+
     fn weight(&self, _length_s: f64) -> f64 {
         1.0 / self.period_s
     }
@@ -59,7 +64,7 @@ impl Model for Periodic {
         let share: [f64; L] = self.phase.share(draws);
         if self.overlap == Overlap::Stall {
             for i in 0..L {
-                end_s[i] += self.stall_s(start_s[i], length_s, share[i] * self.period_s);
+                end_s[i] += self.stall_s(start_s[i], operation, share[i] * self.period_s);
             }
             return;
         }

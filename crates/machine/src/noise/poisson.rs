@@ -10,7 +10,7 @@
 
 use hocket_core::Result;
 
-use super::{Draws, Model, Operation, Overlap, between_s, chance, delay_hit, mix, stall_s};
+use super::{Draws, Model, Operation, Overlap, Resource, between_s, chance, delay_hit, mix, stall_s};
 use crate::Section;
 
 /// The model's parameters.
@@ -33,8 +33,8 @@ const MANY_CELLS: f64 = 65536.0;
 const MOST_EMPTY_CELLS: i64 = 64;
 
 impl Poisson {
-    pub(super) fn read(section: &Section) -> Result<Self> {
-        let overlap = Overlap::read(section)?;
+    pub(super) fn read(section: &Section, resource: Resource) -> Result<Self> {
+        let overlap = Overlap::read(section, resource)?;
         let is_hit_once =
             overlap == Overlap::Arrival && section.choice("events", &[("every", false), ("one", true)])?;
         let (interval_s, duration_s) = (between_s(section, "interval")?, section.time_s("duration")?);
@@ -98,6 +98,10 @@ fn many_events(uniform: f64, x: f64) -> f64 {
 
 impl Model for Poisson {
     fn is_of_rank(&self) -> bool {
+        self.stalls()
+    }
+
+    fn stalls(&self) -> bool {
         self.overlap == Overlap::Stall
     }
 

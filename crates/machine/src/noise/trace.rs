@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hocket_core::{Error, Result};
 
-use super::{Draws, Model, Operation, Overlap, Phase, SHORTEST_S, stall_s};
+use super::{Draws, Model, Operation, Overlap, Phase, Resource, SHORTEST_S, stall_s};
 use crate::Section;
 
 /// A recording.
@@ -25,7 +25,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub(super) fn read(section: &Section) -> Result<Self> {
+    pub(super) fn read(section: &Section, resource: Resource) -> Result<Self> {
         let (file, text) = section.file("file")?;
         let events = read_events(&text, &file)?;
         let end_s = events.iter().map(|(start, duration)| start + duration).fold(0.0, f64::max);
@@ -33,7 +33,7 @@ impl Trace {
         if length_s < end_s.max(SHORTEST_S) {
             return Err(section.reject("length", "at least the end of the last event, and at least 1 ps"));
         }
-        let overlap = Overlap::read(section)?;
+        let overlap = Overlap::read(section, resource)?;
         if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
             return Err(
                 section.reject("length", "a time above the sum of all durations, or else programs would never run")
@@ -120,6 +120,10 @@ fn read_events(text: &str, file: &str) -> Result<Vec<(f64, f64)>> {
 impl Model for Trace {
     fn is_of_rank(&self) -> bool {
         true
+    }
+
+    fn stalls(&self) -> bool {
+        self.overlap == Overlap::Stall
     }
 
     fn weight(&self, _length_s: f64) -> f64 {

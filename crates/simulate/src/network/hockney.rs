@@ -190,6 +190,10 @@ impl Network for Hockney {
         Departure { sender_done, start: now, transfer_s, latency_s: alpha_s }
     }
 
+    fn processing_s(&self, _message: Parcel) -> [f64; 2] {
+        [self.send_overhead_s.unwrap_or(0.0), 0.0]
+    }
+
     fn accept<T: Clock>(&self, (): &mut (), now: T, _message: Parcel) -> T {
         now
     }

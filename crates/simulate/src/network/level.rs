@@ -237,16 +237,10 @@ impl Level {
         if message.is_new { self.new_peer_s } else { 0.0 }
     }
 
-    /// How long a message occupies the processor that sends it, in seconds.
+    /// How long a message occupies the processors that send and receive it, in seconds.
     #[inline]
-    pub fn sending_s(&self, message: Parcel) -> f64 {
-        self.of(message.bytes).end_s(SEND, message.bytes)
-    }
-
-    /// How long a message occupies the processor that receives it, in seconds.
-    #[inline]
-    pub fn receiving_s(&self, message: Parcel) -> f64 {
-        self.of(message.bytes).end_s(RECEIVE, message.bytes)
+    pub(super) fn processing_s(&self, message: Parcel) -> [f64; 2] {
+        [SEND, RECEIVE].map(|end| self.of(message.bytes).end_s(end, message.bytes))
     }
 
     pub(super) fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
@@ -321,13 +315,13 @@ impl Level {
     #[inline(always)]
     pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
         let start = now.max(node.processor);
-        node.processor = start.plus(self.sending_s(message));
+        node.processor = start.plus(self.processing_s(message)[SEND]);
         start
     }
 
     #[inline(always)]
     pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        node.processor = now.max(node.processor).plus(self.receiving_s(message));
+        node.processor = now.max(node.processor).plus(self.processing_s(message)[RECEIVE]);
         node.processor
     }
 

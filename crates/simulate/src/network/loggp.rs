@@ -142,6 +142,14 @@ impl Network for Loggp {
         self.level(message).inject(node, now, message)
     }
 
+    fn free_to_work<T: Clock>(&self, node: &Busy<T>, now: T) -> T {
+        now.max(node.processor)
+    }
+
+    fn processing_s(&self, message: Parcel) -> [f64; 2] {
+        self.level(message).processing_s(message)
+    }
+
     #[inline(always)]
     fn holds_receiving(&self, message: Parcel) -> bool {
         self.level(message).holds_receiving()

@@ -94,6 +94,14 @@ impl Network for Meeting<'_> {
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0, latency_s: 0.0 }
     }
 
+    fn free_to_work<T: Clock>(&self, node: &Busy<T>, now: T) -> T {
+        now.max(node.processor)
+    }
+
+    fn processing_s(&self, message: Parcel) -> [f64; 2] {
+        self.level(message).unwrap_or(&self.0.fabric().host).processing_s(message)
+    }
+
     fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
         self.level(message).map_or(arrival, |level| level.head(start, arrival, message))
     }

@@ -71,6 +71,12 @@ pub trait Network {
     /// The message leaves at `now`, when the interface is free, or as soon after as the processor can. With contention,
     /// only `Departure::start` and the end of a posted send count.
     fn inject<T: Clock>(&self, node: &mut Self::Node<T>, now: T, message: Parcel) -> Departure<T>;
+    /// When the processor can begin what is ready at `now`.
+    fn free_to_work<T: Clock>(&self, _node: &Self::Node<T>, now: T) -> T {
+        now
+    }
+    /// How long a message occupies the processors that send and receive it, in seconds.
+    fn processing_s(&self, message: Parcel) -> [f64; 2];
     /// Whether a message that leaves also holds up the receiving interface.
     fn holds_receiving(&self, _message: Parcel) -> bool {
         false

@@ -43,7 +43,7 @@ def diff(
     ranks: tuple[int, ...] | None,
     ranks_per_node: int,
     sizes: tuple[int, ...] | None,
-    element: int,
+    element: int | None,
     collective: str | None,
     from_one: str | None,
     from_two: str | None,

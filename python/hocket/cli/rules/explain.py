@@ -43,7 +43,7 @@ def explain(
     ranks: int,
     ranks_per_node: int,
     size: int | None,
-    element: int,
+    element: int | None,
     collective: str | None,
     source_format: str | None,
     machine: Machine | None,

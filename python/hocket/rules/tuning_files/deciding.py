@@ -9,8 +9,9 @@ from functools import cache
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_count
+from hocket.definitions.calls import element_of
 from hocket.definitions.libraries import BY_MACHINE
-from hocket.definitions.library import Algorithm
+from hocket.definitions.library import Algorithm, usual_element_bytes
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
@@ -57,9 +58,11 @@ class Verdict:
 
 
 def situation(
-    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int = 1
+    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int | None = None
 ) -> Situation:
     """Return a call of which nothing else is said."""
+    if element_bytes is None:
+        element_bytes = usual_element_bytes((collective_of(function) or (None,))[0], size_bytes)
     few = {
         name: "yes" if size_bytes < limit * element_bytes else "no" for name, limit in fewest_elements(ranks).items()
     }
@@ -172,20 +175,25 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
         Error: The machine does not say what the library decides by.
     """
     if library in BY_MACHINE and machine is not None:
-        return _switches_on(machine, of_function(collective), call)
+        return _switches_on(machine, collective, call)
     rules = [rule for rule in default_rules(library).of(of_function(collective)) if call.ranks in rule.ranks]
-    few = [elements * call.element_bytes for elements in fewest_elements(call.ranks).values()]
+    unit = _unit_bytes(collective, call)
+    few = [elements * unit for elements in fewest_elements(call.ranks).values()]
     sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
 
     def runs(size_bytes: int) -> str | None:
         return library_decision(library, collective, replace(call, size_bytes=size_bytes)).choice
 
-    unit = call.element_bytes
     return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
 
 
-def _switches_on(machine: Machine, function: str, call: Call) -> tuple[int, ...]:
-    unit, rules = call.element_bytes, rules_on(machine, call.ranks).of(function)
+def _unit_bytes(collective: str, call: Call) -> int:
+    """Return the unit of sizes of calls like this one."""
+    return element_of(replace(call, size_bytes=0), collective)
+
+
+def _switches_on(machine: Machine, collective: str, call: Call) -> tuple[int, ...]:
+    unit, rules = _unit_bytes(collective, call), rules_on(machine, call.ranks).of(of_function(collective))
     parts = call.ranks if rules and rules[0].measure == "total" else 1
     firsts = {rule.sizes.first for rule in rules} - {0}
     return tuple(sorted({-(-first // (parts * unit)) * unit for first in firsts}))
