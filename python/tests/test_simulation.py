@@ -42,7 +42,7 @@ def test_without_noise_one_trial_tells_all() -> None:
 def test_more_bytes_are_never_faster_on_a_quiet_machine(
     algorithm: hocket.Algorithm, ranks: int, sizes: tuple[int, int], machine: str
 ) -> None:
-    calls = (hocket.Call(ranks=ranks, size_bytes=size) for size in sorted(sizes))
+    calls = (hocket.Call(ranks=ranks, size_bytes=size, element_bytes=1) for size in sorted(sizes))
     with refusals_rejected(algorithm):
         less, more = (hocket.simulate(algorithm, call, machine=machine) for call in calls)
     assert less.time_s.mean <= more.time_s.mean
@@ -103,3 +103,20 @@ def test_what_is_no_call_and_no_trials_is_refused() -> None:
         hocket.simulate("allreduce/ring", call)
     with pytest.raises(hocket.Error, match="trials: got 3"):
         hocket.simulate("allreduce/ring", hocket.Call(ranks=4, size_bytes=8), trials=trials)
+
+
+def test_the_share_of_calls_that_an_operating_system_hits() -> None:
+    # docs/how/cost-of-noise.md: a rank is hit for sure by an event under way when it begins (d / T), and only if an event
+    # meets the t of the call ((d + t) / T).
+    network = "[network]\nmodel = 'loggp'\nL = '1 us'\no = '0.25 us'\ng = '0.25 us'\nG = '0.1 ns/B'\n"
+    noise = "[noise.os]\nmodel = 'periodic'\nperiod = '1 ms'\nduration = '25 us'\n"
+    quiet, noisy = (hocket.Machine.parse(f"name = 'm'\n{network}{more}") for more in ("", noise))
+    count = 4000
+    for ranks in (2, 16):
+        call = hocket.Call(ranks=ranks, size_bytes=8)
+        t_s = hocket.simulate("allreduce/recursive_doubling", call, machine=quiet).time_s.mean
+        found = hocket.simulate("allreduce/recursive_doubling", call, machine=noisy, trials=hocket.Trials(count))
+        share = sum(time_s > t_s * (1 + 1e-9) for time_s in found.times_s) / count
+        low, high = (1 - (1 - hit_s / 1e-3) ** ranks for hit_s in (25e-6, 25e-6 + t_s))
+        error = 5 * (high * (1 - high) / count) ** 0.5
+        assert low - error < share < high + error

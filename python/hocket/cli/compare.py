@@ -138,7 +138,8 @@ def compare(
     options.check_files({"--plot": plot, "--links": links})
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
-    libraries = tuple(dict.fromkeys((*(MPI_DEFAULTS if defaults else ()), *defaults_of)))
+    of_machine = () if names else machine.libraries
+    libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *defaults_of)))
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)
@@ -452,6 +453,13 @@ def _print_measured(comparison: Comparison) -> None:
     print_table(table.columns, table.rows, right=table.right)
 
 
+def _print_defaults(comparison: Comparison, library: str) -> None:
+    """Print what a library runs by itself."""
+    say(f"\n{library} without tuning")
+    for line in default_lines(comparison, library):
+        print_words(f"  {line}", is_piped_whole=False)
+
+
 def _intervals(comparison: Comparison) -> str:
     """Return what the times of trials are, and how they tell algorithms apart."""
     return alike(comparison.simulations, comparison.machine) or (
@@ -462,8 +470,12 @@ def _intervals(comparison: Comparison) -> str:
 def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
     for name, values in comparison.parameters.items():
         print_words(f" {name}: {values}", is_piped_whole=False)
+    libraries = list(dict.fromkeys(default.library for default in comparison.defaults))
+    own = [library for library in libraries if library in comparison.machine.libraries]
+    for library in own:
+        _print_defaults(comparison, library)
     if comparison.finished_bytes:
-        say("\nfastest")
+        say(f"\nfastest, also of what {' and '.join(own)} cannot run" if own else "\nfastest")
     for sizes, names in best_lines(comparison):
         print_words(f"  {sizes}: {names}", is_piped_whole=False)
     if is_random and comparison.simulations:
@@ -477,10 +489,9 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
         print_words(f"  fault: {fault}", is_piped_whole=False)
     for name in comparison.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
-    for library in dict.fromkeys(default.library for default in comparison.defaults):
-        say(f"\n{library} without tuning")
-        for line in default_lines(comparison, library):
-            print_words(f"  {line}", is_piped_whole=False)
+    for library in libraries:
+        if library not in own:
+            _print_defaults(comparison, library)
     if comparison.measured:
         _print_measured(comparison)
     if comparison.not_compared:

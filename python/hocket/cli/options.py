@@ -19,6 +19,7 @@ from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.units import parse_bytes, parse_count, parse_duration, parse_ranks, parse_share, parse_sizes
 from hocket.cli import completion
+from hocket.cli.printing import note
 from hocket.definitions.authoring import library
 from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
 from hocket.definitions.machine import Machine
@@ -270,10 +271,18 @@ def _element_bytes(text: str) -> int:
     return size_bytes
 
 
+def machine_named(name: str) -> Machine:
+    """Load a machine, and say so if its bytes take no time."""
+    machine = Machine.load(name)
+    if machine.lacks_bandwidth:
+        note(f"note: machine {machine.name} has no bandwidth (G is missing or below 1 ps/B): bytes take no time")
+    return machine
+
+
 FILE = Read(writable, name="FILE")
 FOLDER = Read(writable_folder, name="FOLDER")
 PICTURE = Read(picture_file, name="FILE")
-MACHINE = Read(Machine.load, name="MACHINE")
+MACHINE = Read(machine_named, name="MACHINE")
 SIZE = Read(parse_bytes, name="SIZE")
 DURATION = Read(parse_duration, name="TIME")
 SHARE = Read(parse_share, name="SHARE")
