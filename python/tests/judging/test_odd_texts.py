@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +20,7 @@ from hocket.measurements.measurement import Facts
 from tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
 from tests.judging.test_judge import SIZES, osu
 
+ROOT = Path(__file__).parents[3]
 OSU = osu([9 + size / 1e4 for size in SIZES])
 OSU_ROWS = OSU_FULL + "2 3.02 2.80 13.40 1000\n4 4.02 3.80 14.40 1000\n"
 WRONG = nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(10, 28, 2)], ranks=8, wrong=[0, 3, 1])
@@ -253,3 +256,22 @@ def test_fits_say_that_the_ranks_follow_from_the_rows(tmp_path: Path) -> None:
     found = hocket.read_measurements(file, Facts("ring"))
     assert {one.ranks for one in found.measurements} == {8}
     assert found.remarks == (f"{file}: lists 4 devices; the rows are of 8 ranks",)
+
+
+def test_labels_that_differ_in_tabs_only_are_one_label() -> None:
+    numbers = "-1\t27.9\t37.568\t56.38\t0\t28.2\t37.21\t55.82\t0"
+    rows = f"[0]\t\t\t1048576\t262144\tfloat\tsum\t{numbers}\n[0]\t\t 1048576\t262144\tfloat\tsum\t{numbers}\n"
+    assert points(hocket.judge(rows, ranks=4, collective="allreduce")) == {(1048576, 27.9e-6), (1048576, 28.2e-6)}
+
+
+def test_a_number_that_stands_before_some_rows_only_is_named() -> None:
+    text = "4  2.31  2.11  2.52  1000\n8  2.30  2.10  4  2.50  1000\n# OSU MPI Allreduce Latency Test v5.9\n"
+    with pytest.raises(hocket.Error, match=r"^text:1: does not begin with a number as line 2 does$"):
+        hocket.judge(text, ranks=4)
+
+
+def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
+    tool, texts = ROOT / "tools" / "fuzz_measurements.py", Path(__file__).parent / "public"
+    command = [sys.executable, tool, texts, "--inputs", "60", "--save", tmp_path]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0 and "nothing found" in found.stdout, found.stdout + found.stderr
