@@ -261,7 +261,7 @@ def test_fits_say_that_the_ranks_follow_from_the_rows(tmp_path: Path) -> None:
 def test_labels_that_differ_in_tabs_only_are_one_label() -> None:
     numbers = "-1\t27.9\t37.568\t56.38\t0\t28.2\t37.21\t55.82\t0"
     rows = f"[0]\t\t\t1048576\t262144\tfloat\tsum\t{numbers}\n[0]\t\t 1048576\t262144\tfloat\tsum\t{numbers}\n"
-    assert points(hocket.judge(rows, ranks=4, collective="allreduce")) == {(1048576, 27.9e-6), (1048576, 28.2e-6)}
+    assert points(hocket.judge(rows, ranks=4, collective="allreduce")) == {(1048576, 27.9e-6)}
 
 
 def test_a_number_that_stands_before_some_rows_only_is_named() -> None:
