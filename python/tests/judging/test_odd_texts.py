@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -256,6 +257,32 @@ def test_fits_say_that_the_ranks_follow_from_the_rows(tmp_path: Path) -> None:
     found = hocket.read_measurements(file, Facts("ring"))
     assert {one.ranks for one in found.measurements} == {8}
     assert found.remarks == (f"{file}: lists 4 devices; the rows are of 8 ranks",)
+
+
+BENCH = {"low_s": 1e-6, "median_s": 2e-6, "high_s": 3e-6, "size_bytes": 8, "algorithm": "native"}
+CONTRADICTIONS = {
+    "osu": (f"{OSU_ROWS}8 5.02 9.10 0.50 1000\n", "Min Latency is 9.10, more than Max Latency, 0.50"),
+    "osu mean": (f"{OSU_ROWS}8 5.02 5.10 5.50 1000\n", "Min Latency is 5.10, more than Avg Latency, 5.02"),
+    "osu step": (f"{OSU_ROWS}8 5.0 4.8 5.5 100\n48 5.0 4.8 5.5 100\n", "the size 48 is no power of two, as the other "),
+    "imb": (IMB.replace("0.80         1.20", "0.80         0.20"), "t_min[usec] is 0.80, more than t_max[usec], 0.20"),
+    "pico": (PICO.replace("29.1,29.6,30.2", "29.1,29.6,20.2"), "median_us is 29.6, more than p90_us, 20.2"),
+    "table": ("size,min_us,avg_us,max_us\n8,4,5,6\n16,9,8,10\n32,7,8,9\n", "min_us is 9, more than avg_us, 8"),
+    "bench": (
+        json.dumps({"collective": "bcast", "ranks": 4, "measurements": [BENCH, {**BENCH, "low_s": 2.5e-6}]}),
+        "low_s is 2.5e-06, more than median_s, 2e-06",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_row_that_contradicts_itself_is_named_and_left_out(name: str, tmp_path: Path) -> None:
+    text, fault = CONTRADICTIONS[name]
+    (tmp_path / "out.txt").write_text(text)
+    ranks, collective = (None if name == "imb" else 4), ("allreduce" if name == "table" else None)
+    found = hocket.read_measurements(tmp_path / "out.txt", Facts("default", ranks, collective=collective))
+    assert len(found.cuts) == 1 and f" contradicts itself and is left out: {fault}" in found.cuts[0]
+    judged = hocket.judge(tmp_path / "out.txt", ranks=ranks, collective=collective)
+    assert " contradicts itself and is left out: " in sentences(judged)
 
 
 def test_labels_that_differ_in_tabs_only_are_one_label() -> None:
