@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from itertools import count
@@ -18,7 +18,9 @@ import hocket
 from hocket import Error
 from hocket.base import files
 from hocket.base.line_file import LineFile
+from hocket.definitions.machine import Machine, find_machine
 from hocket.schedules.formats import FORMATS as SCHEDULE_FORMATS
+from hocket.simulating.scenes import Scene
 from hocket.simulating.sweeps.grid import Grid
 from hocket.traces import write_allprof, write_simgrid
 from tests.trace_programs import Program
@@ -274,3 +276,23 @@ def test_an_overwritten_file_keeps_its_permissions(tmp_path: Path) -> None:
     path.touch(mode=0o600)
     files.write(path, "new")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+@pytest.mark.parametrize("value", ["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "inf", "-inf", "nan"])
+@pytest.mark.parametrize("form", ["{}", "[1, {}]", "{{ a = {{ b = {} }} }}", "[[{}]]"])
+@pytest.mark.parametrize(
+    ("parse", "lines"),
+    [
+        (Machine.parse, [*find_machine("cluster")[0].split("\n"), "[protocol.LL.network]"]),
+        (Scene.parse, ['cadence = "4 calls, every 20 us"']),
+        (Grid.parse, ['machine = "cluster"']),
+    ],
+)
+def test_a_value_that_toml_has_and_json_lacks_is_named(
+    parse: Callable[[str, str], object], lines: list[str], value: str, form: str
+) -> None:
+    text = "\n".join([*lines, f"latency = {form.format(value)}"])
+    with pytest.raises(hocket.Error, match=rf"^file:{len(lines) + 1}: [^\n]*latency[^\n]*: got {value[:10]}"):
+        parse(text, "file")
+    with pytest.raises(hocket.Error, match=r"^file[^\n]*: (?:integer number overflowed|got 9{20}, expected a text)"):
+        parse(text.replace(value, 20 * "9"), "file")

@@ -35,6 +35,7 @@ STDOUT = "-"
 
 _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
+_MOST_NUMBER = 1 << 63
 _MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Encodings by the mark that some editors and shells put at the beginning of a text; without one it is UTF-8."""
@@ -91,19 +92,34 @@ def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Return the values of a TOML file, given its text.
+    """Return the values of a TOML file, given its text: texts, finite numbers, truths, and lists and tables of them.
 
     Raises:
-        Error: The text is not TOML, is nested too deeply, or has an integer of too many digits.
+        Error: The text is not TOML, is nested too deeply, or has a value of another kind, such as a date.
     """
     try:
-        return tomllib.loads(text)
+        values = tomllib.loads(text)
     except RecursionError:
         raise Error(f"{file}: nested too deeply") from None
     except ValueError as error:  # invalid TOML, or an integer that Python does not convert
         place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
         line, sentence = (f":{place[1]}", str(error)[: place.start()]) if place else ("", str(error))
         raise Error(f"{file}{line}: {sentence}") from error
+    _check_values(values, "", text, file)
+    return values
+
+
+def _check_values(value: object, key: str, text: str, file: str) -> None:
+    """Refuse a value that is not of JSON's kinds, or not a number that 64 bits hold."""
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, child in children:
+        part = f".{name}" if key else name
+        _check_values(child, f"{key}[{name}]" if isinstance(value, list) else f"{key}{part}", text, file)
+    is_number = not isinstance(value, float | int) or abs(value) < _MOST_NUMBER
+    if not (is_number and isinstance(value, dict | list | str | float | int)):
+        lines, path = key_lines(text), re.sub(r"(\[\d+\])+$", "", key)
+        line = f":{lines[path]}" if path in lines else ""
+        raise Error(f"{file}{line}: {key}: got {value!s:.40}, expected a text, a number, true or false")
 
 
 def key_lines(text: str) -> Mapping[str, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
 from hocket.base.checks import instance
@@ -44,7 +45,12 @@ def workers(jobs: int | None = None) -> Iterator[Executor]:
 
 
 def do_all(
-    work: Callable[[T], R], tasks: Sequence[T], *, executor: Executor | None, on_done: Callable[[T, R], object]
+    work: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    executor: Executor | None,
+    on_done: Callable[[T, R], object] = ignore,
+    more: Callable[[T, R], Iterable[T]] = lambda *_: (),
 ) -> list[R]:
     """Call `work` on every task and return the results in the order of the tasks.
 
@@ -55,20 +61,33 @@ def do_all(
         tasks: Its arguments, one per call.
         executor: Any executor of `concurrent.futures`; by default threads, one per processor.
         on_done: Called after each task, in this thread, with the task and its result.
+        more: As `on_done`; returns further tasks, which come after all others.
 
     Raises:
         Error: `executor` is not an executor.
     """
     if executor is None:
         with workers() as own:
-            return do_all(work, tasks, executor=own, on_done=on_done)
+            return do_all(work, tasks, executor=own, on_done=on_done, more=more)
     instance("executor", executor, Executor, "one of concurrent.futures")
-    futures = {executor.submit(work, task): task for task in tasks}
+    futures: dict[Future[R], T] = {}
+    ended: SimpleQueue[Future[R]] = SimpleQueue()
+
+    def submit(some: Iterable[T]) -> int:
+        begun = {executor.submit(work, task): task for task in some}
+        futures.update(begun)
+        for future in begun:
+            future.add_done_callback(ended.put)
+        return len(begun)
+
     try:
-        for future in as_completed(futures):
+        left = submit(tasks)
+        while left:
+            future = ended.get()
             if future.exception() is not None:
                 break
             on_done(futures[future], future.result())
+            left += submit(more(futures[future], future.result())) - 1
     finally:
         for future in futures:
             future.cancel()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,13 +151,16 @@ def compare(
     is_random = bool(machine.noise) or scene.is_drawn
     least, *more = rounds_of(repeated, are_random=is_random)
     estimate = partial(by_engine, trials=least, measured_as=measured_as, scene=scene)
-    efforts_s = {
-        (call.size_bytes, each.name): estimate(each, choose(each, of_algorithm(each, call), machine))
-        for call in calls
-        for each in candidates
-    }
+    efforts_s: dict[tuple[int, str], float] = {}
+
+    def estimates_s() -> Iterator[float]:
+        for call, each in product(calls, candidates):
+            effort_s = estimate(each, choose(each, of_algorithm(each, call), machine))
+            efforts_s[call.size_bytes, each.name] = effort_s
+            yield from [effort_s] * (2 if scene.faults else 1)
+
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    announce([*efforts_s.values()] * (2 if scene.faults else 1), bound_of(least, *more), jobs=jobs, yes=yes)
+    announce(estimates_s(), bound_of(least, *more), jobs=jobs, yes=yes)
     has_bounds = (
         measured_as == "isolated"
         and not scene.starts

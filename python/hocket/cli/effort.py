@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from time import monotonic
 
 import click
 
@@ -11,26 +12,35 @@ from hocket.cli.printing import note
 
 _LONG_S = 30.0
 _TOO_LONG_S = 600.0
+_MOST_S_TO_REFUSE = 1.0
 
 yes_option = click.option(
     "--yes", is_flag=True, help=f"Start even if it takes more than about {format_duration(_TOO_LONG_S)}."
 )
 
 
-def announce(efforts_s: Sequence[float], bound: str = "", *, jobs: int = 1, yes: bool) -> None:
+def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes: bool) -> None:
     """Say how long some work takes in total, if it takes long, given the seconds of each piece on one core.
 
-    `bound` is "up to " or "at least " if the seconds are a bound.
+    `bound` is "up to " or "at least " if the seconds are a bound. Work that takes too long is refused soon, also if its
+    other pieces have not been estimated then.
 
     Raises:
         UsageError: The work takes too long to start without --yes.
     """
-    time_s = max([*efforts_s, sum(efforts_s) / jobs], default=0.0)
+    begin_s = monotonic()
+    longest_s = total_s = 0.0
+    more = ""
+    for effort_s in efforts_s:
+        longest_s, total_s = max(longest_s, effort_s), total_s + effort_s
+        is_refused = max(longest_s, total_s / jobs) > _TOO_LONG_S and not yes
+        if is_refused and monotonic() - begin_s > _MOST_S_TO_REFUSE:
+            more = " or more"
+            break
+    time_s = max(longest_s, total_s / jobs)
     if time_s > _TOO_LONG_S and not yes:
-        limit = format_duration(_TOO_LONG_S)
-        raise click.UsageError(
-            f"this takes {bound}about {format_duration(time_s)}, expected at most {limit}, or --yes to start it anyway"
-        )
+        given, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(_TOO_LONG_S)
+        raise click.UsageError(f"this takes {given}, expected at most {limit}, or --yes to start it anyway")
     tell(time_s, bound)
 
 

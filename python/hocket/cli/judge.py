@@ -91,22 +91,26 @@ def judge(
     sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
     before_runs = baselines.load(baseline) if baseline is not None else runs_of(sources_before)
     runs = runs_of(sources) if before_runs or save is not None else ()
-    if save is not None:
-        path = baselines.save(save, runs)
-        note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
+
+    def keep() -> None:
+        if save is not None:
+            path = baselines.save(save, runs)
+            note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
+
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     if not before_runs:
         with progress("simulating", None):
             assessment = look(sources)
         show = partial(_show, assessment)
-        hand_out(assessment.as_dict(), plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show)
+        entry = assessment.as_dict()
+        hand_out(entry, plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show, keep=keep)
         return
     outcome = changes(before_runs, runs, tolerance=tolerance)
     outcome = replace(outcome, findings=_with_remarks(outcome.findings, [*sources_before, *sources]))
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if earlier and machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     show = partial(_show_changes, outcome, algorithms)
-    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show)
+    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show, keep=keep)
     if outcome.is_slower:
         click.get_current_context().exit(1)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import resource
 import subprocess
 import sys
 
 _LEAST_STACK_BYTES = 1 << 20
 _KIB, _MIB = 1 << 10, 1 << 20
+_HEADROOM_BYTES = 1 << 24  # what this process has used already, beyond a bare Python
+_TRY = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2); import numpy"
 
 
 def too_narrow() -> str | None:
@@ -15,14 +18,21 @@ def too_narrow() -> str | None:
     stack_bytes, addresses = resource.getrlimit(resource.RLIMIT_STACK)[0], addresses_in_words()
     if stack_bytes != resource.RLIM_INFINITY and stack_bytes < _LEAST_STACK_BYTES:
         return f"the stack has {stack_bytes // _KIB} KiB (ulimit -s), expected {_LEAST_STACK_BYTES // _KIB} KiB or more"
-    if addresses and not _loads_numpy():
+    if addresses and not _load_numpy():
         return f"NumPy cannot be loaded within {addresses}, expected a higher limit, or fewer processors"
     return None
 
 
-def _loads_numpy() -> bool:
-    """Return whether NumPy can be loaded; it ends the process where there is too little room for its threads."""
-    process = subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True, check=False)
+def _load_numpy() -> bool:
+    """Load NumPy, before anything else needs room. Where there is too little for its threads, it would end the process.
+
+    Returns:
+        Whether a subprocess can load it.
+    """
+    limit_bytes = max(0, resource.getrlimit(resource.RLIMIT_AS)[0] - _HEADROOM_BYTES)
+    process = subprocess.run([sys.executable, "-c", _TRY, str(limit_bytes)], capture_output=True, check=False)
+    if process.returncode == 0:
+        importlib.import_module("numpy")
     return process.returncode == 0
 
 

@@ -66,19 +66,20 @@ def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
     if any(_IS_BANDWIDTH.search(line) for line in lines):
         return
     points: list[tuple[int, float]] = []
-    first = 0
-    for number, line in enumerate([*lines, ""], start=1):
+    own: list[tuple[int, str]] = []
+    for number, line in enumerate([*lines, "end"], start=1):
         pair = _PAIR.fullmatch(line)
         size, time_us = (int(pair["size"][:15]), float(pair["time"])) if pair is not None else (0, 0.0)
         if size and time_us > 0 and (not points or size > points[-1][0]):
-            first = first if points else number
             points.append((size, time_us * 1e-6))
-        elif points:
+            own.append((number, line))
+        elif points and line.strip():  # rows that are left out are empty
+            first = own[0][0]
             rows = Rows(tuple(points), None, f"{file}:{first}")
-            rows = _without_cut_row(rows, lines[first - 1 : number - 1], f"{file}:{number - 1}")
+            rows = _without_cut_row(rows, [row for _, row in own], f"{file}:{own[-1][0]}")
             if len(rows.points) >= _LEAST_ROWS or "Size" in lines[first - 2]:
                 yield rows
-            points = []
+            points, own = [], []
 
 
 def _without_cut_row(rows: Rows, lines: Sequence[str], where: str) -> Rows:

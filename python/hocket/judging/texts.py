@@ -102,7 +102,7 @@ def read(text: Text) -> Source:
         tuple(one for one in measurements if collective in (None, one.collective)),
         refusal,
         rest.text,
-        tuple(cuts.values()),
+        tuple(dict.fromkeys((*cuts.values(), *reading.cuts))),
         reading.remarks,
         failures_in(rest.text, text.file),
         messages,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from hocket.measurements.consistency import Table
 from hocket.measurements.cuts import digits_of, lack
 from hocket.measurements.measurement import MOST_MARGIN_LETTERS, at
 
@@ -135,6 +136,13 @@ def cut_rows_of(text: str, columns: Columns) -> Iterator[tuple[int, str]]:
             sentence = lack(cells, fellows)
             if sentence is not None:
                 yield number, sentence
+
+
+def tables_in(text: str, columns: Columns) -> Iterator[Table]:
+    """Give the tables of a text."""
+    for head, rows in groupby(_all_rows(text, columns), key=lambda row: row[0]):
+        yield [(number, dict(zip(head.names, cells, strict=False)))
+               for _, number, cells in rows if not isinstance(cells, csv.Error)]  # fmt: skip
 
 
 def _all_rows(text: str, columns: Columns) -> Iterator[tuple[Head, int, list[str] | csv.Error]]:

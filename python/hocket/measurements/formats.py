@@ -11,6 +11,7 @@ from hocket.base.checks import instance
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
+from hocket.measurements.consistency import contradictions
 from hocket.measurements.cuts import first_like_row
 from hocket.measurements.margins import outputs, readable, remove_labels
 from hocket.measurements.measurement import Facts, Format, Measurement, Reading, at
@@ -60,7 +61,7 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
     whole = Reading(
         tuple(one for reading in readings for one in reading.measurements),
         tuple(one for reading in readings for one in reading.unknown),
-        tuple(cuts[number] for number in sorted(cuts)),
+        (*(cuts[number] for number in sorted(cuts)), *(cut for reading in readings for cut in reading.cuts)),
         tuple(dict.fromkeys(remark for reading in readings for remark in reading.remarks)),
     )
     if not (whole.measurements or whole.unknown):
@@ -71,7 +72,7 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
 
 
 def cuts_in(text: str, file: str) -> dict[int, str]:
-    """Return the sentence on each row of a text that lacks its end, by the number of its line.
+    """Return the sentence on each row of a text that lacks its end or contradicts itself, by the number of its line.
 
     A text that no format reads has none.
     """
@@ -92,9 +93,13 @@ def without_lines(text: str, numbers: Collection[int]) -> str:
 
 
 def _cuts(output: str, file: str, format: Format) -> dict[int, str]:
+    """Return the sentence on each row that is left out, by the number of its line."""
+    cuts = ((number, "is cut and", what) for number, what in format.cuts(output))
+    contradictory = contradictions(format.tables(output), are_doubled=format.doubles_sizes)
+    odd = ((number, "contradicts itself and is", what) for number, what in contradictory)
     return {
-        number: f'{file}:{number}: "{_words(output, number)}" is cut and left out: {what}'
-        for number, what in format.cuts(output)
+        number: f'{file}:{number}: "{_words(output, number)}" {fault} left out: {what}'
+        for number, fault, what in (*odd, *cuts)
     }
 
 

@@ -12,6 +12,7 @@ from hocket.base.call import Call
 from hocket.base.files import parse_object
 from hocket.definitions.library import NATIVE_NAME, Algorithm, find, find_collective, measured_element_bytes
 from hocket.definitions.parameters import values_of
+from hocket.measurements.consistency import out_of_order
 from hocket.measurements.measurement import (
     DEFAULT,
     MOST_NAME_LETTERS,
@@ -34,12 +35,16 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
     try:
         collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
-        rules = tuple(_measurement(collective, one, call, facts, file) for one in entry["measurements"])
+        ones = [(_measurement(collective, one, call, facts, file), one) for one in entry["measurements"]]
     except Error as error:
         raise Error(f"{file}: {error}") from None
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Error(f"{file}: expected the output of `hocket mpi bench --json`") from None
-    return Reading(rules)
+    return Reading(
+        tuple(rule for rule, one in ones if not out_of_order(one)),
+        cuts=tuple(f"{rule.source} contradicts itself and is left out: {fault}"
+                   for rule, one in ones if (fault := out_of_order(one))),
+    )  # fmt: skip
 
 
 def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Facts, file: str) -> Measurement:

@@ -13,6 +13,7 @@ from hocket._native import Error
 from hocket.base.files import parse_object
 from hocket.base.units import format_choice
 from hocket.definitions.library import find, find_collective, measured_element_bytes
+from hocket.measurements.consistency import out_of_order
 from hocket.measurements.measurement import (
     DEFAULT,
     MOST_NAME_LETTERS,
@@ -30,18 +31,22 @@ _BEGIN = r'\{\s*"hocket":\s*"tune"'
 def _read(text: str, file: str, _: Facts) -> Reading:
     rules: list[Measurement] = []
     unknown: list[Measurement] = []
+    cuts: list[str] = []
     is_begun = False
     for number, line in enumerate(text[: text.rfind("\n") + 1].split("\n"), start=1):
         if re.match(rf"\s*{_BEGIN}", line):
             is_begun = True
         elif is_begun and line.lstrip().startswith("{"):
-            for one, is_known in _measurements(line, (file, number)):
-                (rules if is_known else unknown).append(one)
-    return Reading(tuple(rules), tuple(unknown))
+            for one, is_known, fault in _measurements(line, (file, number)):
+                if fault:
+                    cuts.append(f"{one.source}: {one.algorithm} contradicts itself and is left out: {fault}")
+                else:
+                    (rules if is_known else unknown).append(one)
+    return Reading(tuple(rules), tuple(unknown), tuple(cuts))
 
 
-def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, bool]]:
-    """Give the measurements of a call, each with whether it has a counterpart."""
+def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, bool, str]]:
+    """Give the measurements of a call, each with whether it has a counterpart, and how it contradicts itself."""
     entry = parse_object(line, f"{where[0]}:{where[1]}")
     try:
         collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
@@ -61,6 +66,7 @@ def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measureme
                     source=f"{where[0]}:{where[1]}",
                 ),
                 algorithm is not None,
+                out_of_order(choice),
             )
     except Error as error:
         raise at(*where, str(error)) from None

@@ -10,11 +10,12 @@ Source: `src_c/IMB_output.c` of intel/mpi-benchmarks.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from hocket.definitions.library import find_collective, is_collective
+from hocket.measurements.consistency import Table, tables_of_lines
 from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
@@ -52,7 +53,7 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif _HEAD.search(line):
-            heads, sizes = [cell.lstrip("#") for cell in cells], Sizes()
+            heads, sizes = _names(line), Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
@@ -61,6 +62,15 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             else:
                 unknown.append(one)
     return Reading(tuple(rules), tuple(unknown))
+
+
+def _names(line: str) -> list[str]:
+    return [cell.lstrip("#") for cell in line.split()]
+
+
+def _tables(text: str) -> Iterator[Table]:
+    lines = enumerate(text.split("\n"), start=1)
+    return tables_of_lines(text, {number: _names(line) for number, line in lines if _HEAD.search(line)})
 
 
 def _name(benchmark: str) -> str:
@@ -119,4 +129,6 @@ FORMAT = Format(
     needs=("processes = ",),
     cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
     odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
+    tables=_tables,
+    doubles_sizes=True,
 )

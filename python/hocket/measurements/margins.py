@@ -74,7 +74,7 @@ def outputs(text: str, file: str, mark: Mark) -> list[str]:
     forms: dict[str, _Form] = {}
     for number, begin in begins.items():
         form = _form(lines[number][:begin])
-        forms.setdefault(form.pattern.pattern, form)
+        forms.setdefault(form.name, form)
     if not any(form.tokens for form in forms.values()):
         return [text]
     cuts = [_cut(line, begins.get(number), forms) for number, line in enumerate(lines)]
@@ -110,7 +110,7 @@ def remove_labels(text: str, file: str, row: Mark) -> str:
 
     parts = outputs(text, file, mark)
     if len(parts) > 1:
-        labels = [line[:begin].strip() for line in text.split("\n") if (begin := mark(line))]
+        labels = [label for line in text.split("\n") if (label := line[: mark(line) or 0].strip())]
         other = next(label for label in labels if label != labels[0])
         raise Error(f"{file}: has rows labelled {labels[0]:.40} and {other:.40}, expected one label in a file")
     return parts[0]
@@ -145,15 +145,20 @@ class _Form:
         )
 
     @cached_property
+    def name(self) -> str:
+        """What its margins have in common, whatever blanks are in and behind them: a pattern."""
+        parts = ("([0-9]+)" if kind == "number" else _TIME if kind == "time" else re.escape(part)
+                 for kind, part in self.tokens)  # fmt: skip
+        return r"[ \t]*".join(parts)
+
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """What matches margins of this form."""
         if not self.tokens:
             return re.compile(f"[ \t]{{0,{len(self.margin)}}}")
-        parts = ("([0-9]+)" if kind == "number" else _TIME if kind == "time" else re.escape(part)
-                 for kind, part in self.tokens)  # fmt: skip
         is_apart = self.tokens[-1][0] != "symbol"
         end = r"(?:[ \t]|$) *" if is_apart else " *\t?" if self.margin.endswith("\t") else " *"
-        return re.compile(r"[ \t]*" + r"[ \t]*".join(parts) + end)
+        return re.compile(r"[ \t]*" + self.name + end)
 
 
 _form = lru_cache(maxsize=1024)(_Form)
@@ -165,7 +170,7 @@ class _Cut:
 
     Attributes:
         end: Where it ends.
-        form: The pattern of its form; None without a margin.
+        form: The name of its form; None without a margin.
         numbers: Its numbers.
     """
 
@@ -179,7 +184,7 @@ def _cut(line: str, begin: int | None, forms: Mapping[str, _Form]) -> _Cut:
     if begin is not None:
         form = _form(line[:begin])
         numbers = tuple(part for kind, part in form.tokens if kind == "number")
-        return _Cut(begin, form.pattern.pattern if form.tokens else None, numbers)
+        return _Cut(begin, form.name if form.tokens else None, numbers)
     matches = [(match, name) for name, form in forms.items() if (match := form.pattern.match(line))]
     if not matches:
         return _Cut()
@@ -189,13 +194,16 @@ def _cut(line: str, begin: int | None, forms: Mapping[str, _Form]) -> _Cut:
 
 def _check(lines: Sequence[str], cuts: Sequence[_Cut | None], first: int, file: str) -> None:
     """Refuse numbers that stand before some lines only: there, a row would lose its first number."""
-    last, last_values = first, (cuts[first] or _Cut()).numbers
+    last, last_cut = first, cuts[first]
+    if last_cut is None:
+        fellow = next(number for number, cut in enumerate(cuts) if cut is not None)
+        raise at(file, first + 1, f"does not begin with a number as line {fellow + 1} does")
     for number in range(first + 1, len(lines)):
         cut = cuts[number]
         if cut is not None:
-            steps = {int(new) - int(old) for new, old in zip(cut.numbers, last_values, strict=True)}
+            steps = {int(new) - int(old) for new, old in zip(cut.numbers, last_cut.numbers, strict=True)}
             if steps <= {0, 1, number - last}:
-                last, last_values = number, cut.numbers
+                last, last_cut = number, cut
                 continue
         if lines[number].strip():
             raise at(file, number + 1, f"does not begin with a number that follows that of line {last + 1}")

@@ -18,6 +18,7 @@ from hocket.definitions.libraries import library_named
 from hocket.definitions.library import REDUCTIONS, find
 from hocket.definitions.machine import shape_of_job
 from hocket.definitions.parameters import values_of
+from hocket.measurements.consistency import Table
 
 DEFAULT = "default"
 """The algorithm of a measurement whose library chose it by itself."""
@@ -214,6 +215,8 @@ class Format(NamedTuple):
         needs: What a text must have besides.
         cuts: Gives the line of each row of a text that lacks its end, and what it lacks.
         odd_row: Returns the line of a text that looks like a row, but cannot be one; None if there is none.
+        tables: Gives the tables of a text, whose columns must not contradict each other.
+        doubles_sizes: Whether each size is usually twice the one before it.
     """
 
     name: str
@@ -225,6 +228,8 @@ class Format(NamedTuple):
     needs: tuple[str, ...] = ()
     cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
     odd_row: Callable[[str], int | None] = lambda _: None
+    tables: Callable[[str], Iterable[Table]] = lambda _: ()
+    doubles_sizes: bool = False
 
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""

@@ -11,13 +11,14 @@ Source: `c/util/osu_util.c` and `c/util/osu_util_mpi.c` of the benchmarks, versi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
+from hocket.measurements.consistency import Table, tables_of_lines
 from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
@@ -126,11 +127,22 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
 def _note(table: _Table, line: str) -> None:
     """Note what a line tells of the rows below it."""
     datatype = _DATATYPE.match(line)
-    names = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
     if datatype is not None and table.collective in REDUCTIONS:
         table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
-    elif not _HEAD.sub("", names).strip() and any(name in _TIMES for name in _HEAD.findall(names)):
-        table.heads = _HEAD.findall(names)
+    else:
+        table.heads = _names(line) or table.heads
+
+
+def _names(line: str) -> Sequence[str]:
+    """Return the names of the columns; none if the line is another one."""
+    words = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
+    names = _HEAD.findall(words) if words[:1].isalpha() else []
+    return names if not _HEAD.sub("", words).strip() and any(name in _TIMES for name in names) else []
+
+
+def _tables(text: str) -> Iterator[Table]:
+    lines = enumerate(text.split("\n"), start=1)
+    return tables_of_lines(text, {number: names for number, line in lines if (names := _names(line))})
 
 
 def _is_row(table: _Table, cells: Sequence[str]) -> bool:
@@ -177,4 +189,6 @@ FORMAT = Format(
     row=_FIND_ROW,
     cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
     odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
+    tables=_tables,
+    doubles_sizes=True,
 )

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.measurements.columns import Columns, cut_rows_of, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, rows_of, tables_in
 from hocket.measurements.measurement import (
     DEFAULT,
     Facts,
@@ -195,4 +195,11 @@ def _segment(collective: str, elements: int) -> int:
     return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
-FORMAT = Format("pico", "the CSV of PICO", _COLUMNS.title, _read, cuts=partial(cut_rows_of, columns=_COLUMNS))
+FORMAT = Format(
+    "pico",
+    "the CSV of PICO",
+    _COLUMNS.title,
+    _read,
+    cuts=partial(cut_rows_of, columns=_COLUMNS),
+    tables=partial(tables_in, columns=_COLUMNS),
+)

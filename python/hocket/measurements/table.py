@@ -21,7 +21,7 @@ from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
-from hocket.measurements.columns import Columns, cut_rows_of, head_of, rows_of
+from hocket.measurements.columns import Columns, cut_rows_of, head_of, rows_of, tables_in
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Facts,
@@ -353,4 +353,5 @@ FORMAT = Format(
     _COLUMNS.title,
     _read,
     cuts=partial(cut_rows_of, columns=_COLUMNS),
+    tables=partial(tables_in, columns=_COLUMNS),
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +16,8 @@ from typing import Any
 from hocket._native import Error
 
 _MOST_SECONDS_TO_END = 10.0
+_SIGNALLED = 128  # plus the number of the signal, as in shells
+_PR_SET_PDEATHSIG = 1
 
 
 class JobEndedError(Error):
@@ -20,13 +25,26 @@ class JobEndedError(Error):
 
 
 def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Run a job with free use of stdin and stdout; return its exit status. On an interruption, end the job first."""
-    job = subprocess.Popen(command, env={**os.environ, **variables})
+    """Run a job with free use of stdin and stdout; return its exit status, as a shell does.
+
+    On an interruption, and on SIGTERM, the job ends first. It also ends if this process is killed.
+    """
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNALLED + number))
+    job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=_end_with_parent)
     try:
-        return job.wait()
+        status = job.wait()
+        return status if status >= 0 else _SIGNALLED - status
     except BaseException:
         end(job)
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process, by SIGTERM, with the thread that began it."""
+    with suppress(OSError, AttributeError):  # only Linux has it
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def lines_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import do_all, ignore
+from hocket.base.processors import processors
 from hocket.base.results import Later
 from hocket.definitions.calls import estimate_s
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
@@ -27,6 +29,11 @@ from hocket.simulating.simulation import ONE_TRIAL, Statistics, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, choice_with_values, of_library, order_of, with_choice
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
 from hocket.tuning.records import PointRecord, Records
+
+_TASKS_PER_WORKER = 4
+
+_Task: TypeAlias = "tuple[Point, Sequence[Choice] | None]"
+"""A point, and what to simulate there; None where that must be searched for."""
 
 NOISY_TRIALS = 64
 """The default number of trials on a machine with noise."""
@@ -111,41 +118,62 @@ def simulate_points(
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
 ) -> None:
-    """Simulate points that the records do not have yet, and add them.
+    """Simulate points that the records do not have yet, and add them in their order, whichever are done first.
 
-    Each point has the times of the fast choices of all points of its row, also of neighbours. `on_done` is called twice
-    for each point.
+    Each point has the times of the fast choices of all points of its row, also of neighbours. A row is searched for
+    them, and then simulated, soon after the rows before it. `on_done` is called twice for each point.
 
     Raises:
         Error: The machine has no room for the ranks.
     """
-    missing = [point for point in points if point not in records.by_point]
+    missing = deque(point for point in points if point not in records.by_point)
     for _ in range(2 * (len(points) - len(missing))):
         on_done()
-    calls = [(point, call_at(point)) for point in missing]
-    choices = choices_of_rows(calls, evaluator, executor=executor, on_done=on_done)
+    rows: dict[tuple[str, int], list[Point]] = defaultdict(list)
+    for point in missing:
+        rows[point.row].append(point)
+    choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
     for one in records.select((*points, *neighbors)):
         choices[one.point.row] |= one.times.keys() - {DEFAULT}
+    searched = Counter[tuple[str, int]]()
+    finished: dict[Point, PointRecord] = {}
+    waiting = iter(rows.values())
+    begun: list[_Task] = []
+    while len(begun) < _TASKS_PER_WORKER * getattr(executor, "_max_workers", processors()) and (
+        row := next(waiting, ())
+    ):
+        begun += [(point, None) for point in row]
 
-    def keep(_: object, record: PointRecord) -> None:
-        records.add(record)
+    def more(task: _Task, result: set[Choice] | PointRecord) -> Iterable[_Task]:
         on_done()
+        point = task[0]
+        if isinstance(result, PointRecord):
+            finished[point] = result
+            while missing and missing[0] in finished:
+                records.add(finished.pop(missing.popleft()))
+            return
+        choices[point.row] |= result
+        searched[point.row] += 1
+        if searched[point.row] == len(rows[point.row]):
+            yield from ((each, sorted(choices[point.row])) for each in rows[point.row])
+            yield from ((each, None) for each in next(waiting, ()))
 
-    tasks = [(point, sorted(choices[point.row])) for point in missing]
-    do_all(partial(_record_of, evaluator=evaluator), tasks, executor=executor, on_done=keep)
+    do_all(partial(_do, evaluator=evaluator), begun, executor=executor, more=more)
+
+
+def _do(task: _Task, evaluator: Simulated) -> set[Choice] | PointRecord:
+    """Search for the fast choices of a point, or simulate those of its row."""
+    point, choices = task
+    call = call_at(point)
+    return _fast_choices((point, call), evaluator) if choices is None else _record_of(point, call, choices, evaluator)
 
 
 def choices_of_rows(
-    calls: Sequence[tuple[Point, Call]],
-    evaluator: Simulated,
-    *,
-    executor: Executor | None,
-    on_done: Callable[[], object] = ignore,
+    calls: Sequence[tuple[Point, Call]], evaluator: Simulated, *, executor: Executor | None
 ) -> dict[tuple[str, int], set[Choice]]:
     """Return the fast choices of all calls of each row of points."""
     choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
-    work = partial(_fast_choices, evaluator=evaluator)
-    results = do_all(work, calls, executor=executor, on_done=lambda *_: on_done())
+    results = do_all(partial(_fast_choices, evaluator=evaluator), calls, executor=executor)
     for (point, _), some in zip(calls, results, strict=True):
         choices[point.row] |= some
     return choices
@@ -205,9 +233,7 @@ def predicted(point: Point, evaluator: Simulated, choices: Iterable[Choice], cal
     return times
 
 
-def _record_of(at: tuple[Point, Sequence[Choice]], evaluator: Simulated) -> PointRecord:
-    point, choices = at
-    call = call_at(point)
+def _record_of(point: Point, call: Call, choices: Sequence[Choice], evaluator: Simulated) -> PointRecord:
     times = predicted(point, evaluator, choices, call)
     if not times:
         simulate(algorithms(point.collective)[0], call, machine=evaluator.machine)

@@ -72,20 +72,13 @@ class BySimulation:
         )
         return f"simulated on {machine.name}, only algorithms of {library}{without}"
 
-    def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return the estimated seconds of each point on one core."""
-        return [
-            sum(
-                simulation_s(
-                    algorithm,
-                    choose(algorithm, call, self.settings.machine),
-                    machine=self.settings.machine,
-                    trials=self.settings.trials,
-                )
-                for algorithm, call in self.settings.calls(point, call_at(point))
-            )
-            for point in points
-        ]
+    def efforts_s(self, points: Sequence[Point]) -> Iterator[float]:
+        """Give the estimated seconds of each point on one core."""
+        machine, trials = self.settings.machine, self.settings.trials
+        for point in points:
+            calls = self.settings.calls(point, call_at(point))
+            yield sum(simulation_s(each, choose(each, call, machine), machine=machine, trials=trials)
+                      for each, call in calls)  # fmt: skip
 
     def switches(self, points: Sequence[Point]) -> Iterator[Point]:
         """Give points before and at each change of the library's default, which is one algorithm between them."""
@@ -148,9 +141,9 @@ class ByMeasurement:
         stages = f"{_minutes(raced_s)} for races, {_minutes(confirmed_s)} to confirm, {_minutes(judged_s)} to judge"
         return f"{where}: {stages}; up to {most} algorithms with parameters, besides the MPI's own algorithms"
 
-    def efforts_s(self, points: Sequence[Point]) -> list[float]:
-        """Return nothing, because the time limit is known."""
-        return []
+    def efforts_s(self, points: Sequence[Point]) -> Iterator[float]:
+        """Give nothing, because the time limit is known."""
+        return iter(())
 
     def switches(self, points: Sequence[Point]) -> Iterator[Point]:
         """Give nothing, as nobody tells where an MPI changes its algorithm."""

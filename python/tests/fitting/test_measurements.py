@@ -19,15 +19,15 @@ from hocket.tuning.records import PointRecord, Records
 PICO = """\
 system,collective,nodes,ppn,mpi,algorithm,bytes_total,iterations,min_us,p10_us,median_us,p90_us,run
 fugaku,allgather,2x2x2,1,FJMPI 4.0.1,default-ring,256,100,28.8,29.1,29.6,30.2,2025_03_26___19_49_06/2
-fugaku,bcast,4x4x4,1,FJMPI 4.0.1,default-trinaryx3,1048576,100,1,1,300.5,1,a/1
-fugaku,bcast,4x4x4,1,FJMPI 4.0.1,default-basic-linear,1048576,100,1,1,300.5,1,a/1
-lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,2048,100,1,1,18,1,b/1
-lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,16384,100,1,1,58,1,b/1
-mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,64,100,1,1,20,1,c/1
-mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,2048,100,1,1,90,1,c/1
-mare_nostrum,bcast,32,1,OMPI 4.1.5,knomial_ompi,2048,100,1,1,90,1,c/1
-leonardo,reduce_scatter,4,2,OMPI 4.1.6,default_ompi,2048,100,1,1,9,1,c/1
-leonardo,allgather,32,1,OMPI 4.1.6,ring_ompi,32,100,1,1,9,1,c/1
+fugaku,bcast,4x4x4,1,FJMPI 4.0.1,default-trinaryx3,1048576,100,1,1,300.5,300.5,a/1
+fugaku,bcast,4x4x4,1,FJMPI 4.0.1,default-basic-linear,1048576,100,1,1,300.5,300.5,a/1
+lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,2048,100,1,1,18,18,b/1
+lumi,allreduce,8,1,CRAY_MPICH 8.1.29,recursive_doubling_mpich,16384,100,1,1,58,58,b/1
+mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,64,100,1,1,20,20,c/1
+mare_nostrum,allreduce,32,1,OMPI 4.1.5,ring_ompi,2048,100,1,1,90,90,c/1
+mare_nostrum,bcast,32,1,OMPI 4.1.5,knomial_ompi,2048,100,1,1,90,90,c/1
+leonardo,reduce_scatter,4,2,OMPI 4.1.6,default_ompi,2048,100,1,1,9,9,c/1
+leonardo,allgather,32,1,OMPI 4.1.6,ring_ompi,32,100,1,1,9,9,c/1
 """
 CSV = """\
 collective,algorithm,ranks,size_bytes,time_s,parameters,dims
@@ -279,8 +279,10 @@ def test_a_wrong_spread_of_a_table_is_refused(file: Callable[[str], str], cells:
 
 def test_a_spread_that_makes_no_sense_is_left_out(file: Callable[[str], str]) -> None:
     """What is only beside the time does not make a file unreadable."""
-    (one,) = hocket.read_measurements(file(OSU_FULL.replace(" 1.80 ", " 9.80 ")), Facts("linear", 16)).measurements
+    (one,) = hocket.read_measurements(file(OSU_FULL.replace(" 1.80 ", " nan ")), Facts("linear", 16)).measurements
     assert one.spread is None
+    with pytest.raises(hocket.Error, match="contradicts itself and is left out: Min Latency is 9.80, more than Max"):
+        hocket.read_measurements(file(OSU_FULL.replace(" 1.80 ", " 9.80 ")), Facts("linear", 16))
     ring, _ = hocket.read_measurements(file(BENCH.replace('"high_s": 3e-05', '"high_s": null', 1))).measurements
     assert ring.spread is None
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +21,7 @@ from hocket.measurements.measurement import Facts
 from tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
 from tests.judging.test_judge import SIZES, osu
 
+ROOT = Path(__file__).parents[3]
 OSU = osu([9 + size / 1e4 for size in SIZES])
 OSU_ROWS = OSU_FULL + "2 3.02 2.80 13.40 1000\n4 4.02 3.80 14.40 1000\n"
 WRONG = nccl("all_reduce", [(1 << k, 10 + (1 << k) / 1e5) for k in range(10, 28, 2)], ranks=8, wrong=[0, 3, 1])
@@ -253,3 +257,48 @@ def test_fits_say_that_the_ranks_follow_from_the_rows(tmp_path: Path) -> None:
     found = hocket.read_measurements(file, Facts("ring"))
     assert {one.ranks for one in found.measurements} == {8}
     assert found.remarks == (f"{file}: lists 4 devices; the rows are of 8 ranks",)
+
+
+BENCH = {"low_s": 1e-6, "median_s": 2e-6, "high_s": 3e-6, "size_bytes": 8, "algorithm": "native"}
+CONTRADICTIONS = {
+    "osu": (f"{OSU_ROWS}8 5.02 9.10 0.50 1000\n", "Min Latency is 9.10, more than Max Latency, 0.50"),
+    "osu mean": (f"{OSU_ROWS}8 5.02 5.10 5.50 1000\n", "Min Latency is 5.10, more than Avg Latency, 5.02"),
+    "osu step": (f"{OSU_ROWS}8 5.0 4.8 5.5 100\n48 5.0 4.8 5.5 100\n", "the size 48 is no power of two, as the other "),
+    "imb": (IMB.replace("0.80         1.20", "0.80         0.20"), "t_min[usec] is 0.80, more than t_max[usec], 0.20"),
+    "pico": (PICO.replace("29.1,29.6,30.2", "29.1,29.6,20.2"), "median_us is 29.6, more than p90_us, 20.2"),
+    "table": ("size,min_us,avg_us,max_us\n8,4,5,6\n16,9,8,10\n32,7,8,9\n", "min_us is 9, more than avg_us, 8"),
+    "bench": (
+        json.dumps({"collective": "bcast", "ranks": 4, "measurements": [BENCH, {**BENCH, "low_s": 2.5e-6}]}),
+        "low_s is 2.5e-06, more than median_s, 2e-06",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_row_that_contradicts_itself_is_named_and_left_out(name: str, tmp_path: Path) -> None:
+    text, fault = CONTRADICTIONS[name]
+    (tmp_path / "out.txt").write_text(text)
+    ranks, collective = (None if name == "imb" else 4), ("allreduce" if name == "table" else None)
+    found = hocket.read_measurements(tmp_path / "out.txt", Facts("default", ranks, collective=collective))
+    assert len(found.cuts) == 1 and f" contradicts itself and is left out: {fault}" in found.cuts[0]
+    judged = hocket.judge(tmp_path / "out.txt", ranks=ranks, collective=collective)
+    assert " contradicts itself and is left out: " in sentences(judged)
+
+
+def test_labels_that_differ_in_tabs_only_are_one_label() -> None:
+    numbers = "-1\t27.9\t37.568\t56.38\t0\t28.2\t37.21\t55.82\t0"
+    rows = f"[0]\t\t\t1048576\t262144\tfloat\tsum\t{numbers}\n[0]\t\t 1048576\t262144\tfloat\tsum\t{numbers}\n"
+    assert points(hocket.judge(rows, ranks=4, collective="allreduce")) == {(1048576, 27.9e-6)}
+
+
+def test_a_number_that_stands_before_some_rows_only_is_named() -> None:
+    text = "4  2.31  2.11  2.52  1000\n8  2.30  2.10  4  2.50  1000\n# OSU MPI Allreduce Latency Test v5.9\n"
+    with pytest.raises(hocket.Error, match=r"^text:1: does not begin with a number as line 2 does$"):
+        hocket.judge(text, ranks=4)
+
+
+def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
+    tool, texts = ROOT / "tools" / "fuzz_measurements.py", Path(__file__).parent / "public"
+    command = [sys.executable, tool, texts, "--inputs", "60", "--save", tmp_path]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0 and "nothing found" in found.stdout, found.stdout + found.stderr

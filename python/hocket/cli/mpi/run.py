@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -37,6 +36,4 @@ def run(
     launcher, entered_lab = launcher_for(installation, None, lab)
     line = launcher(installation, ranks, program, variables)
     sys.stdout.flush()
-    if entered_lab is not None:
-        sys.exit(wait_for(line, {}))
-    os.execve(line[0], line, {**os.environ, **environment_of_crowd(ranks)})
+    sys.exit(wait_for(line, {} if entered_lab is not None else environment_of_crowd(ranks)))

@@ -41,24 +41,22 @@ def convert(
     format = format_of(target, target_format, "--to")
     rules = read(source, source_format)
     conversion = convert_rules(rules, format.library, ranks=ranks, ranks_per_node=ranks_per_node)
-    print_notes(conversion.notes)
     if rules.chooses and not conversion.rules.chooses:
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
-    files.write(target, write_rules(conversion.rules, format))
-    share = None
+    content, notes = write_rules(conversion.rules, format), [*conversion.notes]
     if conversion.left:
         rule_count = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
-        print_notes([f"{conversion.left} of {rule_count} with an algorithm are left to {format.library}"])
+        notes.append(f"{conversion.left} of {rule_count} with an algorithm are left to {format.library}")
         share = kept_gain(
             rules, conversion.rules, machine, ranks=ranks or RANKS, sizes=SIZES, ranks_per_node=ranks_per_node
         )
-    if share is not None:
-        where = f"on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
-        own = f"{format.library}'s own choices {where}"
-        print_notes(
-            [
+        if share is not None:
+            own = f"{format.library}'s own choices on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
+            is_gain = share >= 0
+            notes.append(
                 f"{share:.0%} of the gain over {own} is kept"
-                if share >= 0
+                if is_gain
                 else f"the converted rules are slower than {own}"
-            ]
-        )
+            )
+    files.write(target, content)
+    print_notes(notes)

@@ -69,7 +69,7 @@ def sweep(
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
     grid = Grid.load(spec)
-    announce([_effort_s(cell) for cell in unfinished_cells(grid, output=output)], jobs=jobs, yes=yes)
+    announce(map(_effort_s, unfinished_cells(grid, output=output)), jobs=jobs, yes=yes)
     with (
         _telling_what_is_kept(grid, output),
         open_executor(executor, jobs=jobs, say=note) as pool,
