@@ -9,12 +9,16 @@ unexport MAKEFLAGS MFLAGS
 # Tests start hundreds of Python processes: each module is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
+.PHONY: demo picture test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
 	mkdir -p demo
 	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
+
+# The picture of README.md: after a change of `hocket compare`, commit it anew.
+picture: demo
+	cp demo/allreduce-1024.png docs/images/
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab

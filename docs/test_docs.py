@@ -10,6 +10,7 @@ runs in an empty folder, where the programs beside the interpreter are found.
 import contextlib
 import doctest
 import io
+import itertools
 import json
 import os
 import pkgutil
@@ -20,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import click
 import pytest
@@ -84,6 +86,15 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             run_python(page, block, names)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_hocket_prints_is_in_blocks_that_are_run(page: Path) -> None:
+    """Find sessions in blocks of other languages, and in indented ones."""
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    others = [token for token in tokens if token.type in ("fence", "code_block") and token.info.strip() != "console"]
+    sessions = [token.content for token in others if re.search(r"^\$ ([A-Z_]+=\S+ )*hocket ", token.content, re.M)]
+    assert sessions == []
+
+
 def blocks(page: Path) -> Iterator[Block]:
     """Give the blocks of a page, but those that are not to be run."""
     is_run = True
@@ -108,9 +119,15 @@ def steps(block: Block) -> Iterator[Step]:
 def run(command: str, last_status: int) -> tuple[str, int]:
     """Run a command in this process; what it prints, and its exit status."""
     printed = io.StringIO()
-    program, *arguments = shlex.split(command)
+    words = shlex.split(command)
+    settings = dict(word.split("=", 1) for word in itertools.takewhile(re.compile(r"[A-Z_]+=").match, words))
+    program, *arguments = words[len(settings) :]
     status = 0
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        mock.patch.dict(os.environ, settings),
+    ):
         if program == "hocket":
             status = main(arguments)
         elif program == "python":
