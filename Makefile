@@ -118,6 +118,7 @@ wheel: setup .venv-release/installed
 	rm -rf $(WHEELS)
 	mkdir -p $(DATA)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
+	$(BIN)/python tools/notices.py > python/hocket/third-party-notices.txt
 	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
 	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
@@ -147,7 +148,7 @@ check-platforms:
 test-wheel: wheel
 	$(BIN)/pytest -m wheel docs/test_wheel.py --capture=no
 
-# Checks the recipe for EasyBuild with EasyBuild: five seconds, and half a minute to install it the first time.
+# Checks the recipe for EasyBuild with EasyBuild, and CITATION.cff: five seconds, and half a minute to install it the first time.
 check-packaging: .venv-packaging/installed
 	PATH="$$PWD/.venv-packaging/bin:$$PATH" .venv-packaging/bin/python packaging/check.py
 

@@ -32,6 +32,8 @@ from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 from hocket.definitions.library import COLLECTIVES
+from hocket.judging.baselines import baselines_folder
+from hocket.mpi.preload import cache_folder
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
@@ -203,6 +205,25 @@ def targets(page: Path) -> set[Path]:
 def test_the_catalogue_says_what_every_collective_means() -> None:
     """Compare the generator's texts with the collectives."""
     assert runpy.run_path(str(DOCS / "generate.py"))["MEANINGS"].keys() == set(COLLECTIVES)
+
+
+def test_every_place_that_hocket_writes_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the page with the folders, variables and names in the code, and with what git ignores in a clone."""
+    text = (DOCS / "writes.md").read_text(encoding="utf-8")
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOCKET_BASELINES"):
+        monkeypatch.delenv(name, raising=False)
+    folders = [f"~/{folder.relative_to(Path.home())}" for folder in (cache_folder(), baselines_folder())]
+    sources = [*(ROOT / "python" / "hocket").rglob("*.py"), *(ROOT / "mpi").rglob("*.c")]
+    code = "".join(source.read_text(encoding="utf-8") for source in sources if "native" not in source.parts)
+    variables = set(re.findall(r"\bXDG_\w+|\bHOCKET_(?:BASELINES|TRACE|JOB_LOG)\b", code))
+    shared = {f"/dev/shm{name}" for name in re.findall(r'"(/hocket-)%', code)}
+    beside = {*re.findall(r'[}"](\.partial\.\w+)"', code), *re.findall(r'prefix="(\.[\w-]+)"', code)}
+    ignored = re.findall(r"^/[^*\n]+", (ROOT / ".gitignore").read_text(), re.MULTILINE)
+    assert len(variables) == 5 and shared and len(beside) == 2
+    assert [name for name in (*folders, *variables, *shared, *beside) if name not in text] == []
+    assert [
+        path for path in ignored if not re.search(rf"`{re.escape(path.rstrip('/'))}", text) and "images/" not in path
+    ] == []
 
 
 def page_of(command: str) -> str:
