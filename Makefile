@@ -9,12 +9,16 @@ unexport MAKEFLAGS MFLAGS
 # Tests start hundreds of Python processes: each module is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
+.PHONY: demo picture test test-rust test-python lint-rust lint-python test-mpi soak test-long setup library commit lint docs wheel release test-wheel check-packaging check-platforms bench lock
 
 .SILENT: demo test lint setup library commit $(VENV)/installed
 demo: setup
 	mkdir -p demo
 	$(BIN)/hocket compare allreduce --ranks 1024 --sizes 8B..64MiB --machine cluster --plot demo/allreduce-1024.png
+
+# The picture of README.md: after a change of `hocket compare`, commit it anew.
+picture: demo
+	cp demo/allreduce-1024.png docs/images/
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
@@ -114,6 +118,7 @@ wheel: setup .venv-release/installed
 	rm -rf $(WHEELS)
 	mkdir -p $(DATA)/share/man/man1
 	$(BIN)/python tools/man_page.py > $(DATA)/share/man/man1/hocket.1
+	$(BIN)/python tools/notices.py > python/hocket/third-party-notices.txt
 	PATH="$$PWD/.venv-release/bin:$$PATH" cargo zigbuild --release --quiet --package hocket-mpi --target $(HOST).2.17
 	install -m 755 $${CARGO_TARGET_DIR:-target}/$(HOST)/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 	PATH="$$PWD/.venv-release/bin:$$PATH" $(BIN)/maturin build --release --quiet --locked --zig \
@@ -143,7 +148,7 @@ check-platforms:
 test-wheel: wheel
 	$(BIN)/pytest -m wheel docs/test_wheel.py --capture=no
 
-# Checks the recipe for EasyBuild with EasyBuild: five seconds, and half a minute to install it the first time.
+# Checks the recipe for EasyBuild with EasyBuild, and CITATION.cff: five seconds, and half a minute to install it the first time.
 check-packaging: .venv-packaging/installed
 	PATH="$$PWD/.venv-packaging/bin:$$PATH" .venv-packaging/bin/python packaging/check.py
 

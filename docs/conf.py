@@ -3,7 +3,7 @@
 from hocket import __version__
 
 project = "Hocket"
-author = "the authors of Hocket"
+author = "The Hocket project"
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]

@@ -10,6 +10,7 @@ runs in an empty folder, where the programs beside the interpreter are found.
 import contextlib
 import doctest
 import io
+import itertools
 import json
 import os
 import pkgutil
@@ -20,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import click
 import pytest
@@ -30,6 +32,8 @@ from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 from hocket.definitions.library import COLLECTIVES
+from hocket.judging.baselines import baselines_folder
+from hocket.mpi.preload import cache_folder
 from hocket.typing import Call, Rank, Span
 
 DOCS = Path(__file__).parent
@@ -84,6 +88,15 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             run_python(page, block, names)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_hocket_prints_is_in_blocks_that_are_run(page: Path) -> None:
+    """Find sessions in blocks of other languages, and in indented ones."""
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
+    others = [token for token in tokens if token.type in ("fence", "code_block") and token.info.strip() != "console"]
+    sessions = [token.content for token in others if re.search(r"^\$ ([A-Z_]+=\S+ )*hocket ", token.content, re.M)]
+    assert sessions == []
+
+
 def blocks(page: Path) -> Iterator[Block]:
     """Give the blocks of a page, but those that are not to be run."""
     is_run = True
@@ -108,9 +121,15 @@ def steps(block: Block) -> Iterator[Step]:
 def run(command: str, last_status: int) -> tuple[str, int]:
     """Run a command in this process; what it prints, and its exit status."""
     printed = io.StringIO()
-    program, *arguments = shlex.split(command)
+    words = shlex.split(command)
+    settings = dict(word.split("=", 1) for word in itertools.takewhile(re.compile(r"[A-Z_]+=").match, words))
+    program, *arguments = words[len(settings) :]
     status = 0
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        mock.patch.dict(os.environ, settings),
+    ):
         if program == "hocket":
             status = main(arguments)
         elif program == "python":
@@ -186,6 +205,25 @@ def targets(page: Path) -> set[Path]:
 def test_the_catalogue_says_what_every_collective_means() -> None:
     """Compare the generator's texts with the collectives."""
     assert runpy.run_path(str(DOCS / "generate.py"))["MEANINGS"].keys() == set(COLLECTIVES)
+
+
+def test_every_place_that_hocket_writes_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the page with the folders, variables and names in the code, and with what git ignores in a clone."""
+    text = (DOCS / "writes.md").read_text(encoding="utf-8")
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOCKET_BASELINES"):
+        monkeypatch.delenv(name, raising=False)
+    folders = [f"~/{folder.relative_to(Path.home())}" for folder in (cache_folder(), baselines_folder())]
+    sources = [*(ROOT / "python" / "hocket").rglob("*.py"), *(ROOT / "mpi").rglob("*.c")]
+    code = "".join(source.read_text(encoding="utf-8") for source in sources if "native" not in source.parts)
+    variables = set(re.findall(r"\bXDG_\w+|\bHOCKET_(?:BASELINES|TRACE|JOB_LOG)\b", code))
+    shared = {f"/dev/shm{name}" for name in re.findall(r'"(/hocket-)%', code)}
+    beside = {*re.findall(r'[}"](\.partial\.\w+)"', code), *re.findall(r'prefix="(\.[\w-]+)"', code)}
+    ignored = re.findall(r"^/[^*\n]+", (ROOT / ".gitignore").read_text(), re.MULTILINE)
+    assert len(variables) == 5 and shared and len(beside) == 2
+    assert [name for name in (*folders, *variables, *shared, *beside) if name not in text] == []
+    assert [
+        path for path in ignored if not re.search(rf"`{re.escape(path.rstrip('/'))}", text) and "images/" not in path
+    ] == []
 
 
 def page_of(command: str) -> str:

@@ -25,6 +25,7 @@ NEWEST_GLIBC = (2, 17)
 MOST_S = 30.0
 GENERATED = {
     "hocket/commit.txt",
+    "hocket/third-party-notices.txt",
     "hocket/mpi/native/libhocket.so",
     "hocket/mpi/native/preload/shim/shim.h",
     "hocket/_native.abi3.so",
@@ -88,6 +89,15 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     (man_page,) = names - package - GENERATED
     assert re.fullmatch(r"hocket-[\d.]+\.data/data/share/man/man1/hocket\.1", man_page)
     assert names >= package | GENERATED
+
+
+def test_the_wheel_has_the_licences_of_what_is_linked_in(wheel: Path) -> None:
+    """Look for the crates whose sources the libraries name."""
+    archive = zipfile.ZipFile(wheel)
+    notices = archive.read("hocket/third-party-notices.txt").decode()
+    for name in filter(re.compile(r".*\.so$").match, archive.namelist()):
+        for crate, version in re.findall(rb"/registry/src/[^/]+/([\w-]+?)-(\d[^/]*)/", archive.read(name)):
+            assert f"\n{crate.decode()} {version.decode()}: " in notices, name
 
 
 def test_the_wheel_runs_where_glibc_is_old(wheel: Path) -> None:

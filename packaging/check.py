@@ -1,9 +1,11 @@
-"""Check the recipes for EasyBuild by EasyBuild: parsed, in its style, and with every dependency in its own recipes.
+"""Check the recipes for EasyBuild by EasyBuild, and CITATION.cff by the schema of its format.
 
+A recipe is parsed, has EasyBuild's style, and finds every dependency among EasyBuild's own recipes.
 `make check-packaging` runs this, with the packages of `requirements.txt`. `python/tests/test_packaging.py` compares the
 recipes with the project.
 """
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +21,7 @@ OPTIONS = ["--robot", "--fetch", "--allow-use-as-root-and-accept-consequences"]
 
 
 def main() -> int:
+    subprocess.run(["cffconvert", "--validate", "--infile", HERE.parent / "CITATION.cff"], check=True)
     recipes = sorted(map(str, HERE.glob("easybuild/*.eb")))
     set_up_configuration(args=[*OPTIONS, *recipes], silent=True)
     if check_easyconfigs_style(recipes):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.drawing.link_activity import activity_chart, activity_picture, bytes_over_time
+from hocket.drawing.encoding import picture_of
+from hocket.drawing.link_activity import activity_chart, bytes_over_time
 from hocket.simulating.simulation import Passage
 from tests.test_link_map import cells, legend, network, panels, text
 
@@ -108,7 +109,9 @@ def test_a_page_has_a_slider_over_the_parts() -> None:
 
 @pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".svg", b"<svg"), (".html", b"<!DOCTYPE html>")])
 def test_files(ending: str, begins: bytes) -> None:
-    picture = activity_picture(PASSAGES, network("torus", "dims = [4]"), ending, title="x", end_s=8e-6)
+    has_slider = ending == ".html"
+    chart = activity_chart(PASSAGES, network("torus", "dims = [4]"), title="x", end_s=8e-6, has_slider=has_slider)
+    picture = picture_of(lambda: chart, ending)
     assert picture.lstrip().startswith(begins)
     if ending == ".html":
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
@@ -141,4 +144,4 @@ def test_what_cannot_be_told_or_drawn_is_refused() -> None:
     with pytest.raises(hocket.Error, match="a map of 49152 links, expected at most 30000"):
         activity_chart((), network("torus", "dims = [64, 32]"), title="", end_s=1.0)
     with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
-        activity_picture((), network("torus"), ".gif", title="", end_s=1.0)
+        picture_of(lambda: activity_chart((), network("torus"), title="", end_s=1.0), ".gif")

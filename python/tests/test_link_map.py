@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.drawing.link_map import link_chart, link_picture
+from hocket.drawing.encoding import picture_of
+from hocket.drawing.link_activity import activity_chart
+from hocket.drawing.link_map import link_chart
 from hocket.simulating.simulation import LinkUse
 
 TOPOLOGIES = {
@@ -86,6 +88,26 @@ def test_the_legend_tells_the_most_of_what_colours(load: Any, most: str) -> None
     assert panel["encoding"]["color"]["title"] == load
 
 
+def test_links_with_faults_have_red_frames_above_the_others() -> None:
+    machine = hocket.Machine.parse(text("torus", "dims = [4]"), "mine.toml")
+    faults = ["link 2 <-> 3, 0 us.., 50 %"]
+    found = hocket.simulate(
+        "allreduce/ring", hocket.Call(ranks=4, size_bytes=64), machine=machine, faults=faults, keep=["links"]
+    )
+    charts = [link_chart({"": found.link_uses}, network("torus", "dims = [4]"), title="", faults=faults)]
+    charts.append(activity_chart((), network("torus", "dims = [4]"), title="", end_s=1.0, faults=faults))
+    for chart in (one.to_dict() for one in charts):
+        assert chart["title"]["subtitle"][1:] == ["red frame: link 2 <-> 3, 0 us.., 50 %"]
+        framed = []
+        for panel in panels(chart["vconcat"][0]):
+            stroke = panel["encoding"]["stroke"]["condition"]
+            assert stroke["value"] == "#d62728"
+            names = json.loads(stroke["test"].partition("(")[2].partition(", datum")[0])
+            assert [cell["link"] for cell in cells(panel, chart)][-1] == names[-1]
+            framed += names
+        assert framed == ["+x from (2)", "-x from (3)"]
+
+
 def test_where_nothing_was_carried_the_legend_ends_with_nothing() -> None:
     chart = link_chart({"": ()}, network("torus"), title="").to_dict()
     assert all('["0 B", "", "", "", ""]' in legend(panel) for panel in panels(chart))
@@ -126,7 +148,9 @@ def test_files(ending: str, begins: bytes) -> None:
     uses = hocket.simulate(
         "allreduce/ring", hocket.Call(ranks=4, size_bytes=4096), machine=machine, keep=["links"]
     ).link_uses
-    picture = link_picture({"ring": uses}, network("crossbar"), ending, title="links")
+    is_choosable = ending == ".html"
+    chart = link_chart({"ring": uses}, network("crossbar"), title="links", is_choosable=is_choosable)
+    picture = picture_of(lambda: chart, ending)
     assert picture.lstrip().startswith(begins)
     if ending == ".html":
         assert not re.search(rb"<(script|link)[^>]+(src|href)=", picture)
@@ -136,7 +160,7 @@ def test_files(ending: str, begins: bytes) -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     torus = network("torus")
     with pytest.raises(hocket.Error, match=r'ends in ".gif", expected one of'):
-        link_picture({"": ()}, torus, ".gif", title="")
+        picture_of(lambda: link_chart({"": ()}, torus, title=""), ".gif")
     with pytest.raises(hocket.Error, match="load: got 'colour', expected one of bytes, busy, waiting"):
         link_chart({"": ()}, torus, title="", load="colour")  # type: ignore[arg-type]
     with pytest.raises(hocket.Error, match="nothing to draw, expected at least one run"):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,6 +32,21 @@ NOT_IN_SPACK = {"dev"}
 def least(requirements: list[str]) -> dict[str, str]:
     """Return the least version of each package: {"numpy": "1.26"}."""
     return dict(match.groups() for each in requirements if (match := re.match(r"([\w-]+)>=([\d.]+)", each)))
+
+
+def test_the_notices_have_every_crate_that_the_libraries_name() -> None:
+    """A library names the sources of its crates where they may panic."""
+    made = subprocess.run([sys.executable, ROOT / "tools" / "notices.py"], capture_output=True, text=True, check=True)
+    listed = set(re.findall(r"^([\w-]+ \d\S*): .*(?:MIT|Apache)", made.stdout, re.MULTILINE))
+    source = re.compile(rb"/registry/src/[^/]+/([\w-]+?)-(\d[^/]*)/")
+    named = {
+        f"{crate.decode()} {version.decode()}"
+        for path in (ROOT / "python" / "hocket").rglob("*.so")
+        for crate, version in source.findall(path.read_bytes())
+    }
+    assert len(named) > 10 and named <= listed
+    for text in ("Permission is hereby granted", "Apache License", "Copyright (c) 2014 The Rust Project Developers"):
+        assert text in made.stdout
 
 
 class Recipe:
@@ -138,8 +154,13 @@ def test_the_module_file_sets_the_paths() -> None:
 
 
 def test_the_citation_file_names_this_version() -> None:
-    lines = (ROOT / "CITATION.cff").read_text().splitlines()
-    assert {"cff-version: 1.2.0", f"version: {VERSION}", f"license: {PROJECT['license']}"} <= set(lines)
+    text = (ROOT / "CITATION.cff").read_text()
+    assert {"cff-version: 1.2.0", f"version: {VERSION}", f"license: {PROJECT['license']}"} <= set(text.splitlines())
+    page = dict(re.findall(r"^  (\w+) += \{+(.*?)\}+,?$", (ROOT / "docs" / "citing.md").read_text(), re.MULTILINE))
+    keys = {"author": "  - name", "title": "title", "version": "version", "date": "date-released", "license": "license"}
+    said = {name: re.search(rf'^{key}: "?(.*?)"?$', text, re.MULTILINE) for name, key in keys.items()}
+    assert {name: match and match[1] for name, match in said.items()} == page
+    assert date.fromisoformat(page["date"])
 
 
 def test_a_release_has_all_its_parts(tmp_path: Path) -> None:

@@ -57,6 +57,14 @@ def test_tags_of_a_cadence_are_numbered() -> None:
     assert sorted(first.values()) == list(first.values()), "in the order of the calls"
 
 
+def test_many_ranks_fit_a_screen_and_every_entry_of_a_legend_has_a_symbol() -> None:
+    one, several = (_traced(label, 64).plot().to_dict() for label in ("allreduce/ring", "allreduce/rabenseifner"))
+    assert one["height"] == 600
+    assert one["layer"][0]["encoding"]["color"]["legend"] is None, "there is one tag"
+    legend = several["layer"][0]["encoding"]["color"]["legend"]
+    assert legend is None or legend["symbolOpacity"] == 1
+
+
 def test_nothing_to_draw() -> None:
     with pytest.raises(hocket.Error, match="nothing to draw"):
         space_time_chart(_traced("broadcast/binomial", 1).events, title="one rank")

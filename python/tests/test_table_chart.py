@@ -54,6 +54,13 @@ def test_what_varies_is_on_the_axis_in_the_legend_and_in_panels(table: hocket.Ta
     assert {row["panel"] for row in rows} == panels
 
 
+def test_conditions_are_lines_of_one_picture_if_nothing_else_tells_lines_apart(table: hocket.Table) -> None:
+    noises = only(table, lambda row: row.ranks == 16 and row.algorithm == "recursive_doubling")
+    rows = rows_of(noises.plot())
+    assert {row["line"] for row in rows} == {"noise quiet", "noise interrupts"}
+    assert {row["panel"] for row in rows} == {""}
+
+
 def test_means_and_their_intervals_are_those_of_the_table(table: hocket.Table) -> None:
     drawn = sorted((row["time_s"], row["low_s"], row["high_s"]) for row in rows_of(table.plot()))
     simulated = [row for row in table.rows if row.refusal is None and row.size_bytes]

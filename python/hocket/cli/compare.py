@@ -27,7 +27,7 @@ from hocket.definitions.library import Algorithm, algorithms_named
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
-from hocket.drawing.link_map import drawn_links, link_picture
+from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.simulating.best import choose
 from hocket.simulating.bounds import bounds_by_size
@@ -229,7 +229,9 @@ def compare(
             runs = sorted(comparison_in_full.simulations, key=lambda one: one.time_s.mean)[:most_maps]
             maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
             title = f"{comparison_in_full.title}, {format_bytes(sizes[0])}"
-            contents[links] = link_picture(maps, topology, Path(links).suffix, title=title)
+            ending = Path(links).suffix
+            draw = partial(link_chart, maps, topology, title=title, faults=runs[0].faults)
+            contents[links] = picture_of(partial(draw, is_choosable=ending == ".html"), ending)
         for path, content in contents.items():
             files.write(path, content)
     except KeyboardInterrupt:

@@ -104,12 +104,16 @@ def print_files(files: Mapping[str, str | None]) -> None:
             say(f"{what}: {path}{_HOW_TO_OPEN.get(what, '')}")
 
 
-def print_facts(facts: Iterable[tuple[str, str]]) -> None:
-    """Print names and values, one pair per line."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""A space at which lines are not wrapped; printed as an ordinary one."""
+
+
+def print_facts(facts: Iterable[tuple[str, str]], *, is_piped_whole: bool = True) -> None:
+    """Print names and values, one pair per line; long lines as `print_words` does."""
     pairs = list(facts)
     longest = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
-        print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2)
+        print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2, is_piped_whole=is_piped_whole)
 
 
 def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_piped_whole: bool = True) -> None:
@@ -126,7 +130,7 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
     if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
         lines = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for each in lines:
-        say(each, bold=bold)
+        say(each.replace(NO_BREAK, " "), bold=bold)
 
 
 def print_table(

@@ -27,8 +27,8 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.encoding import PICTURES, picture_of
-from hocket.drawing.link_activity import activity_picture
-from hocket.drawing.link_map import drawn_links, link_picture
+from hocket.drawing.link_activity import activity_chart
+from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
@@ -215,8 +215,9 @@ def _links(result: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = machine.topology if ending in PICTURES else None
     if topology is None:
         return csv_text([field.name for field in fields(LinkUse)], map(asdict, result.link_uses))
-    run = format_time(result.times_s[0])
-    return link_picture({run: result.link_uses}, topology, ending, title=result.title)
+    uses = {format_time(result.times_s[0]): result.link_uses}
+    draw = partial(link_chart, uses, topology, title=result.title, faults=result.faults)
+    return picture_of(partial(draw, is_choosable=ending == ".html"), ending)
 
 
 def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str | bytes:
@@ -225,7 +226,8 @@ def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str |
         return csv_text([field.name for field in fields(Passage)], map(asdict, result.passages))
     title = f"{result.title}, {format_time(result.times_s[0])}"
     end_s = max([result.times_s[0], *(passage.end_s for passage in result.passages)])
-    return activity_picture(result.passages, topology, ending, title=title, end_s=end_s)
+    draw = partial(activity_chart, result.passages, topology, title=title, end_s=end_s, faults=result.faults)
+    return picture_of(partial(draw, has_slider=ending == ".html"), ending)
 
 
 def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import RATES, format_time
 from hocket.definitions.topology import Topology
-from hocket.drawing.encoding import picture_of
-from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
+from hocket.drawing.link_map import Colour, Frames, drawn_links, map_of, scale_labels
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,31 +24,24 @@ _DIGITS = 4  # digits of a share: more make the page larger, but change no colou
 _MOMENTS, _MAPS = 40, 6  # number of time steps on a slider, and of maps below each other
 
 
-def activity_picture(
-    passages: Iterable[Passage], topology: Topology, ending: str, *, title: str, end_s: float
-) -> bytes:
-    """Return the load of links over time as a file: HTML with a slider, or PNG and SVG with a few maps.
+def activity_chart(
+    passages: Iterable[Passage],
+    topology: Topology,
+    *,
+    title: str,
+    end_s: float,
+    faults: Sequence[str] = (),
+    has_slider: bool = False,
+) -> alt.VConcatChart:
+    """Return the load of links over time as a chart.
 
     Args:
         passages: The load of links over time, as `hocket.link_passages` returns it.
         topology: The network of the machine.
-        ending: One of `hocket.drawing.plot.PICTURES`.
         title: The title of the picture.
         end_s: End of the call, in seconds.
-
-    Raises:
-        Error: The ending is unknown, the call takes no time, there are no links, or there are too many.
-    """
-    has_slider = ending == ".html"
-    return picture_of(
-        lambda: activity_chart(passages, topology, title=title, end_s=end_s, has_slider=has_slider), ending
-    )
-
-
-def activity_chart(
-    passages: Iterable[Passage], topology: Topology, *, title: str, end_s: float, has_slider: bool = False
-) -> alt.VConcatChart:
-    """Return the load of links over time as a chart; see `activity_picture`.
+        faults: The faults of links, as texts; their links are framed in red.
+        has_slider: Whether the map has a slider over the time; else there are a few maps.
 
     Raises:
         Error: The call takes no time, there are no links, or there are too many.
@@ -65,12 +57,14 @@ def activity_chart(
     names = [f"{format_time(part * step_s)} to {format_time((part + 1) * step_s)}" for part in range(parts)]
     labels = json.dumps(scale_labels(most / step_s, _rate))
     subtitle = f"bytes per second over each link, in {parts} equal parts of the time"
+    frames = Frames.of(faults, topology)
     if has_slider:
         cells = [(link, {"moments": [round(share, _DIGITS) for share in own]}) for link, own in shares]
         heading = alt.ExprRef(f"{json.dumps(names)}[moment]")
-        return map_of([(heading, cells)], _sliding(labels, most / step_s), title=title, subtitle=subtitle)
+        return map_of([(heading, cells)], _sliding(labels, most / step_s), frames, title=title, subtitle=subtitle)
     maps = [(name, [(link, {"share": own[part]}) for link, own in shares]) for part, name in enumerate(names)]
-    return map_of(maps, Colour({"shown": "datum.share"}, labels, _TITLE, ("link",)), title=title, subtitle=subtitle)
+    colour = Colour({"shown": "datum.share"}, labels, _TITLE, ("link",))
+    return map_of(maps, colour, frames, title=title, subtitle=subtitle)
 
 
 def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> dict[int, list[float]]:

@@ -12,7 +12,7 @@ from hocket.base.names import among
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology
-from hocket.drawing.encoding import picture_of
+from hocket.simulating.faults import changes_of_links
 
 if TYPE_CHECKING:
     import altair as alt
@@ -27,6 +27,7 @@ _WIDTH, _HEIGHT = 1000, 700  # approximate pixels of all panels side by side, an
 _AXIS = 50  # pixels between panels, for axes
 _LEAST_SIDE, _MOST_SIDE = 8, 22  # pixels of a cell
 _LEAST_FRAMED = 5  # pixels from which a cell has a white frame
+_FAULT_COLOUR, _FAULT_WIDTH = "#d62728", 2
 _MOST_LABELS = 8
 _VERBS: Mapping[Load, str] = {"bytes": "size", "busy": "busy for", "waiting": "waited for"}
 _STEPS = 4  # intervals between the labels of a legend
@@ -52,20 +53,19 @@ class Colour:
     parameters: tuple[alt.Parameter, ...] = ()
 
 
-def link_picture(uses: Mapping[str, Iterable[LinkUse]], topology: Topology, ending: str, *, title: str) -> bytes:
-    """Return the map as a file: PNG or SVG by bytes, or HTML that works offline, with a choice of the load.
+@dataclass(frozen=True)
+class Frames:
+    """The links whose cells have red frames, and what these mean, in lines."""
 
-    Args:
-        uses: By name of the run, the load of each link, as `hocket.link_uses` returns it.
-        topology: The network of the machine.
-        ending: One of `hocket.drawing.plot.PICTURES`.
-        title: The title of the picture.
+    links: frozenset[int] = frozenset()
+    words: tuple[str, ...] = ()
 
-    Raises:
-        Error: The ending is unknown, there is no run, there are no links, or there are too many.
-    """
-    is_choosable = ending == ".html"
-    return picture_of(lambda: link_chart(uses, topology, title=title, is_choosable=is_choosable), ending)
+    @classmethod
+    def of(cls, faults: Sequence[str], topology: Topology) -> Frames:
+        """Return frames for the links that have faults."""
+        changes = changes_of_links(faults, topology)
+        links = frozenset(link for _, link, share in changes if share < 1)
+        return cls(links, tuple(f"red frame: {fault}" for fault in faults))
 
 
 def link_chart(
@@ -74,15 +74,17 @@ def link_chart(
     *,
     title: str,
     load: Load = "bytes",
+    faults: Sequence[str] = (),
     is_choosable: bool = False,
 ) -> alt.VConcatChart:
     """Return the map as a chart, with the runs below each other in the same colours.
 
     Args:
-        uses: By name of the run, the load of each link.
+        uses: By name of the run, the load of each link, as `hocket.link_uses` returns it.
         topology: The network of the machine.
         title: The title of the picture.
         load: The load that the colours show; if it can be chosen, the initial one.
+        faults: The faults of links, as texts; their links are framed in red.
         is_choosable: Whether the reader can choose the load below the map.
 
     Raises:
@@ -95,7 +97,8 @@ def link_chart(
         one: max((own[one] for run in runs.values() for own in run.values()), default=0.0) for one in get_args(Load)
     }
     maps = [(name, [(link, _fields(run.get(link.id), most)) for link in links]) for name, run in runs.items()]
-    return map_of(maps, _colour(load, most, is_choosable), title=title, subtitle="what each link carried")
+    frames = Frames.of(faults, topology)
+    return map_of(maps, _colour(load, most, is_choosable), frames, title=title, subtitle="what each link carried")
 
 
 def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
@@ -120,15 +123,16 @@ def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
 
 
 def map_of(
-    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, *, title: str, subtitle: str
+    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, frames: Frames, *, title: str, subtitle: str
 ) -> alt.VConcatChart:
     """Return the maps of several runs below each other, in the same colours.
 
     Args:
         runs: The name and the cells of each run.
         colour: The colours of the cells.
+        frames: The cells with frames.
         title: The title above the maps.
-        subtitle: The line below the title.
+        subtitle: The line below the title; what frames mean follows.
     """
     encoding = alt.Color(
         "shown:Q",
@@ -143,12 +147,13 @@ def map_of(
     )
     maps = [
         alt.VConcatChart(
-            vconcat=list(_lines(cells, colour, encoding)), title=alt.TitleParams(name, anchor="start", fontSize=12)
+            vconcat=list(_lines(cells, colour, frames, encoding)),
+            title=alt.TitleParams(name, anchor="start", fontSize=12),
         )
         for name, cells in runs
     ]
     parameters: list[Any] = [one.param for one in colour.parameters]
-    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, offset=12)
+    heading = alt.TitleParams(title, subtitle=[subtitle, *frames.words], anchor="start", fontSize=14, offset=12)
     return alt.VConcatChart(vconcat=maps, title=heading, params=parameters)
 
 
@@ -174,7 +179,7 @@ def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colou
     return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_VERBS.values()), (choice,))
 
 
-def _lines(cells: Cells, colour: Colour, encoding: alt.Color) -> Iterator[alt.HConcatChart]:
+def _lines(cells: Cells, colour: Colour, frames: Frames, encoding: alt.Color) -> Iterator[alt.HConcatChart]:
     """Give lines of panels; panels of one place are in the same line as far as they fit."""
     for panels in _places(cells):
         columns = [_size(panel)[0] for panel in panels]
@@ -187,7 +192,7 @@ def _lines(cells: Cells, colour: Colour, encoding: alt.Color) -> Iterator[alt.HC
             if line and width > left:
                 yield alt.HConcatChart(hconcat=line)
                 line, left = [], _WIDTH
-            line.append(_panel(panel, colour, encoding, side))
+            line.append(_panel(panel, colour, frames, encoding, side))
             left -= width
         yield alt.HConcatChart(hconcat=line)
 
@@ -205,11 +210,15 @@ def _size(panel: Cells) -> tuple[int, int]:
     return 1 + max(link.spot.column for link, _ in panel), 1 + max(link.spot.row for link, _ in panel)
 
 
-def _panel(panel: Cells, colour: Colour, encoding: alt.Color, side: int) -> alt.Chart:
+def _panel(panel: Cells, colour: Colour, frames: Frames, encoding: alt.Color, side: int) -> alt.Chart:
     columns, lines = _size(panel)
     width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
-    rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in panel]
+    cells = sorted(panel, key=lambda cell: cell[0].id in frames.links)  # later cells cover earlier ones
+    rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in cells]
     spot = panel[0][0].spot
+    line = 0.5 if min(width, height) >= _LEAST_FRAMED else 0.0
+    names = [link.name for link, _ in panel if link.id in frames.links]
+    has_frame = f"indexof({json.dumps(names)}, datum.link) >= 0"
 
     def axis(name: str, title: str, count: int) -> dict[str, Any]:
         labels = alt.Axis(values=list(range(0, count, -(-count // _MOST_LABELS))), labelAngle=0) if count > 1 else None
@@ -222,12 +231,14 @@ def _panel(panel: Cells, colour: Colour, encoding: alt.Color, side: int) -> alt.
             alt.CalculateTransform(**{"as": name, "calculate": expression})
             for name, expression in colour.expressions.items()
         ],
-        mark=alt.MarkDef("rect", stroke="white", strokeWidth=0.5 if min(width, height) >= _LEAST_FRAMED else 0.0),
+        mark=alt.MarkDef("rect"),
         encoding=alt.FacetedEncoding(
             x=alt.X(**axis("column", spot.axes[0], columns)),
             y=alt.Y(**axis("row", spot.axes[1], lines)),
             color=encoding,
             tooltip=[alt.Tooltip(f"{name}:N") for name in colour.tooltip],
+            stroke=alt.condition(has_frame, alt.value(_FAULT_COLOUR), alt.value("white")),
+            strokeWidth=alt.condition(has_frame, alt.value(_FAULT_WIDTH), alt.value(line)),
         ),
         width=width * columns,
         height=height * lines,

@@ -21,7 +21,7 @@ else:
 _MOST_OPERATIONS = 100_000  # more events take a browser seconds to draw
 _WIDTH = 1000  # pixels
 _MOST_LABELS = 32
-_LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 1200  # pixels
+_LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 600  # pixels
 _PATH_COLOUR = "#d62728"
 _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
 _MOST_TAG = 9999  # shown as it is
@@ -68,13 +68,17 @@ def space_time_chart(
         places = {tag: place for place, tag in enumerate(tags)}
         messages = [{**row, "tag": places[row["tag"]]} for row in messages]
         tags = list(range(len(tags)))
-    colours = alt.Color("tag:O").scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
+    colours = (
+        alt.Color("tag:O")
+        .scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
+        .legend(alt.Legend(symbolOpacity=1, symbolStrokeWidth=2) if len(tags) > 1 else None)
+    )
     kinds = [kind for kind in _KINDS if any(row["what"] == kind for row in works)]
     kind_colours = alt.Color("what:N").scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]).title("work")
     thick = max(1.5, min(6.0, _RANK_HEIGHT * 6 / max(ranks, 6)))
     layers = [
         layer(messages)
-        .mark_rule(strokeWidth=1, opacity=max(0.15, min(0.6, 300 / (len(messages) or 1))))
+        .mark_rule(strokeWidth=1, opacity=max(0.3, min(0.6, 300 / (len(messages) or 1))))
         .encode(y2="to_rank:Q", color=colours if len(tags) <= len(_TAGS) else alt.value(_TAGS[0])),
         layer(works).mark_rule(strokeWidth=thick).encode(color=kind_colours),
         layer(_path(path, scale)).mark_rule(strokeWidth=2.5, color=_PATH_COLOUR).encode(y2="to_rank:Q"),

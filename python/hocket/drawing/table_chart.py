@@ -23,7 +23,8 @@ _MOST_PANELS = 24
 _PANELS_ACROSS = 2
 _PANEL_WIDTH, _PANEL_HEIGHT = 400, 260  # pixels
 _NUMBERS = ("size_bytes", "ranks")
-_WHERE = ("ranks", "size_bytes", "machine", "noise", "arrivals", "cadence", "faults")
+_CONDITIONS = ("noise", "arrivals", "cadence", "faults")
+_WHERE = ("ranks", "size_bytes", "machine", *_CONDITIONS)
 _PARAMETER = "param_"
 
 _Row = Mapping[str, Any]
@@ -53,7 +54,8 @@ def table_chart(
         raise Error(f"a picture of {len(rows)} simulations, expected at most {_MOST_ROWS}")
     varying_columns = [name for name in columns if name != x and _varies(rows, name)]
     others = [name for name in varying_columns if name != facet]
-    line = [color] if color else [name for name in others if facet or name not in _WHERE] or ["algorithm"]
+    line = [color] if color else [name for name in others if facet or name not in _WHERE]
+    line = line or [name for name in others if name in _CONDITIONS] or ["algorithm"]
     panel = [facet] if facet else [name for name in others if name not in line]
     columns_by_role = {"line": line, "panel": panel, "call": varying_columns or ["algorithm"]}
     points = [{**_point(row, x), **{key: _label(row, names) for key, names in columns_by_role.items()}} for row in rows]

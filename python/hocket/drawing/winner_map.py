@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ else:
     alt = Lazy("altair")
 
 _CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
+_EQUAL = " = "
 _LEGEND_CHARACTERS = 100  # in a row
 _DARK = 0.18  # relative luminance below which white text has more contrast than black text
 
@@ -36,7 +38,7 @@ def winner(size_bytes: int, times_s: Mapping[str, float], fastest: Sequence[str]
     others = sorted((time_s, name) for name, time_s in times_s.items() if name not in fastest)
     return {
         "size": format_bytes(size_bytes),
-        "fastest": " = ".join(fastest),
+        "fastest": _EQUAL.join(fastest),
         "time": format_time(times_s[fastest[0]]),
         "second": f"{others[0][1]}, {format_time(others[0][0])}" if others else "",
     }
@@ -50,12 +52,17 @@ def winner_chart(
     row_key: str = "ranks",
     descending: Sequence[str] | None = None,
 ) -> alt.LayerChart:
-    """Return the map of results such as those of `winners`, with the arguments of `cells`."""
+    """Return the map of results such as those of `winners`, with the arguments of `cells`.
+
+    A cell in which several algorithms are the fastest has the colour of the one that is the fastest in most cells.
+    """
     order = list(dict.fromkeys(row["size"] for row in rows))
-    longest = max(len(row["fastest"]) for row in rows)
-    columns = max(1, _LEGEND_CHARACTERS // longest)
+    cells_won = Counter(name for row in rows for name in row["fastest"].split(_EQUAL))
+    rows = [{**row, "algorithm": max(row["fastest"].split(_EQUAL), key=lambda name: cells_won[name])} for row in rows]
+    algorithms = [name for name in cells_won if any(row["algorithm"] == name for row in rows)]
+    columns = max(1, _LEGEND_CHARACTERS // max(map(len, algorithms)))
     legend = alt.Legend(title=None, labelLimit=0, symbolLimit=0, orient="bottom", columns=columns)
-    names = alt.Color("fastest:N", scale=alt.Scale(scheme="tableau20"), legend=legend)
+    names = alt.Color("algorithm:N", scale=alt.Scale(domain=algorithms, scheme="tableau20"), legend=legend)
     tooltip = [f"{row_key}:O", "size:N", "fastest:N", "time:N", "second:N", "factor:N"]
     drawing: alt.LayerChart = cells(
         rows, order, color=names, tooltip=tooltip, row_key=row_key, descending=descending

@@ -287,7 +287,8 @@ def _links(question: Question, on_done: OnDone) -> View:
     drawn_links(topology, 1)
     result = _simulated(question, "links")
     title = result.title
-    chart = link_chart({format_time(result.times_s[0]): result.link_uses}, topology, title=title, is_choosable=True)
+    uses = {format_time(result.times_s[0]): result.link_uses}
+    chart = link_chart(uses, topology, title=title, faults=result.faults, is_choosable=True)
     return View(
         title,
         linking(question),

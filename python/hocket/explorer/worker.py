@@ -65,7 +65,7 @@ def _telling(output: Any) -> OnDone:
 
 
 def _answer(request: Mapping[str, Any], sources: Sources, on_done: OnDone) -> tuple[int, dict[str, Any]]:
-    """Return the HTTP status, and the answer or one line of error."""
+    """Return the HTTP status, and the answer or one line of error; a refusal is an answer."""
     try:
         question = read_question(request["fields"], sources)
         name = request["view"]
@@ -73,9 +73,9 @@ def _answer(request: Mapping[str, Any], sources: Sources, on_done: OnDone) -> tu
             return 200, {"html": report(question, sections(question, names_of_views(question), on_done))}
         return 200, view(name, question, on_done).as_dict()
     except Error as error:
-        return 400, {"error": one_line(str(error))}
+        return 200, {"error": one_line(str(error))}
     except MemoryError:
-        return 400, {"error": "out of memory, expected a smaller call or fewer calls"}
+        return 200, {"error": "out of memory, expected a smaller call or fewer calls"}
     except Exception as error:
         traceback.print_exc()
         return 500, {"error": f"{type(error).__name__}: a defect of Hocket; details are in the server's terminal"}

@@ -9,6 +9,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import several, text
 from hocket.definitions.machine import Machine
+from hocket.definitions.topology import Topology
 
 Faults: TypeAlias = str | Sequence[str]
 """Links that are slow or down for a time: one text, or several; semicolons separate several faults in a text.
@@ -47,7 +48,7 @@ def read_faults(text: str) -> list[str]:
     return texts
 
 
-def changes_of_links(faults: Faults, machine: Machine) -> list[tuple[float, int, float]]:
+def changes_of_links(faults: Faults, machine: Machine | Topology) -> list[tuple[float, int, float]]:
     """Return what faults do to links, each with its time: the link, and the part of its bandwidth from then on.
 
     Raises:

@@ -1,11 +1,15 @@
 """`hocket show machine`."""
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hocket
+from hocket.base.files import parse_toml
 from tests.conftest import Ran
 
 MACHINES = {
@@ -61,6 +65,9 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "network",
         "node",
         "host",
+        "noise",
+        "sections",
+        "quantities",
         "nodes",
         "switches",
         "directed_links",
@@ -152,7 +159,64 @@ def test_a_machine_without_a_topology_tells_its_keys(hocket_command: Callable[..
         "node": machine.node,
         "host": {},
         "noise": machine.noise,
+        "quantities": machine.quantities,
+        "sections": {
+            "network": {
+                **{"latency": "1 us", "bandwidth": "1 GB/s", "protocol": "rendezvous", "send_overhead": "0 s"},
+            },
+            "node": {"ports": "unlimited", "reduce_bandwidth": "10 GB/s"},
+            "noise.os": machine.noise["os"],
+            "noise.network": machine.noise["network"],
+        },
     }
+
+
+def files_of_pages() -> dict[str, str]:
+    """The machine files in the pages, by page and name."""
+    pattern = re.compile(r"^```\{code-block\} toml\n:caption: (\S+)\n(.*?)^```", re.M | re.S)
+    pages = (Path(__file__).parents[3] / "docs").rglob("*.md")
+    found = {f"{page.stem}/{name}": text for page in pages for name, text in pattern.findall(page.read_text())}
+    return {name: text for name, text in found.items() if is_machine(text)}
+
+
+def is_machine(text: str) -> bool:
+    """Whether a text is a machine file without a mistake, and without other files."""
+    try:
+        return bool(hocket.Machine.parse(text))
+    except hocket.Error:
+        return False
+
+
+FILES = {**{name: hocket.Machine.load(name).text for name in hocket.presets()}, **files_of_pages()}
+
+
+def keys_and_texts(values: Any) -> Iterator[str]:
+    """The names of tables and keys, and the texts and numbers, of a file."""
+    if isinstance(values, dict):
+        for key, value in values.items():
+            yield key
+            yield from keys_and_texts(value)
+    elif isinstance(values, list):
+        for value in values:
+            yield from keys_and_texts(value)
+    else:
+        yield str(values).lower() if isinstance(values, bool) else str(values)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_all_that_a_file_says_is_shown(hocket_command: Callable[..., Ran], tmp_path: Path, name: str) -> None:
+    file = tmp_path / "machine.toml"
+    file.write_text(FILES[name])
+    machine = hocket.Machine.load(file)
+    shown = hocket_command("show machine", file)
+    lines = shown.out.partition("\n\n")[0].splitlines()
+    assert max(map(len, lines)) <= 80
+    words = " ".join(" ".join(lines).split())
+    said = [text for text in keys_and_texts(parse_toml(machine.text, "")) if text != "name"]
+    assert [text for text in said if not re.search(rf"(?<!\w){re.escape(text)}(?!\w)", words)] == []
+    assert hocket_command("show machine", file, "--json").json["quantities"] == json.loads(
+        json.dumps(machine.quantities)
+    )
 
 
 def test_a_network_is_drawn(

@@ -122,7 +122,8 @@ def test_bad_requests_get_one_line(client: TestClient, request_: Any, told: str)
         status, content = refused.status_code, refused.json()
     else:
         status, content = answer(client, request_)
-    assert status == 400
+    is_question = isinstance(request_, dict) and "fields" in request_
+    assert status == (200 if is_question else 400), "a refusal is an answer: browsers report others as errors"
     assert re.search(told, content["error"]) and "\n" not in content["error"] and "Traceback" not in content["error"]
 
 

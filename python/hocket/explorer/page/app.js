@@ -7,6 +7,7 @@ const token = new URLSearchParams(location.search).get("token");
 let offered; // what the server offers
 let running = null; // the job: its name, and the controller that aborts its requests
 let shown = "times";
+let areRanksTyped = false; // by the user: another machine leaves them as they are
 
 function api(path, options = {}) {
   return fetch(`${path}?token=${encodeURIComponent(token)}`, options);
@@ -53,7 +54,7 @@ function showChosen() {
 function startFrom(name) {
   const { text, ranks } = offered.machines.find((one) => one.name === name);
   byId("machine").value = text;
-  if (shown !== "judge" || !hasOutput()) byId("ranks").value = ranks; // those of a measurement stay
+  if (!areRanksTyped) byId("ranks").value = ranks;
   showMachine();
 }
 
@@ -74,6 +75,7 @@ function restore() {
   const set = (name) => kept.has(name) && (byId(name).value = kept.get(name));
   if (offered.machines.some((one) => one.name === kept.get("machine-name"))) set("machine-name");
   startFrom(byId("machine-name").value);
+  areRanksTyped = kept.has("ranks") && kept.get("ranks") !== byId("ranks").value;
   if (offered.collectives.includes(kept.get("collective"))) set("collective");
   showAlgorithms();
   FIELDS.filter((name) => name !== "collective").forEach(set);
@@ -126,8 +128,8 @@ async function ask(view, texts) {
       } while (answer.status === 202);
     }
     const content = await answer.json();
-    if (running === mine) showRunning(false, answer.ok ? "" : content.error, !answer.ok);
-    return answer.ok ? content : null;
+    if (running === mine) showRunning(false, content.error ?? "", "error" in content);
+    return "error" in content ? null : content;
   } catch (error) {
     if (error.name !== "AbortError" && running === mine) showRunning(false, "the server does not answer; is `hocket serve` still running?", true);
     return null;
@@ -170,6 +172,7 @@ function showProgress({ is_running, before, done, total }) {
 async function run() {
   const [name, texts] = [shown, fields(shown)];
   const panel = byId(`panel-${name}`);
+  byId("tabs").scrollIntoView({ block: "nearest" });
   const view = await ask(name, texts);
   if (!view) return;
   keep(texts);
@@ -241,6 +244,7 @@ async function start() {
   byId("form").addEventListener("input", changed);
   byId("collective").addEventListener("change", () => (showAlgorithms(), changed()));
   byId("names").addEventListener("change", showChosen);
+  byId("ranks").addEventListener("input", () => (areRanksTyped = true));
   byId("machine-name").addEventListener("change", () => (startFrom(byId("machine-name").value), changed()));
   byId("machine").addEventListener("input", () => (showMachine(), changed()));
   for (const name of ["output", "alone"]) byId(name).addEventListener("input", changed);
@@ -250,6 +254,7 @@ async function start() {
   byId("edit").addEventListener("click", () => {
     byId("machine-editor").hidden = !byId("machine-editor").hidden;
     byId("edit").setAttribute("aria-expanded", !byId("machine-editor").hidden);
+    byId("machine-editor").scrollIntoView({ block: "nearest" });
   });
   byId("cancel").addEventListener("click", cancel);
   byId("save").addEventListener("click", save);

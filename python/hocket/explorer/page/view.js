@@ -42,6 +42,10 @@ const CHART_OPTIONS = {
   tooltip: { disableDefaultStyle: true, theme: "own" },
 };
 
+const DARK = matchMedia("screen and (prefers-color-scheme: dark)");
+const ON_DARK = { background: "#222", axis: { gridColor: "#3c3c3c" } };
+// Colours of marks that dark paper would hide or make glare, and those that replace them.
+const COLOURS_ON_DARK = new Map([["black", "#ddd"], ["white", "#222"], ["#4c78a8", "#6fa3dc"], ["#1f3a5f", "#a9c4f5"], ["#7f0000", "#d98880"], ["#00695c", "#4db6ac"], ["#6a1b9a", "#c792ea"], ["#555555", "#aaa"]]);
 const NARROW = 600; // pixels: narrower charts have their legend below
 const LETTER = 6; // pixels, of the lines below a title
 
@@ -50,6 +54,10 @@ function withShortLines(chart, letters) {
   const pieces = new RegExp(`\\S.{0,${Math.floor(letters) - 1}}(?=\\s|$)|\\S+`, "g");
   const subtitle = (chart.title?.subtitle ?? []).flatMap((line) => line.match(pieces) ?? []);
   return { ...chart, title: { ...chart.title, subtitle } };
+}
+
+function onDark(chart) {
+  return JSON.parse(JSON.stringify(chart), (_, value) => COLOURS_ON_DARK.get(value) ?? value);
 }
 
 // Shows a view, or the views of two machines side by side.
@@ -78,6 +86,10 @@ async function showOne(view, place) {
   if (view.source) place.append(codeOf("Command line", view.source.command), codeOf("Python", view.source.python));
   if (!view.chart) return;
   const isNarrow = isFluid && place.clientWidth < NARROW;
-  const config = isNarrow ? { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } } : {};
-  await vegaEmbed(chart, isNarrow ? withShortLines(view.chart, chart.clientWidth / LETTER) : view.chart, { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config });
+  const narrow = isNarrow ? { legend: { orient: "bottom", columns: 1 }, title: { limit: chart.clientWidth } } : {};
+  const drawn = isNarrow ? withShortLines(view.chart, chart.clientWidth / LETTER) : view.chart;
+  const options = { ...CHART_OPTIONS, renderer: isFluid ? "canvas" : "svg", config: narrow };
+  const draw = () => DARK.matches ? vegaEmbed(chart, onDark(drawn), { ...options, theme: "dark", config: { ...ON_DARK, ...narrow } }) : vegaEmbed(chart, drawn, options);
+  DARK.addEventListener("change", () => chart.isConnected && draw());
+  await draw();
 }
