@@ -16,7 +16,7 @@
 struct greeting {
     /* The lowest rank on its node. */
     int node;
-    int has_problem, leaves_started;
+    int has_problem, leaves_started, has_threads;
     /* Of rank 0: whether the job has a log, and the length of its texts of rules. */
     int log_job, rules_length;
 };
@@ -115,6 +115,7 @@ static int greet(struct greeting own, struct texts *texts)
     for (int i = 0; i < ranks; i++) {
         shim.nodes[i] = all[i].node;
         shim.leaves_started |= all[i].leaves_started;
+        shim.some_have_threads |= all[i].has_threads;
         first = first < 0 && all[i].has_problem ? i : first;
     }
     shim.log_job = all[0].log_job;
@@ -133,7 +134,7 @@ static void read_settings(void)
 {
     static char problem[512];
     struct texts rules = {NULL, 0};
-    struct greeting own = {.node = find_node(), .leaves_started = shim.leaves_started};
+    struct greeting own = {find_node(), .leaves_started = shim.leaves_started, .has_threads = shim.has_threads};
     if (shim.world_rank == 0) {
         read_rules(&rules, problem, sizeof problem);
         own.rules_length = rules.length;

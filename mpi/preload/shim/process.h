@@ -56,7 +56,8 @@ struct shim {
     int is_crowded;
     /* For each rank of MPI_COMM_WORLD: the lowest rank on its node. */
     int *nodes;
-    int has_threads;
+    /* This process has MPI_THREAD_MULTIPLE; some process has. */
+    int has_threads, some_have_threads;
     /* Operations of one communicator and form with distinct tags; later ones reuse the tags. */
     unsigned most_operations;
 };

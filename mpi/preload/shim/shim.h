@@ -129,6 +129,8 @@ double hocket_last_complete_for_s(void);
 int shim_is_open(void);
 /* Records that MPI refuses the call on this rank: what is wrong, the class of the error. The first mistake counts. */
 void shim_refuse(struct call *call, const char *wrong, int error);
+/* Calls the error handler that MPI calls for an error of this communicator. */
+void shim_call_handler(MPI_Comm comm, int code);
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Records the sizes below which calls of a communicator are left to MPI at once (left.h). */

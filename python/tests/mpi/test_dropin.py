@@ -188,6 +188,16 @@ def test_programs_that_do_other_things_meanwhile(mpi: Mpi, ranks: int) -> None:
     assert sum(calls for (function, _), calls in ran.algorithms.items() if function == "MPI_Allgatherv") == 1
 
 
+@pytest.mark.parametrize("form", ["", "i"])
+def test_objects_of_the_program_stay_as_they_are(mpi: Mpi, form: str) -> None:
+    taken = ("allreduce: ring", "broadcast: binomial", "barrier: dissemination", "neighbor_allgather: linear")
+    program = [mpi.compiled("handlers.c")]
+    plain = mpi.run(2, program, log=None, variables={"LD_PRELOAD": ""})
+    ran = mpi.run(2, program, [*taken, *(f"{form}{rule}" for rule in taken)], log=None)
+    assert ran.output == plain.output, ran.errors
+    assert "dimensions: class" in plain.output
+
+
 @pytest.mark.parametrize("lines", [["allreduce: ring"], ["iallreduce: ring"], ["barrier: dissemination"], []])
 def test_calls_that_are_left_to_mpi_do_not_wait_for_those_that_are_not(mpi: Mpi, lines: list[str]) -> None:
     ran = mpi.run(4, [mpi.compiled("mixed.c")], lines)
