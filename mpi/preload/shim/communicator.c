@@ -226,6 +226,7 @@ void shim_learn_left(MPI_Comm comm)
 {
     /* One such call is not worth a state: wait for the second one in a row. */
     THREAD_CACHE MPI_Comm left;
+    note_idle_rules();
     int is_first = left != comm;
     left = comm;
     struct communicator *state = !is_first && has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;

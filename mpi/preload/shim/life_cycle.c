@@ -160,11 +160,6 @@ static void read_settings(void)
 /* Sessions that are open. */
 static int sessions;
 
-int shim_is_open(void)
-{
-    return shim.is_ready || sessions > 0;
-}
-
 void shim_leave_started(void)
 {
     shim.leaves_started = 1;
@@ -185,6 +180,7 @@ void shim_begin(void)
     begin_job_log();
     begin_types();
     shim.is_ready = 1;
+    note_idle_rules();
     shim_made(MPI_COMM_WORLD);
     shim_made(MPI_COMM_SELF);
 }
@@ -202,7 +198,8 @@ void shim_end(void)
     end_communicators();
     end_types();
     free(shim.nodes);
-    shim.is_ready = 0;
+    shim.is_ready = shim.log_summary = shim.log_job = 0;
+    note_idle_rules();
 }
 
 #ifdef HAS_SESSIONS
@@ -222,7 +219,9 @@ void shim_begin_session(MPI_Session session)
 
 void shim_end_session(void)
 {
-    if (--sessions == 0 && !shim.is_ready)
-        print_summary();
+    if (--sessions > 0 || shim.is_ready)
+        return;
+    print_summary();
+    shim.log_summary = 0;
 }
 #endif

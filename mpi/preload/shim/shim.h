@@ -125,8 +125,6 @@ void hocket_count_calls(int are_counted);
  * still serve other ranks in this time. */
 double hocket_last_complete_for_s(void);
 
-/* Returns 1 between the beginning and the end of MPI or of a session: MPI's functions may be called. */
-int shim_is_open(void);
 /* Records that MPI refuses the call on this rank: what is wrong, the class of the error. The first mistake counts. */
 void shim_refuse(struct call *call, const char *wrong, int error);
 /* Calls the error handler that MPI calls for an error of this communicator. */

@@ -102,6 +102,16 @@ def test_short_calls_go_by_memory_of_the_node(mpi: Mpi, ranks: int, shared_memor
     assert ran.output.splitlines() == [f"{sharing} of {ranks} share, 0 wrong"], ran.output + ran.errors
 
 
+def test_a_crash_leaves_no_memory_of_the_node(mpi: Mpi) -> None:
+    def files() -> set[str]:
+        return {path.name for path in Path("/dev/shm").glob("hocket*")}
+
+    before = files()
+    ran = mpi.run(2, [mpi.compiled("crash.c", "-rdynamic")], ["allreduce: recursive_doubling"], None)
+    assert ran.status != 0
+    assert files() == before
+
+
 def test_a_pipeline_does_not_run_away_from_a_rank_that_is_late(mpi: Mpi) -> None:
     ran = mpi.run(2, [mpi.compiled("late.c")], ["broadcast: chain, segment=64"], None)
     time_s, total = sorted(ran.output.splitlines())

@@ -18,7 +18,7 @@ from hocket import Error
 from hocket.mpi import Installation, environment, launch
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import note_for_root
-from hocket.mpi.preload import cache_folder, cached_build
+from hocket.mpi.preload import cache_folder, cached_build, own_folder
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
@@ -39,6 +39,15 @@ def test_a_folder_that_cannot_be_preloaded_from(name: str, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
     with pytest.raises(Error, match=f"XDG_CACHE_HOME: got .*{name}, expected a path without spaces and colons"):
         cache_folder()
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/proc/self")
+    with pytest.raises(
+        Error, match=r"^/proc/self/.cache/hocket/mpi: cannot be made: .*, .* in the variable XDG_CACHE_HOME$"
+    ):
+        own_folder()
 
 
 @pytest.mark.parametrize("spoilt", ["library", "libhocket", "folder", "owner"])
