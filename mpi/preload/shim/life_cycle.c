@@ -8,6 +8,7 @@
 #include "log.h"
 #include "operators.h"
 #include "persistent.h"
+#include "presence.h"
 #include "started_calls.h"
 #include "transport.h"
 #include "types.h"
@@ -168,15 +169,16 @@ void shim_leave_started(void)
 void shim_begin(void)
 {
     int *most, is_set, level;
-    if (shim.is_ready)
-        return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
+    if (shim.is_ready || !are_all_present())
+        return;
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
     begin_communicators(&transport);
     read_settings();
+    end_presence();
     begin_job_log();
     begin_types();
     shim.is_ready = 1;

@@ -14,6 +14,7 @@
  *     operators.c       operators that the program frees while calls need them
  *     blocking.c        blocking calls, from beginning to end
  *     log.c             counts of calls, the summary, and the log of the job
+ *     presence.c        whether all ranks have the library
  *     life_cycle.c      beginning and end
  *     process.c         the settings of the process, and helpers of all parts
  *
@@ -108,6 +109,8 @@ struct call {
 /* Leaves nonblocking calls to MPI, since the library will not see the program wait for them. Called before shim_begin,
  * on one or more ranks. */
 void shim_leave_started(void);
+/* Lets the other ranks of this node know that this one has the library; called before MPI is initialised. */
+void shim_be_present(void);
 /* Reads HOCKET_RULES, HOCKET_LOG and others. All ranks of MPI_COMM_WORLD call it after MPI is initialised. */
 void shim_begin(void);
 /* Completes the calls under way, prints the summary, and writes the log of the job; called before MPI is finalised. */
