@@ -487,14 +487,11 @@ static int keeps_form(const struct call *call)
 
 /* Defines MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>. `bytes` may decide to leave a blocking
  * call to MPI without a description. Nonblocking calls must go on during a blocking call that is left to MPI: it runs
- * in its nonblocking form, or all ranks meet before it. All ranks decide alike, since MPI does not match the two forms.
- * A call before MPI is initialised or after its end goes to MPI at once: MPI's error then names this function. */
+ * in its nonblocking form, or all ranks meet before it. All ranks decide alike, since MPI does not match the two forms. */
 #define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
     static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        if (!shim_is_open())                                                                                           \
-            return PMPI_##name##large arguments(comm);                                                                 \
         begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                       \
         description;                                                                                                   \
         if (shim_run(&call))                                                                                           \
@@ -514,7 +511,7 @@ static int keeps_form(const struct call *call)
     int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        if (!shim_is_open())                                                                                           \
+        if (are_all_left())                                                                                            \
             return PMPI_I##initial##large arguments(comm COMMA request);                                               \
         begin(&call, "MPI_I" #initial #large, comm, kind, NONBLOCKING);                                                \
         description;                                                                                                   \
@@ -529,7 +526,7 @@ static int keeps_form(const struct call *call)
     int MPI_##name##_init##large parameters(MPI_Comm comm COMMA MPI_Info info COMMA MPI_Request * request)             \
     {                                                                                                                  \
         struct call call;                                                                                              \
-        if (!shim_is_open())                                                                                           \
+        if (are_all_left())                                                                                            \
             return PMPI_##name##_init##large arguments(comm COMMA info COMMA request);                                 \
         begin(&call, "MPI_" #name "_init" #large, comm, kind, PERSISTENT);                                             \
         description;                                                                                                   \

@@ -10,6 +10,7 @@
 int MPI_Init(int *argc, char ***argv)
 {
     check_library();
+    shim_be_present();
     int code = PMPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
         shim_begin();
@@ -19,6 +20,7 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     check_library();
+    shim_be_present();
     int code = PMPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         shim_begin();

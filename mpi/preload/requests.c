@@ -19,7 +19,7 @@ static int take(MPI_Request request, MPI_Status *status)
     int code = shim_take(request, &comm);
     clear(request, status);
     if (code != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(comm, code);
+        shim_call_handler(comm, code);
     return code;
 }
 

@@ -38,7 +38,7 @@ int shim_run(struct call *call)
         run(&operation);
     finish(&operation);
     if (call->code != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(call->comm, call->code);
+        shim_call_handler(call->comm, call->code);
     else
         call->code = refused;
     return 1;

@@ -5,6 +5,8 @@
 
 static int keyval = MPI_KEYVAL_INVALID;
 static const hocket_transport *transport;
+/* A copy of MPI_COMM_WORLD that returns errors. */
+static MPI_Comm world;
 unsigned freed_communicators;
 THREAD_OWNED struct last_used last_used = {.comm = MPI_COMM_NULL};
 
@@ -15,14 +17,14 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
     PMPI_Comm_test_inter(comm, &is_inter);
     if (is_inter)
         return "an intercommunicator";
-    MPI_Group group, world;
+    MPI_Group group, all;
     PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Comm_group(MPI_COMM_WORLD, &all);
     PMPI_Group_size(group, &ranks);
     int *numbers = resize(NULL, sizeof(int) * 2 * (size_t)ranks), *translated = numbers + ranks;
     for (int i = 0; i < ranks; i++)
         numbers[i] = i;
-    PMPI_Group_translate_ranks(group, ranks, numbers, world, translated);
+    PMPI_Group_translate_ranks(group, ranks, numbers, all, translated);
     const char *reason = NULL;
     for (int i = 0; i < ranks; i++)
         if (translated[i] == MPI_UNDEFINED)
@@ -31,7 +33,7 @@ static const char *reason_against(MPI_Comm comm, int **nodes)
             numbers[i] = shim.nodes[translated[i]];
     *nodes = numbers;
     PMPI_Group_free(&group);
-    PMPI_Group_free(&world);
+    PMPI_Group_free(&all);
     return reason;
 }
 
@@ -127,6 +129,8 @@ void begin_communicators(const hocket_transport *by)
 {
     transport = by;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &world);
+    PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
 }
 
 void end_communicators(void)
@@ -140,21 +144,45 @@ void end_communicators(void)
             PMPI_Comm_delete_attr(comms[i], keyval);
     }
     free_unused_communicators();
+    PMPI_Comm_free(&world);
 }
+
+#ifdef OPEN_MPI
+/* Every communicator has a handler, which is set back. */
+static int create_private(MPI_Comm comm, MPI_Group group, MPI_Comm *private_comm)
+{
+    MPI_Errhandler handler;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int code = PMPI_Comm_create(comm, group, private_comm);
+    PMPI_Comm_set_errhandler(comm, handler);
+    PMPI_Errhandler_free(&handler);
+    return code;
+}
+#else
+/* A communicator of MPICH without a handler follows MPI_COMM_WORLD until one is set, for good. So the private one comes
+ * from `world`. If threads may do this at once, the first rank chooses a tag that no other communicator uses. */
+static int create_private(MPI_Comm comm, MPI_Group group, MPI_Comm *private_comm)
+{
+    static int count;
+    int tag = 0, ranks;
+    if (shim.some_have_threads) {
+        PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+        tag = (shim.world_rank + ranks * (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) % 64)) % other_tag();
+        PMPI_Bcast(&tag, 1, MPI_INT, 0, comm);
+    }
+    return PMPI_Comm_create_group(world, group, tag, private_comm);
+}
+#endif
 
 int has_private(MPI_Comm comm, struct communicator *state)
 {
-    MPI_Errhandler handler;
     MPI_Group group;
     if (state->private_comm != MPI_COMM_NULL)
         return 1;
-    PMPI_Comm_get_errhandler(comm, &handler);
-    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     PMPI_Comm_group(comm, &group);
-    int code = PMPI_Comm_create(comm, group, &state->private_comm);
+    int code = create_private(comm, group, &state->private_comm);
     PMPI_Group_free(&group);
-    PMPI_Comm_set_errhandler(comm, handler);
-    PMPI_Errhandler_free(&handler);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_set_errhandler(state->private_comm, MPI_ERRORS_RETURN);
     } else {
@@ -162,6 +190,18 @@ int has_private(MPI_Comm comm, struct communicator *state)
         state->private_comm = MPI_COMM_NULL;
     }
     return code == MPI_SUCCESS;
+}
+
+void shim_call_handler(MPI_Comm comm, int code)
+{
+#ifndef OPEN_MPI /* MPICH calls the handler of MPI_COMM_WORLD for a communicator without one, except in the call below */
+    MPI_Errhandler handler;
+    PMPI_Comm_get_errhandler(comm, &handler);
+    if (handler == MPI_ERRORS_ARE_FATAL)
+        comm = MPI_COMM_WORLD;
+    PMPI_Errhandler_free(&handler);
+#endif
+    PMPI_Comm_call_errhandler(comm, code);
 }
 
 struct communicator *state_of(MPI_Comm comm)
@@ -186,6 +226,7 @@ void shim_learn_left(MPI_Comm comm)
 {
     /* One such call is not worth a state: wait for the second one in a row. */
     THREAD_CACHE MPI_Comm left;
+    note_idle_rules();
     int is_first = left != comm;
     left = comm;
     struct communicator *state = !is_first && has_rule(HOCKET_ANY, 0) ? state_of(comm) : NULL;

@@ -17,8 +17,8 @@ struct communicator {
     /* The node of each rank; the shared memory of this node, or NULL. */
     int *nodes;
     struct node_memory *memory;
-    /* The first blocking call has asked for the memory. */
-    int has_asked_for_memory;
+    /* Blocking calls that an algorithm has run, up to the one that asks for the memory. */
+    int calls_before_memory;
     /* The numbers of the next operations, one per form: ranks may order calls of different forms differently. */
     unsigned sequences[FORMS];
     /* Per collective: blocking calls below these bytes are left to MPI, by the rules `left_rules`, which is atomic. */

@@ -1,10 +1,18 @@
-/* Blocking calls that the rules leave to MPI by their size alone. To describe a short call first would make it a third
- * slower. Calls that are not decided here go to shim_run(). */
+/* Calls that the rules leave to MPI without a description, which would make a short call a third slower: all calls, or
+ * blocking calls by their size alone. Blocking calls that are not decided here go to shim_run(). */
 #ifndef HOCKET_SHIM_LEFT_H
 #define HOCKET_SHIM_LEFT_H
 
 #include "communicator.h"
 #include "types.h"
+
+/* Returns 1 if all calls are left to MPI, and not counted. Before MPI is initialised and after its end they are, so that
+ * MPI's error names the program's function. */
+static inline int are_all_left(void)
+{
+    return __atomic_load_n(&hocket_rules, __ATOMIC_RELAXED) == __atomic_load_n(&shim.idle_rules, __ATOMIC_RELAXED) &&
+           !is_counting();
+}
 
 /* The bytes of elements if `type` is named and this thread's last type; else -1. */
 static inline MPI_Count bytes_if_known(MPI_Count count, MPI_Datatype type)
@@ -18,6 +26,8 @@ static inline MPI_Count bytes_if_known(MPI_Count count, MPI_Datatype type)
 static inline int is_left_at_once(MPI_Comm comm, hocket_collective collective, MPI_Count bytes)
 {
     const struct communicator *state = last_used.state;
+    if (are_all_left())
+        return 1;
     if (bytes < 0 || is_counting() || !state || last_used.comm != comm ||
         last_used.freed_count != __atomic_load_n(&freed_communicators, __ATOMIC_RELAXED) ||
         __atomic_load_n(&state->left_rules, __ATOMIC_ACQUIRE) != __atomic_load_n(&hocket_rules, __ATOMIC_RELAXED))

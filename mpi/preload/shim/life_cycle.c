@@ -8,6 +8,7 @@
 #include "log.h"
 #include "operators.h"
 #include "persistent.h"
+#include "presence.h"
 #include "started_calls.h"
 #include "transport.h"
 #include "types.h"
@@ -16,7 +17,7 @@
 struct greeting {
     /* The lowest rank on its node. */
     int node;
-    int has_problem, leaves_started;
+    int has_problem, leaves_started, has_threads;
     /* Of rank 0: whether the job has a log, and the length of its texts of rules. */
     int log_job, rules_length;
 };
@@ -115,6 +116,7 @@ static int greet(struct greeting own, struct texts *texts)
     for (int i = 0; i < ranks; i++) {
         shim.nodes[i] = all[i].node;
         shim.leaves_started |= all[i].leaves_started;
+        shim.some_have_threads |= all[i].has_threads;
         first = first < 0 && all[i].has_problem ? i : first;
     }
     shim.log_job = all[0].log_job;
@@ -133,7 +135,7 @@ static void read_settings(void)
 {
     static char problem[512];
     struct texts rules = {NULL, 0};
-    struct greeting own = {.node = find_node(), .leaves_started = shim.leaves_started};
+    struct greeting own = {find_node(), .leaves_started = shim.leaves_started, .has_threads = shim.has_threads};
     if (shim.world_rank == 0) {
         read_rules(&rules, problem, sizeof problem);
         own.rules_length = rules.length;
@@ -159,11 +161,6 @@ static void read_settings(void)
 /* Sessions that are open. */
 static int sessions;
 
-int shim_is_open(void)
-{
-    return shim.is_ready || sessions > 0;
-}
-
 void shim_leave_started(void)
 {
     shim.leaves_started = 1;
@@ -172,18 +169,20 @@ void shim_leave_started(void)
 void shim_begin(void)
 {
     int *most, is_set, level;
-    if (shim.is_ready)
-        return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &shim.world_rank);
+    if (shim.is_ready || !are_all_present())
+        return;
     PMPI_Query_thread(&level);
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
     begin_communicators(&transport);
     read_settings();
+    end_presence();
     begin_job_log();
     begin_types();
     shim.is_ready = 1;
+    note_idle_rules();
     shim_made(MPI_COMM_WORLD);
     shim_made(MPI_COMM_SELF);
 }
@@ -201,7 +200,8 @@ void shim_end(void)
     end_communicators();
     end_types();
     free(shim.nodes);
-    shim.is_ready = 0;
+    shim.is_ready = shim.log_summary = shim.log_job = 0;
+    note_idle_rules();
 }
 
 #ifdef HAS_SESSIONS
@@ -221,7 +221,9 @@ void shim_begin_session(MPI_Session session)
 
 void shim_end_session(void)
 {
-    if (--sessions == 0 && !shim.is_ready)
-        print_summary();
+    if (--sessions > 0 || shim.is_ready)
+        return;
+    print_summary();
+    shim.log_summary = 0;
 }
 #endif

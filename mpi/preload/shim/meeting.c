@@ -17,13 +17,15 @@ void shim_meet(MPI_Comm comm)
         meet_on(comm);
 }
 
-/* All ranks call it. */
+/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls save.
+ * All ranks count alike. */
+enum { CALL_WITH_MEMORY = 32 };
+
 static void add_memory(MPI_Comm comm, struct communicator *state)
 {
     if (shim_may_be_active(comm))
         meet_on(state->private_comm);
     state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
-    state->has_asked_for_memory = 1;
 }
 
 int has_private_for(struct operation *operation)
@@ -35,7 +37,8 @@ int has_private_for(struct operation *operation)
         if (!has_private(comm, state))
             return leave(operation);
     }
-    if (operation->call->form == BLOCKING && !state->has_asked_for_memory)
+    if (operation->call->form == BLOCKING && state->calls_before_memory < CALL_WITH_MEMORY &&
+        ++state->calls_before_memory == CALL_WITH_MEMORY)
         add_memory(comm, state);
     return 1;
 }

@@ -115,20 +115,24 @@ static struct neighbors *on_distributed_graph(MPI_Comm comm, int dimensions)
     return neighbors;
 }
 
-/* The kind of a topology. Open MPI reports a distributed graph with the kind of its parent communicator. */
+/* The kind of a topology. */
 static int kind_of(MPI_Comm comm)
 {
-    MPI_Errhandler handler;
-    int kind, received, sent, has_weights;
+    int kind;
     PMPI_Topo_test(comm, &kind);
+#ifdef OPEN_MPI /* reports a distributed graph with the kind of its parent communicator */
+    MPI_Errhandler handler;
+    int received, sent, has_weights;
     if (kind == MPI_UNDEFINED)
         return kind;
     PMPI_Comm_get_errhandler(comm, &handler);
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    int code = PMPI_Dist_graph_neighbors_count(comm, &received, &sent, &has_weights);
+    if (PMPI_Dist_graph_neighbors_count(comm, &received, &sent, &has_weights) == MPI_SUCCESS)
+        kind = MPI_DIST_GRAPH;
     PMPI_Comm_set_errhandler(comm, handler);
     PMPI_Errhandler_free(&handler);
-    return code == MPI_SUCCESS ? MPI_DIST_GRAPH : kind;
+#endif
+    return kind;
 }
 
 /* The neighbours of this rank; NULL if the communicator has no topology. */

@@ -1,4 +1,5 @@
 /* Memory that the ranks of a node share. This file owns the lanes, and messages that were taken out early. */
+#define _GNU_SOURCE /* for memfd_create */
 #include "node_memory.h"
 
 #include <fcntl.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,29 +74,40 @@ static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Creation */
 
-enum { NAME = 64 };
+enum { NAME = 64, TIME = 32 };
 
-/* Makes a unique name, also among containers whose process ids coincide. */
-static void choose_name(char name[NAME], const void *own)
+/* Creates memory without a name in the file system, so that no file stays after a crash. `name` gets the path by which
+ * other processes open it, and at TIME what tells it from memory of other containers whose process ids coincide. It also
+ * lies in the memory, in the lane of the first rank to itself. Returns its file, which the caller closes. Reserves the
+ * memory, so that no later access can fail. */
+static int create(char name[NAME], size_t bytes)
 {
     struct timespec now;
+    int file = memfd_create("hocket", MFD_CLOEXEC);
+    if (file < 0)
+        return -1;
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(name, NAME, "/hocket-%ld-%lld-%ld-%p", (long)getpid(), (long long)now.tv_sec, now.tv_nsec, own);
+    snprintf(name, TIME, "/proc/%ld/fd/%d", (long)getpid(), file);
+    snprintf(name + TIME, NAME - TIME, "%lld %ld", (long long)now.tv_sec, now.tv_nsec);
+    if (posix_fallocate(file, 0, (off_t)bytes) == 0 && pwrite(file, name, NAME, 0) == NAME)
+        return file;
+    close(file);
+    return -1;
 }
 
-/* Maps the memory of a name. The creator also reserves it, so that no later access can fail. */
-static void *map(const char *name, size_t bytes, int creates)
+/* Maps the memory of a file, if it has this name. */
+static void *map(int file, const char name[NAME], size_t bytes)
 {
-    int file = shm_open(name, creates ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
-    void *base = MAP_FAILED;
-    if (file < 0)
+    struct stat about;
+    if (file < 0 || fstat(file, &about) || about.st_size != (off_t)bytes)
         return NULL;
-    if (!creates || posix_fallocate(file, 0, (off_t)bytes) == 0)
-        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (creates && base == MAP_FAILED)
-        shm_unlink(name);
-    return base == MAP_FAILED ? NULL : base;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+    if (memcmp(base, name, NAME) == 0)
+        return base;
+    munmap(base, bytes);
+    return NULL;
 }
 
 /* Reserves bytes of the process's limit; returns 0 if it is exceeded. */
@@ -119,11 +132,11 @@ static void give_up(size_t bytes)
 static void *map_on_node(MPI_Comm comm, const int *others, int count, int is_first, size_t bytes, int tag)
 {
     char name[NAME] = "";
-    int may = may_share(bytes), is_here, are_all;
+    int may = may_share(bytes), file = -1, is_here, are_all;
     void *base = NULL;
     if (is_first) {
-        choose_name(name, &base);
-        base = may ? map(name, bytes, 1) : NULL;
+        file = may ? create(name, bytes) : -1;
+        base = map(file, name, bytes);
         name[0] = base ? name[0] : 0;
         for (int i = 0; i < count; i++)
             PMPI_Send(name, NAME, MPI_CHAR, others[i], tag, comm);
@@ -132,17 +145,18 @@ static void *map_on_node(MPI_Comm comm, const int *others, int count, int is_fir
             PMPI_Recv(&is_here, 1, MPI_INT, others[i], tag, comm, MPI_STATUS_IGNORE);
             are_all &= is_here;
         }
-        if (base)
-            shm_unlink(name);
         for (int i = 0; i < count; i++)
             PMPI_Send(&are_all, 1, MPI_INT, others[i], tag, comm);
     } else {
         PMPI_Recv(name, NAME, MPI_CHAR, others[0], tag, comm, MPI_STATUS_IGNORE);
-        base = may && *name ? map(name, bytes, 0) : NULL;
+        file = may && *name ? open(name, O_RDWR | O_CLOEXEC) : -1;
+        base = map(file, name, bytes);
         is_here = base != NULL;
         PMPI_Send(&is_here, 1, MPI_INT, others[0], tag, comm);
         PMPI_Recv(&are_all, 1, MPI_INT, others[0], tag, comm, MPI_STATUS_IGNORE);
     }
+    if (file >= 0)
+        close(file);
     if (may && !are_all)
         give_up(bytes);
     if (base && !are_all)
@@ -223,18 +237,26 @@ static int has_room(struct peer *peer, uint32_t cells)
     return peer->sent + cells - peer->known_read_cells <= CELLS;
 }
 
+/* Copies at most the bytes of a cell; whole cells by a few instructions, without a call. */
+static size_t copy_part(char *into, const char *from, size_t remaining)
+{
+    if (remaining >= BYTES_OF_CELL)
+        memcpy(into, from, BYTES_OF_CELL);
+    else
+        for (size_t i = 0; i < remaining; i++)
+            into[i] = from[i];
+    return remaining < BYTES_OF_CELL ? remaining : BYTES_OF_CELL;
+}
+
 /* Puts a message into a lane that has room. */
 static void send_now(struct peer *peer, int tag, const void *data, size_t bytes)
 {
     size_t at = 0;
     do {
         struct cell *cell = &peer->to->cells[peer->sent % CELLS];
-        size_t some = bytes - at < BYTES_OF_CELL ? bytes - at : BYTES_OF_CELL;
         cell->tag = tag;
         cell->bytes_of_message = (uint32_t)bytes;
-        if (some)
-            memcpy(cell->data, (const char *)data + at, some);
-        at += some;
+        at += copy_part(cell->data, (const char *)data + at, bytes - at);
         __atomic_store_n(&cell->turn, ++peer->sent, __ATOMIC_RELEASE);
     } while (at < bytes);
     peer->left++;
@@ -281,10 +303,9 @@ static const struct cell *next_message(const struct peer *peer)
 static void take_next(struct peer *peer, size_t bytes, char *into, size_t room)
 {
     size_t length = bytes < room ? bytes : room;
-    for (size_t at = 0; at < length; at += BYTES_OF_CELL) {
-        const struct cell *cell = &peer->from->cells[(peer->read_cells + (uint32_t)(at / BYTES_OF_CELL)) % CELLS];
-        memcpy(into + at, cell->data, length - at < BYTES_OF_CELL ? length - at : BYTES_OF_CELL);
-    }
+    uint32_t cell = peer->read_cells;
+    for (size_t at = 0; at < length; cell++)
+        at += copy_part(into + at, peer->from->cells[cell % CELLS].data, length - at);
     peer->read_cells += cells_of(bytes);
     __atomic_store_n(&peer->from->read_cells, peer->read_cells, __ATOMIC_RELEASE);
 }

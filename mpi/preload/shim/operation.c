@@ -396,7 +396,7 @@ int report_refused(struct call *call)
     if (!call->is_refused)
         return MPI_SUCCESS;
     tell_wrong(call);
-    PMPI_Comm_call_errhandler(call->comm, code);
+    shim_call_handler(call->comm, code);
     call->wrong = NULL;
     call->code = MPI_SUCCESS;
     return code;

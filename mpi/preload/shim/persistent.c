@@ -154,7 +154,7 @@ int shim_start_again(MPI_Request request, int *code)
     struct started_call *started_call = &persistent->started_call;
     *code = state_now(persistent) == IDLE ? MPI_SUCCESS : MPI_ERR_REQUEST;
     if (*code != MPI_SUCCESS) {
-        PMPI_Comm_call_errhandler(started_call->call.comm, *code);
+        shim_call_handler(started_call->call.comm, *code);
         return 1;
     }
     count_started(1);

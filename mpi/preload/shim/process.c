@@ -30,6 +30,12 @@ void *resize(void *memory, size_t bytes)
     return resize;
 }
 
+void note_idle_rules(void)
+{
+    if (!shim.is_ready || shim.off || (!has_rule(HOCKET_ANY, 0) && !has_rule(HOCKET_ANY, 1)))
+        __atomic_store_n(&shim.idle_rules, __atomic_load_n(&hocket_rules, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 void *shim_room(size_t bytes)
 {
     return resize(NULL, bytes);

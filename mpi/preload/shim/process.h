@@ -18,7 +18,7 @@
  *         (node_memory.c)
  *
  * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_rules`,
- * `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
+ * `idle_rules`, `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
  * `planned_count`, `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
@@ -44,6 +44,8 @@ struct shim {
     int is_ready;
     /* Why all calls are left to MPI, or NULL. */
     const char *off;
+    /* These rules have no algorithm for any call, or no call may follow them; NULL before rules are set; atomic. */
+    const void *idle_rules;
     /* Nonblocking and persistent calls are left to MPI. */
     int leaves_started;
     int log_calls, log_summary, world_rank;
@@ -56,7 +58,8 @@ struct shim {
     int is_crowded;
     /* For each rank of MPI_COMM_WORLD: the lowest rank on its node. */
     int *nodes;
-    int has_threads;
+    /* This process has MPI_THREAD_MULTIPLE; some process has. */
+    int has_threads, some_have_threads;
     /* Operations of one communicator and form with distinct tags; later ones reuse the tags. */
     unsigned most_operations;
 };
@@ -113,6 +116,9 @@ static inline int has_rule(int collective, int is_nonblocking)
 {
     return !(is_nonblocking && shim.leaves_started) && hocket_has_rule(collective, is_nonblocking);
 }
+
+/* Records that no call follows the present rules, if that is so. */
+void note_idle_rules(void);
 
 #pragma GCC visibility pop
 

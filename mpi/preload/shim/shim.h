@@ -14,6 +14,7 @@
  *     operators.c       operators that the program frees while calls need them
  *     blocking.c        blocking calls, from beginning to end
  *     log.c             counts of calls, the summary, and the log of the job
+ *     presence.c        whether all ranks have the library
  *     life_cycle.c      beginning and end
  *     process.c         the settings of the process, and helpers of all parts
  *
@@ -108,6 +109,8 @@ struct call {
 /* Leaves nonblocking calls to MPI, since the library will not see the program wait for them. Called before shim_begin,
  * on one or more ranks. */
 void shim_leave_started(void);
+/* Lets the other ranks of this node know that this one has the library; called before MPI is initialised. */
+void shim_be_present(void);
 /* Reads HOCKET_RULES, HOCKET_LOG and others. All ranks of MPI_COMM_WORLD call it after MPI is initialised. */
 void shim_begin(void);
 /* Completes the calls under way, prints the summary, and writes the log of the job; called before MPI is finalised. */
@@ -125,10 +128,10 @@ void hocket_count_calls(int are_counted);
  * still serve other ranks in this time. */
 double hocket_last_complete_for_s(void);
 
-/* Returns 1 between the beginning and the end of MPI or of a session: MPI's functions may be called. */
-int shim_is_open(void);
 /* Records that MPI refuses the call on this rank: what is wrong, the class of the error. The first mistake counts. */
 void shim_refuse(struct call *call, const char *wrong, int error);
+/* Calls the error handler that MPI calls for an error of this communicator. */
+void shim_call_handler(MPI_Comm comm, int code);
 /* Runs a call; returns 0 if it is left to MPI. */
 int shim_run(struct call *call);
 /* Records the sizes below which calls of a communicator are left to MPI at once (left.h). */

@@ -51,7 +51,7 @@ static int end_request(MPI_Request *request, int may_wait, int *flag, MPI_Status
     ending.is_asked = 0;
     if (code != MPI_SUCCESS || ending.code == MPI_SUCCESS)
         return code;
-    PMPI_Comm_call_errhandler(ending.comm, ending.code);
+    shim_call_handler(ending.comm, ending.code);
     return ending.code;
 }
 

@@ -44,7 +44,10 @@ def own_folder(*inside: str) -> Path:
             if not each.exists():
                 each.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise Error(f"{folder}: cannot be made: {error.strerror}") from error
+        raise Error(
+            f"{folder}: cannot be made: {error.strerror}, expected a folder of your own, "
+            "or another one in the variable XDG_CACHE_HOME"
+        ) from error
     for each in (top.parent, top, folder):
         _check_own(each)
     return folder

@@ -102,6 +102,16 @@ def test_short_calls_go_by_memory_of_the_node(mpi: Mpi, ranks: int, shared_memor
     assert ran.output.splitlines() == [f"{sharing} of {ranks} share, 0 wrong"], ran.output + ran.errors
 
 
+def test_a_crash_leaves_no_memory_of_the_node(mpi: Mpi) -> None:
+    def files() -> set[str]:
+        return {path.name for path in Path("/dev/shm").glob("hocket*")}
+
+    before = files()
+    ran = mpi.run(2, [mpi.compiled("crash.c", "-rdynamic")], ["allreduce: recursive_doubling"], None)
+    assert ran.status != 0
+    assert files() == before
+
+
 def test_a_pipeline_does_not_run_away_from_a_rank_that_is_late(mpi: Mpi) -> None:
     ran = mpi.run(2, [mpi.compiled("late.c")], ["broadcast: chain, segment=64"], None)
     time_s, total = sorted(ran.output.splitlines())
@@ -186,6 +196,16 @@ def test_programs_that_do_other_things_meanwhile(mpi: Mpi, ranks: int) -> None:
     if ranks > 1:
         assert ran.passed[("MPI_Allreduce", "an intercommunicator")] == 1
     assert sum(calls for (function, _), calls in ran.algorithms.items() if function == "MPI_Allgatherv") == 1
+
+
+@pytest.mark.parametrize("form", ["", "i"])
+def test_objects_of_the_program_stay_as_they_are(mpi: Mpi, form: str) -> None:
+    taken = ("allreduce: ring", "broadcast: binomial", "barrier: dissemination", "neighbor_allgather: linear")
+    program = [mpi.compiled("handlers.c")]
+    plain = mpi.run(2, program, log=None, variables={"LD_PRELOAD": ""})
+    ran = mpi.run(2, program, [*taken, *(f"{form}{rule}" for rule in taken)], log=None)
+    assert ran.output == plain.output, ran.errors
+    assert "dimensions: class" in plain.output
 
 
 @pytest.mark.parametrize("lines", [["allreduce: ring"], ["iallreduce: ring"], ["barrier: dissemination"], []])

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from hocket import Error
-from hocket.mpi import Installation, environment, launch
+from hocket.mpi import Installation, environment, launch, saved_rules
 from hocket.mpi.jobs import lines_of
-from hocket.mpi.launch import note_for_root
-from hocket.mpi.preload import cache_folder, cached_build
+from hocket.mpi.launch import environment_of_crowd, note_for_root
+from hocket.mpi.preload import cache_folder, cached_build, own_folder
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
-from .conftest import ROOT
+from .conftest import AS_ROOT, ROOT, SECONDS, Mpi
 
 OPEN_MPI = Installation(Path("/mpi/mpicc"), Path("/mpi/mpiexec"), "Open MPI v5.0.11")
 
@@ -39,6 +39,15 @@ def test_a_folder_that_cannot_be_preloaded_from(name: str, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
     with pytest.raises(Error, match=f"XDG_CACHE_HOME: got .*{name}, expected a path without spaces and colons"):
         cache_folder()
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/proc/self")
+    with pytest.raises(
+        Error, match=r"^/proc/self/.cache/hocket/mpi: cannot be made: .*, .* in the variable XDG_CACHE_HOME$"
+    ):
+        own_folder()
 
 
 @pytest.mark.parametrize("spoilt", ["library", "libhocket", "folder", "owner"])
@@ -70,6 +79,22 @@ def test_a_library_that_others_can_write_is_not_loaded(
         {"library": built, "libhocket": built.with_name("libhocket.so"), "folder": built.parent}[spoilt].chmod(0o777)
     with pytest.raises(Error, match=r"belongs to user .*, mode 0[67].., expected your own, writable by you alone"):
         library()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_library_on_some_ranks_only_is_not_used(first: bool, mpi: Mpi) -> None:
+    program = [mpi.compiled("either_path.c")]
+    preloaded = environment(mpi.installation, saved_rules(["allreduce: recursive_doubling"]), "summary")
+    some = ["env", *(f"{name}={value}" for name, value in preloaded.items()), *program]
+    both = (some, program) if first else (program, some)
+    line = [str(mpi.installation.mpiexec), "-n", "2", *both[0], ":", "-n", "1", *both[1]]
+    settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
+    ran = subprocess.run(line, capture_output=True, text=True, env=settings, timeout=SECONDS, check=True)
+    assert ran.stderr == (
+        f"hocket: rank {0 if first else 2}: some ranks do not have the library, expected LD_PRELOAD on all ranks; "
+        "all calls are left to MPI\n"
+    )
+    assert ran.stdout == "0 wrong\n"
 
 
 def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

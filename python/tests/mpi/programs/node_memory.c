@@ -21,7 +21,7 @@ static int shares(void)
     int is_there = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps))
-        is_there |= strstr(line, "/hocket-") != NULL;
+        is_there |= strstr(line, "/memfd:hocket ") != NULL;
     fclose(maps);
     return is_there;
 }
