@@ -32,7 +32,6 @@ from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 from hocket.definitions.library import COLLECTIVES
-from hocket.judging.baselines import baselines_folder
 from hocket.mpi.preload import cache_folder
 from hocket.typing import Call, Rank, Span
 
@@ -210,16 +209,15 @@ def test_the_catalogue_says_what_every_collective_means() -> None:
 def test_every_place_that_hocket_writes_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare the page with the folders, variables and names in the code, and with what git ignores in a clone."""
     text = (DOCS / "writes.md").read_text(encoding="utf-8")
-    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "HOCKET_BASELINES"):
-        monkeypatch.delenv(name, raising=False)
-    folders = [f"~/{folder.relative_to(Path.home())}" for folder in (cache_folder(), baselines_folder())]
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    folders = [f"~/{cache_folder().relative_to(Path.home())}"]
     sources = [*(ROOT / "python" / "hocket").rglob("*.py"), *(ROOT / "mpi").rglob("*.c")]
     code = "".join(source.read_text(encoding="utf-8") for source in sources if "native" not in source.parts)
-    variables = set(re.findall(r"\bXDG_\w+|\bHOCKET_(?:BASELINES|TRACE|JOB_LOG)\b", code))
+    variables = set(re.findall(r"\bXDG_\w+|\bHOCKET_(?:TRACE|JOB_LOG)\b", code))
     shared = {f"/dev/shm{name}" for name in re.findall(r'"(/hocket-)%', code)}
     beside = {*re.findall(r'[}"](\.partial\.\w+)"', code), *re.findall(r'prefix="(\.[\w-]+)"', code)}
     ignored = re.findall(r"^/[^*\n]+", (ROOT / ".gitignore").read_text(), re.MULTILINE)
-    assert len(variables) == 5 and shared and len(beside) == 2
+    assert len(variables) == 3 and shared and len(beside) == 2
     assert [name for name in (*folders, *variables, *shared, *beside) if name not in text] == []
     assert [
         path for path in ignored if not re.search(rf"`{re.escape(path.rstrip('/'))}", text) and "images/" not in path

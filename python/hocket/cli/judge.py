@@ -11,13 +11,11 @@ import click
 
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.files import read_text
-from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.measurements import facts_options
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
-from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
 from hocket.judging.assessment_table import assessment_table, finding_lines
 from hocket.judging.change_table import change_table
@@ -44,8 +42,6 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     multiple=True,
     help="A run from before; given several times, all FILES are runs from after.",
 )
-@click.option("--baseline", metavar="NAME", help="Compare with the runs that --save kept under this name.")
-@click.option("--save", metavar="NAME", help="Keep the times of FILES under this name, beside those that are there.")
 @click.option(
     "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
 )
@@ -60,8 +56,6 @@ def judge(
     machine: Machine | None,
     library: str | None,
     before: tuple[str, ...],
-    baseline: str | None,
-    save: str | None,
     tolerance: float,
     facts_of: Callable[..., list[Facts]],
     param: tuple[tuple[str, str], ...],
@@ -77,9 +71,7 @@ def judge(
     after: the command says what changed, and its exit status is 1 if a time became longer.
     """
     options.check_files({"--plot": plot})
-    if before and baseline is not None:
-        raise click.UsageError(f"--baseline: got {baseline} beside --before, expected one of them")
-    if len(files) == 2 and not before and baseline is None and save is None:
+    if len(files) == 2 and not before:
         before, files = files[:1], files[1:]
     facts = facts_of(len(before) + len(files), param)
     texts = [
@@ -89,28 +81,20 @@ def judge(
     earlier, texts = texts[: len(before)], texts[len(before) :]
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
-    before_runs = baselines.load(baseline) if baseline is not None else runs_of(sources_before)
-    runs = runs_of(sources) if before_runs or save is not None else ()
-
-    def keep() -> None:
-        if save is not None:
-            path = baselines.save(save, runs)
-            note(f"baseline {save}: {format_count(len(runs), 'time')} added to {path}")
-
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
-    if not before_runs:
+    if not sources_before:
         with progress("simulating", None):
             assessment = look(sources)
         show = partial(_show, assessment)
         entry = assessment.as_dict()
-        hand_out(entry, plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show, keep=keep)
+        hand_out(entry, plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show)
         return
-    outcome = changes(before_runs, runs, tolerance=tolerance)
+    outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance)
     outcome = replace(outcome, findings=_with_remarks(outcome.findings, [*sources_before, *sources]))
-    algorithms = changes_of_algorithms(look(sources_before), look(sources)) if earlier and machine is not None else ()
+    algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     show = partial(_show_changes, outcome, algorithms)
-    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show, keep=keep)
+    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show)
     if outcome.is_slower:
         click.get_current_context().exit(1)
 

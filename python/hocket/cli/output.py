@@ -64,7 +64,6 @@ def hand_out(
     as_json: bool,
     draw: Callable[[], alt.TopLevelMixin],
     show: Callable[[Mapping[str, str | None]], None],
-    keep: Callable[[], None] = lambda: None,
 ) -> None:
     """Write a picture and results to the requested files, and print the results.
 
@@ -75,16 +74,13 @@ def hand_out(
         as_json: Whether to print JSON.
         draw: Draws the picture.
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
-        keep: Keeps what a second try would add once more; called when all files are written, before anything is
-            printed.
     """
     write_picture(plot, draw)
     entry = {**entry, "plot": plot, "version": VERSION}
     if output is not None:
         files.write(output, json.dumps(entry) + "\n")
-    keep()
-    if output is not None and files.is_stdout(output):
-        return
+        if files.is_stdout(output):
+            return
     if as_json:
         print_json(entry)
     else:

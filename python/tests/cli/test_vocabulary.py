@@ -12,7 +12,6 @@ from hocket.cli.options import OneOf, Read
 from tests.conftest import Ran
 
 BY_COMMAND = {
-    "--baseline": "a file or a library, or the name of a baseline",
     "--collective": "MPI's name or Hocket's, as the files of the command have it",
     "--library": "one of those that can be simulated, or any",
     "--machine": "serve takes several, by name",

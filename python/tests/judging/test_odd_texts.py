@@ -7,14 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hocket
-from hocket.judging import baselines
 from hocket.judging.assessment import Assessment
 from hocket.judging.failures import failures_in
 from hocket.measurements.measurement import Facts
@@ -188,27 +187,6 @@ def test_several_files_are_said_to_be_runs_of_one_machine(hocket_command: Callab
     shown = hocket_command("judge", *map(str, files), "--ranks", "8", "--json").json
     (hint,) = (one for one in shown["findings"] if one["subject"] == "several files")
     assert "c are taken for runs of one machine" in hint["sentence"] and "--before FILE" in hint["sentence"]
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        (lambda lines: ["nonsense", *lines[1:]], 1),
-        (lambda lines: [lines[0], "nonsense", *lines[2:]], 2),
-        (lambda lines: [lines[0], "so it was", *lines[2:]], 2),
-        (lambda lines: [*lines[:2], lines[2][:20]], 3),
-        (lambda lines: [*lines[:2], lines[2].replace("1e-05", "x")], 3),
-    ],
-)
-def test_the_broken_line_of_a_baseline_is_named(
-    tmp_path: Path, change: Callable[[Sequence[str]], list[str]], where: int
-) -> None:
-    one = hocket.Measurement(collective="allreduce", algorithm="ring", ranks=8, size_bytes=8, time_s=1e-5)
-    path = baselines.save("a", [one, one], tmp_path)
-    path.write_text("\n".join(change(path.read_text().split("\n")[:3])))
-    with pytest.raises(hocket.Error, match=rf"^{re.escape(str(path))}:{where}: .*; this baseline is broken") as caught:
-        baselines.load("a", tmp_path)
-    assert "PICO" not in str(caught.value)
 
 
 def test_a_long_text_is_read_in_time_that_grows_with_its_rows() -> None:
