@@ -84,13 +84,15 @@ pub fn simulate_jobs(
     let platform = machine.platform();
     let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
     let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
-    let platform = platform.for_jobs().into_owned();
-    let room = 1 + places.iter().flatten().copied().max().unwrap_or(0);
-    let nodes = platform.nodes(room).map_err(raise)?;
-    let mut calls = Vec::new();
+    let all_ranks = places.concat();
+    let platform = platform.for_jobs().of_ranks(&all_ranks).into_owned();
+    let nodes = platform.nodes(all_ranks.len()).map_err(raise)?;
+    let (mut calls, mut first) = (Vec::new(), 0);
     for (number, (job, places)) in jobs.iter().zip(&places).enumerate() {
+        let job_ranks = first..first + places.len();
+        first = job_ranks.end;
         for group in &job.groups {
-            let ranks: Vec<_> = group.iter().map(|rank| places[*rank]).collect();
+            let ranks: Vec<_> = group.iter().map(|rank| job_ranks.start + rank).collect();
             let call = job.call.get();
             calls.push(PlacedCall {
                 job: number,

@@ -1,11 +1,11 @@
 //! Places: which ranks of a machine each of several jobs gets.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use hocket_core::units::count_in_words;
 use hocket_core::{Error, Result};
-use hocket_machine::Topology;
+use hocket_machine::{Placement, Topology};
 use hocket_simulate::Platform;
 
 use crate::arrivals::uniform;
@@ -47,12 +47,13 @@ impl Place {
     pub fn ranks(self, demands: &[Demand], platform: &Platform, (seed, trial): (u64, u64)) -> Result<Vec<Vec<usize>>> {
         let in_order = platform.for_jobs();
         let is_dealt = matches!(in_order, Cow::Owned(_)) && self != Self::Random;
-        let machine = Slots { platform: &in_order, room: room(demands, &in_order)? };
-        let room = machine.room;
+        let room = room(demands, &in_order, is_dealt)?;
+        let machine = Slots { platform: &in_order, room, is_dealt };
         let mut places = Vec::new();
         let mut named_ranks = BTreeSet::new();
         for demand in demands {
-            let ranks = demand.nodes.as_ref().map(|nodes| machine.first_on(nodes, demand.ranks)).transpose()?;
+            let there = demand.nodes.as_ref().map(|nodes| machine.on_nodes(nodes, demand.ranks)).transpose()?;
+            let ranks = there.map(|mut there| machine.take(&mut there, demand.ranks));
             for rank in ranks.iter().flatten() {
                 if !named_ranks.insert(*rank) {
                     let node = machine.node_of(*rank);
@@ -68,15 +69,15 @@ impl Place {
             Self::Random => free.sort_by_cached_key(|rank| draw((seed, trial), (*rank, room)).to_bits()),
         }
         let missing_ranks = |job: usize| if demands[job].nodes.is_some() { 0 } else { demands[job].ranks };
-        let mut free = free.into_iter();
+        let mut free = VecDeque::from(free);
         match self {
             Self::Contiguous | Self::Random => {
-                (0..demands.len()).for_each(|job| places[job].extend(free.by_ref().take(missing_ranks(job))));
+                (0..demands.len()).for_each(|job| places[job].extend(machine.take(&mut free, missing_ranks(job))));
             }
             Self::Scattered => {
                 for turn in 0..(0..demands.len()).map(missing_ranks).max().unwrap_or(0) {
                     let in_turn = (0..demands.len()).filter(|job| turn < missing_ranks(*job));
-                    in_turn.zip(free.by_ref()).for_each(|(job, rank)| places[job].push(rank));
+                    in_turn.for_each(|job| places[job].extend(free.pop_front()));
                 }
             }
         }
@@ -84,23 +85,44 @@ impl Place {
     }
 }
 
-/// The number of ranks that the machine has, or on a machine without topology, that the jobs need.
-fn room(demands: &[Demand], platform: &Platform) -> Result<usize> {
+/// The number of ranks that the machine has; without topology, that the jobs need, or that fit on the nodes which they need
+/// if these are dealt.
+fn room(demands: &[Demand], platform: &Platform, is_dealt: bool) -> Result<usize> {
     let ranks = demands.iter().fold(0, |ranks: usize, demand| ranks.saturating_add(demand.ranks));
     platform.check_ranks(ranks)?;
-    let Some(fabric) = platform.network.fabric() else { return Ok(ranks) };
-    Ok(fabric.placement.room(fabric.topology.nodes()))
+    let ranks_per_node = platform.placement.as_ref().and_then(Placement::ranks_per_node).filter(|_| is_dealt);
+    Ok(match platform.network.fabric() {
+        Some(fabric) => fabric.placement.room(fabric.topology.nodes()),
+        None => ranks.next_multiple_of(ranks_per_node.unwrap_or(1)),
+    })
 }
 
 /// The ranks of a machine on which jobs are placed.
 struct Slots<'a> {
     platform: &'a Platform,
     room: usize,
+    is_dealt: bool,
 }
 
 impl Slots<'_> {
-    /// The first ranks on these nodes.
-    fn first_on(&self, nodes: &[usize], ranks: usize) -> Result<Vec<usize>> {
+    /// Takes the ranks of a job from free ones, which fill their nodes in order: the first ones, or, if ranks are dealt, as
+    /// many of each node on which the first ones are, as far as it has them.
+    fn take(&self, free: &mut VecDeque<usize>, ranks: usize) -> Vec<usize> {
+        if !self.is_dealt || ranks == 0 {
+            return free.drain(..ranks).collect();
+        }
+        let last_node = self.node_of(free[ranks - 1]);
+        let is_beyond = |place: &usize| self.node_of(free[*place]) != last_node;
+        let end = (ranks..free.len()).find(is_beyond).unwrap_or(free.len());
+        let mut in_turn = self.round_robin(free.drain(..end).collect());
+        let mut others = in_turn.split_off(ranks);
+        others.sort_unstable();
+        others.into_iter().rev().for_each(|rank| free.push_front(rank));
+        in_turn
+    }
+
+    /// All ranks on these nodes.
+    fn on_nodes(&self, nodes: &[usize], ranks: usize) -> Result<VecDeque<usize>> {
         let refused = |text| Err(Error::new(format!("nodes: {text}")));
         let Some(fabric) = self.platform.network.fabric() else {
             return refused(format!("expected none, as machine {} has no topology", self.platform.name));
@@ -109,14 +131,12 @@ impl Slots<'_> {
         if let Some(node) = nodes.iter().find(|node| **node >= count) {
             return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
         }
-        let candidates: Vec<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
-        match candidates.get(..ranks) {
-            Some(ranks) => Ok(ranks.to_vec()),
-            None => refused(format!(
-                "got nodes for {}, expected room for {ranks}",
-                count_in_words(candidates.len(), "rank")
-            )),
+        let there: VecDeque<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
+        if there.len() < ranks {
+            let count = count_in_words(there.len(), "rank");
+            return refused(format!("got nodes for {count}, expected room for {ranks}"));
         }
+        Ok(there)
     }
 
     fn node_of(&self, rank: usize) -> usize {

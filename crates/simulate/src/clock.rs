@@ -25,6 +25,14 @@ pub trait Clock: Copy {
     fn comes_after(self, other: Self, or_with: bool) -> bool {
         self.order(other).is_some_and(|order| order.is_gt() || or_with && order.is_eq())
     }
+    /// Whether this point is certainly at the same time as `other`.
+    fn is_at(self, other: Self) -> bool {
+        self.order(other) == Some(Ordering::Equal)
+    }
+    /// Whether this point is certainly later than `other`.
+    fn exceeds(self, other: Self) -> bool {
+        self.order(other) == Some(Ordering::Greater)
+    }
     /// Whether an operation issued now certainly comes after an earlier one.
     fn is_issued_after(self, earlier: Self::Issue) -> bool;
     /// Notes that a rank has reached a mark; only needed by clocks without a value in seconds.
@@ -159,6 +167,10 @@ pub trait Timing {
     fn start(&self) -> Self::Clock;
     /// The time at this moment.
     fn time(&self, moment: Moment) -> Self::Clock;
+    /// The place in the program at this moment.
+    fn place(&self, moment: Moment) -> Position {
+        moment.position()
+    }
     /// The moment after an operation that was issued at `start` and was done at `end`.
     fn after(&self, start: Moment, end: Self::Clock) -> Moment;
     /// The order of moments, if [`Timing::HAS_MOMENTS`].

@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
-    AnyProgram, Call, Error, Features, Mode, Moment, Moments, ReadyRanks, Received, Source, Symmetry, Tag, check_ranks,
+    AnyProgram, Call, Error, Features, Mode, Moment, Moments, Position, ReadyRanks, Received, Source, Symmetry, Tag,
+    check_ranks,
 };
 use hocket_machine::Node;
 use rustc_hash::FxHashMap;
@@ -150,7 +151,8 @@ const ARRIVAL: u32 = 0;
 /// In place of a resumption: at one time, such a send comes before operations that are issued then.
 const WAITING_SEND: u32 = 1;
 
-/// Whether an operation is after an earlier one. At one time, the order is known only within one resumption.
+/// Whether an operation is after an earlier one. At one time, the order is known only within one resumption, and until
+/// another branch goes on ([`Dataflow::resumes`]).
 fn is_in_order<C: Clock>(time: C, resume: u32, earlier: Option<(C, u32)>) -> bool {
     earlier.is_none_or(|(latest, latest_resume)| match time.order(latest) {
         // Of clocks without a value, the later one may be at the same time.
@@ -253,7 +255,12 @@ pub struct Dataflow<'a, N: Network, T: Timing> {
     refusal: Option<Failure>,
     /// Whether the user has stopped the run.
     has_stopped: bool,
+    /// Number of resumptions of ranks; and of branches that went on after another one had run ahead: it had begun several
+    /// steps at one time, between which events lets other branches go on.
     resumes: u32,
+    /// The latest step of the running rank, and whether its branch has run ahead; only if nodes keep state.
+    latest_step: Option<(T::Clock, Position)>,
+    has_run_ahead: bool,
     operations: u32,
     is_interrupted: &'a dyn Fn() -> bool,
     simultaneous: HashMap<(Direction, usize), Simultaneous>,
@@ -295,6 +302,8 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             refusal: why.map(|why| Failure::Inapplicable(why.to_owned())),
             has_stopped: false,
             resumes: 0,
+            latest_step: None,
+            has_run_ahead: false,
             operations: 0,
             is_interrupted: options.is_interrupted,
             simultaneous: HashMap::new(),
@@ -335,6 +344,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         !self.has_stopped
     }
 
+    fn resume(&mut self) {
+        self.resumes = self.resumes.wrapping_add(1).max(WAITING_SEND + 1);
+        self.has_run_ahead = false;
+    }
+
     /// Notes that the running rank issues at `time` a send that is ready at `ready`. Checks the order of sends.
     fn meet_send(&mut self, rank: usize, time: T::Clock, ready: T::Clock, holds_receiving: bool) {
         if N::NODE_HAS_STATE {
@@ -342,7 +356,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
             if !is_in_order(time, self.resumes, earlier) {
                 self.refuse(COMPETING);
             }
-            let has_waited = ready.order(time) != Some(Ordering::Equal);
+            let has_waited = !ready.is_at(time);
             self.meet_ready(rank, ready, if has_waited { WAITING_SEND } else { self.resumes });
             if holds_receiving {
                 self.meet_interface(rank, ready);
@@ -551,7 +565,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let Self { ready, symmetry, .. } = self;
         let runs = |rank: &usize| symmetry.is_none_or(|symmetry| symmetry.is_representative(*rank));
         self.running = std::iter::from_fn(|| ready.pop()).find(runs)?;
-        self.resumes = self.resumes.wrapping_add(1).max(WAITING_SEND + 1);
+        self.latest_step = None;
+        self.resume();
         Some(self.running)
     }
 
@@ -582,6 +597,20 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
 
     fn moments(&mut self) -> &mut dyn Moments {
         self.timing.moments()
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, now: Moment) {
+        if N::NODE_HAS_STATE {
+            let (time, place) = (self.timing.time(now), self.timing.place(now));
+            match self.latest_step.replace((time, place)) {
+                Some((latest, earlier)) if earlier.next() == place => {
+                    self.has_run_ahead |= time.is_at(latest);
+                }
+                _ if self.has_run_ahead => self.resume(),
+                _ => (),
+            }
+        }
     }
 
     #[inline(always)]

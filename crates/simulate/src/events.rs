@@ -841,9 +841,12 @@ impl<'a, N: Network> Events<'a, N> {
         self.decide_later(now_s);
     }
 
-    /// Without further events, lets a rank that waits for a circuit continue without it.
+    /// Without further events but changes of the network, lets a rank that waits for a circuit continue without it.
     fn give_way(&mut self) -> Option<Action> {
         let now_s = self.agenda.now_s;
+        if self.circuits.is_none() || self.agenda.first_s().is_finite() {
+            return None;
+        }
         let has_refused = self.with_circuits(|circuits| circuits.give_way(now_s)) == Some(true);
         has_refused.then_some(Action::Decide)
     }
@@ -1102,7 +1105,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             if self.running.is_some() {
                 return self.running;
             }
-            match self.next_event().or_else(|| self.give_way()) {
+            match self.give_way().or_else(|| self.next_event()) {
                 Some(event) => self.happen_with_others(event),
                 None if self.meet() => (),
                 None => return None,

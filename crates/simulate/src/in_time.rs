@@ -51,6 +51,9 @@ pub trait Clockwork {
     /// The moment after a step that began at `start` and ended at `end`.
     fn after(&self, start: Moment, end: Self::Clock) -> Moment;
 
+    /// The running rank begins a step at this moment.
+    #[inline(always)]
+    fn begin(&mut self, _now: Moment) {}
     /// `rank` sends at `now`.
     fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> StepStatus<Self::Clock>;
     /// `rank` is ready to receive at `now`.
@@ -424,6 +427,7 @@ impl<C: Clockwork> World for InTime<C> {
         if time.seconds() > self.until_s && self.stops_late(rank) {
             return Progress::Never;
         }
+        self.clockwork.begin(now);
         if let Some(touch_s) = self.memory.touch(rank, step) {
             return self.touch(at, touch_s);
         }

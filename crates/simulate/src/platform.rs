@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hocket_core::{Error, Nodes, Result};
-use hocket_machine::{Machine, Node, Noise, Placement, Section};
+use hocket_machine::{Machine, Node, Noise, Placement, Section, Topology};
 
 use crate::network::{Fault, Faults, NetworkModel};
 
@@ -81,13 +81,25 @@ impl Platform {
     /// The machine for several jobs: its ranks fill the nodes one after the other, unless the machine lists them. A map
     /// that deals ranks to nodes does so in each job.
     pub fn for_jobs(&self) -> Cow<'_, Self> {
-        match self.placement.as_ref().and_then(Placement::filled_in_order) {
+        let in_order = self.placement.as_ref().and_then(Placement::filled_in_order);
+        in_order.map_or(Cow::Borrowed(self), |placement| Cow::Owned(self.with_placement(&placement)))
+    }
+
+    /// The machine with these of its ranks only, in this order.
+    pub fn of_ranks(&self, ranks: &[usize]) -> Cow<'_, Self> {
+        let fabric = self.network.fabric();
+        let placement = fabric.map(|fabric| &fabric.placement).or(self.placement.as_ref());
+        match placement.filter(|_| !ranks.iter().copied().eq(0..ranks.len())) {
             None => Cow::Borrowed(self),
-            Some(placement) => {
-                let network = self.network.with_placement(&placement);
-                Cow::Owned(Self { network, placement: Some(placement), ..self.clone() })
+            Some(all) => {
+                Cow::Owned(self.with_placement(&all.of_some(ranks, fabric.map(|fabric| fabric.topology.nodes()))))
             }
         }
+    }
+
+    fn with_placement(&self, placement: &Placement) -> Self {
+        let network = self.network.with_placement(placement);
+        Self { network, placement: self.placement.as_ref().map(|_| placement.clone()), ..self.clone() }
     }
 
     /// What these faults do to links: when, to which link, and the part of its bandwidth from then on.

@@ -1,11 +1,15 @@
 //! Ports: limits on the messages that a node sends at a time, and receives at a time.
 //!
 //! A message holds a sending port of its sender from its start until its last byte has left, and a receiving port of
-//! its receiver from its start until its last byte arrives. Ports have no effect while no node has more messages under
-//! way than ports: the dataflow engine checks this ([`Usage`]); in the events engine, messages wait ([`PortQueues`]).
+//! its receiver from its start until its last byte arrives. In the events engine, messages wait for ports ([`PortQueues`]).
+//! The dataflow engine checks that none has to wait ([`Usage`]): in each direction, a node never has more messages under
+//! way than ports, and has fewer of them at a time at which it has messages that take no time. These then find a free
+//! port in any order of requests, and release it at once.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
 
 use crate::clock::Clock;
 
@@ -13,13 +17,15 @@ use crate::clock::Clock;
 pub struct Usage<C> {
     ports: usize,
     free: Vec<C>,
+    /// The ports whose last message perhaps took no time.
+    instant: FxHashSet<usize>,
 }
 
 impl<C: Clock> Usage<C> {
     /// Ports that are free from `start` on; nothing is noted without a limit.
     pub fn new(nodes: usize, limit: Option<usize>, start: C) -> Self {
         let ports = limit.unwrap_or(0);
-        Self { ports, free: vec![start; nodes * ports] }
+        Self { ports, free: vec![start; nodes * ports], instant: FxHashSet::default() }
     }
 
     /// Notes a message that holds a port from `start` (not before `earliest`) to `end`. Returns false if it may wait.
@@ -28,18 +34,46 @@ impl<C: Clock> Usage<C> {
         if self.ports == 0 {
             return true;
         }
-        let is_after = |time: C, free: C| time.order(free).is_some_and(Ordering::is_ge);
-        // The order of a rank's own times takes fewer steps to prove than the order of two ranks' times.
-        let is_free = |free: C| is_after(earliest, free) || is_after(start, free);
+        let end = end();
+        if !end.exceeds(start) || !self.instant.is_empty() {
+            return self.hold_beside_instant(node, earliest, start, end);
+        }
+        let is_free = |free: C| is_free(free, earliest, start);
         let port = if self.ports == 1 {
             Some(&mut self.free[node]).filter(|free| is_free(**free))
         } else {
             self.free[node * self.ports..][..self.ports].iter_mut().find(|free| is_free(**free))
         };
         let Some(port) = port else { return false };
-        *port = end();
+        *port = end;
         true
     }
+
+    /// The same, if this message, or an earlier one, perhaps takes no time.
+    #[cold]
+    fn hold_beside_instant(&mut self, node: usize, earliest: C, start: C, end: C) -> bool {
+        let Self { ports, free, instant } = self;
+        let is_apart = |port| !instant.contains(&port) || start.exceeds(free[port]) || end.is_at(start);
+        let mut all = node * *ports..(node + 1) * *ports;
+        let Some(port) = all.find(|port| is_free(free[*port], earliest, start) && is_apart(*port)) else {
+            return false;
+        };
+        free[port] = end;
+        if end.exceeds(start) {
+            instant.remove(&port)
+        } else {
+            instant.insert(port)
+        };
+        true
+    }
+}
+
+/// Whether a port that is free from `free` on is free at `start`. The order of a rank's own times, of which `earliest` is one,
+/// takes fewer steps to prove than the order of two ranks' times.
+#[inline(always)]
+fn is_free<C: Clock>(free: C, earliest: C, start: C) -> bool {
+    let is_after = |time: C| time.order(free).is_some_and(Ordering::is_ge);
+    is_after(earliest) || is_after(start)
 }
 
 /// A message that asks for ports.
@@ -208,16 +242,20 @@ mod tests {
             }
         }
 
-        /// A usage accepts messages in order as long as no node has more of them under way than ports.
+        /// A usage accepts messages in order as long as no node has more of them under way than ports, or as many beside
+        /// one that takes no time.
         #[test]
         fn usage_tells_whether_messages_would_wait(
-            lengths in prop::collection::vec((0..3_u32, 1..4_u32), 1..12), ports in 1..4_usize,
+            lengths in prop::collection::vec((0..3_u32, 0..4_u32), 1..12), ports in 1..4_usize,
         ) {
             let (mut usage, mut start, mut ends) = (Usage::new(1, Some(ports), 0.0), 0.0, Vec::new());
+            let mut instant = f64::NAN;
             for (pause, length) in lengths {
                 start += f64::from(pause);
                 let end = start + f64::from(length);
-                let under_way = ends.iter().filter(|end| **end > start).count();
+                let is_beside_instant = length > 0 && start == instant;
+                let under_way = ends.iter().filter(|end| **end > start).count() + usize::from(is_beside_instant);
+                instant = if length == 0 { start } else { instant };
                 let is_held = usage.hold(0, start, start, || end);
                 prop_assert_eq!(is_held, under_way < ports);
                 if !is_held {

@@ -164,6 +164,11 @@ impl<'a> Tape<'a> {
         target == START || reaches(&self.nodes.borrow(), node, target, &mut steps)
     }
 
+    /// Whether `node` is certainly after `target`.
+    fn exceeds(&self, node: u32, target: u32) -> bool {
+        exceeds(&self.nodes.borrow(), &self.lengths_s.borrow(), node, target, &mut { PROOF })
+    }
+
     fn later(&self, a: u32, b: u32) -> u32 {
         if self.is_after(a, b, SHORT_CUT) {
             a
@@ -300,10 +305,17 @@ impl Clock for Symbol<'_> {
         Issue { node: self.node(), strand: self.strand() }
     }
 
+    fn is_at(self, other: Self) -> bool {
+        self.node() == other.node()
+    }
+
+    fn exceeds(self, other: Self) -> bool {
+        self.tape.exceeds(self.node(), other.node())
+    }
+
     fn is_issued_after(self, earlier: Issue) -> bool {
-        let (nodes, lengths_s) = (&*self.tape.nodes.borrow(), &*self.tape.lengths_s.borrow());
         earlier.strand.is_before(self.strand(), &self.tape.branches.borrow())
-            || exceeds(nodes, lengths_s, self.node(), earlier.node, &mut { PROOF })
+            || self.tape.exceeds(self.node(), earlier.node)
     }
 
     fn max(self, other: Self) -> Self {
@@ -386,6 +398,10 @@ impl<'t> Timing for Recording<'t> {
 
     fn time(&self, moment: Moment) -> Symbol<'t> {
         self.symbol(moment)
+    }
+
+    fn place(&self, moment: Moment) -> Position {
+        self.symbol(moment).place()
     }
 
     fn after(&self, start: Moment, end: Symbol<'t>) -> Moment {

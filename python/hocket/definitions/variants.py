@@ -35,6 +35,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "O_send",
             "O_receive",
             "g",
+            "gap",
             "new_peer",
             "message_gap",
             "send_overhead",

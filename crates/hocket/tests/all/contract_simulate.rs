@@ -7,6 +7,8 @@ use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Outcome, Platform};
+use proptest::prelude::*;
+use proptest::sample::Index;
 
 use crate::bounds::check_bound;
 use crate::turns;
@@ -148,6 +150,41 @@ fn compare_engines(turns: usize) {
             platform.network.fabric().is_none() && ![1, 5].map(|at| &without[at].network).contains(&&platform.network);
         let compared = compared.get();
         assert_eq!(compared > 0, is_for_dataflow, "dataflow applied to {compared}: {:?}", platform.network);
+    }
+}
+
+/// A network without latency, by the digits of `kind`: messages, overheads and operations take no time or whole seconds, so
+/// that much happens at one time.
+fn without_latency(mut kind: usize) -> Platform {
+    let mut choose = |choices: &[&str]| {
+        let choice = choices[kind % choices.len()].to_owned();
+        kind /= choices.len();
+        choice
+    };
+    let loggp = ["", "g = \"1 s\"", "G = \"1 s/B\"", "g = \"1 s\"\nG = \"1 s/B\""];
+    let loggp = format!("model = \"loggp\"\nL = \"0 s\"\no = \"{} s\"\n{}", choose(&["0", "1"]), choose(&loggp));
+    let ports = choose(&["1", "2", "3", "\"unlimited\""]);
+    let protocol = choose(&["rendezvous", "eager"]);
+    let overhead = choose(&["", "send_overhead = \"0 s\"", "send_overhead = \"1 s\""]);
+    let hockney = "model = \"hockney\"\nlatency = \"0 s\"\nbandwidth = \"1 B/s\"";
+    let hockney = format!("{hockney}\nprotocol = \"{protocol}\"\n{overhead}\n[node]\nports = {ports}");
+    platform(&choose(&[&hockney, &hockney, &hockney, &loggp]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10000))]
+
+    #[test]
+    fn engines_agree_where_much_happens_at_one_time(
+        entry in any::<Index>(), ranks in 1..=17_usize, kind in 0..768_usize, (call, parameters) in any::<(Index, Index)>(),
+    ) {
+        let entry = &CATALOGUE[entry.index(CATALOGUE.len())];
+        let (calls, values) = (cases::calls(entry.collective, ranks), cases::parameters(entry));
+        let Ok(call) = entry.accept(call.get(&calls), &values[parameters.index(values.len())]) else { return Ok(()) };
+        let platform = without_latency(kind);
+        let [auto, events] = [Engine::Auto, Engine::Events]
+            .map(|engine| simulate(entry, &call, &platform, Options { engine, ..Options::default() }).unwrap());
+        prop_assert_eq!(Outcome { engine: "events", ..auto }, events, "{} in {:?} on {:?}", entry, call, platform.network);
     }
 }
 

@@ -300,6 +300,32 @@ proptest! {
     }
 }
 
+/// Circuits under each policy, of one port and of two, and with a wavelength that all of them share.
+fn circuits() -> impl Iterator<Item = Platform> {
+    let network = "model = \"circuits\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nreconfiguration = \"1 us\"";
+    ["naive", "ahead", "keep", "oracle"].into_iter().flat_map(move |policy| {
+        ["ports = 1", "ports = 2", "ports = 2\nwavelengths = 1"].map(|supply| {
+            machine(&format!("{network}\npolicy = \"{policy}\"\n{supply}\ntopology = \"mesh\"\ndims = [8]"))
+        })
+    })
+}
+
+#[test]
+fn what_happens_after_the_end_of_a_call_changes_nothing() {
+    let after = ["node 0, 1000 s.., down", "node 5, 2000 s..3000 s, down"];
+    let links = MODELS.map(|model| platform(model, RING, 1, ""));
+    for (platform, entry) in links
+        .into_iter()
+        .chain(circuits())
+        .flat_map(|platform| CATALOGUE.iter().map(move |entry| (platform.clone(), entry)))
+    {
+        let root = if entry.collective.has_root() { 2 } else { 0 };
+        let Ok(call) = entry.accept(&Call { root, ..Call::new(entry.collective, 8, 400) }, &[]) else { continue };
+        let first = |faults| many(&(entry, call.clone()), &platform, faults, Trials::default()).map(|many| many.first);
+        assert_eq!(first(&after), first(&[]), "{entry} on {:?}", platform.network);
+    }
+}
+
 #[test]
 fn texts_are_read() {
     let link = |ends: [&str; 2], is_both_ways| Place::Link { ends: ends.map(str::to_owned), is_both_ways };

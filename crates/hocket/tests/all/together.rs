@@ -71,6 +71,46 @@ fn calls_without_contention_do_not_meet() {
     }
 }
 
+/// On every map of ranks, of machines whose ranks on a node share something, and with noise.
+#[test]
+fn a_job_alone_is_on_the_nodes_of_a_call() {
+    let local = "local.latency = \"0 s\"\nlocal.bandwidth = \"10 GB/s\"\nlocal.memory_bandwidth = \"12 GB/s\"";
+    let torus = TORUS.replace("ranks_per_node = 2\n", "");
+    let layouts = ["", "permutation = [3, 1, 15, 0, 2, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4]"];
+    let maps = [
+        "ranks_per_node = 1",
+        "ranks_per_node = 3",
+        "ranks_per_node = 5\nmap = \"cyclic\"",
+        "ranks_per_node = 2\nmap = \"cyclic\"",
+        "ranks_on_nodes = [1, 4, 2, 4]",
+        "ranks_on_nodes = [1, 4, 2, 4]\nmap = \"cyclic\"",
+        "map = [2, 0, 2, 1, 1, 0, 2, 3, 3, 3, 0]",
+    ];
+    let networks = [format!("{HOCKNEY}\n{local}"), torus.clone(), format!("{torus}\n{}", layouts[1])];
+    for (network, map, noise) in
+        networks.iter().flat_map(|n| maps.iter().flat_map(move |m| [(n, m, ""), (n, m, NOISE)]))
+    {
+        let platform = platform(&format!("{network}\n{map}"), noise);
+        for (entry, ranks) in CATALOGUE.iter().flat_map(|entry| [7, 11].map(|ranks| (entry, ranks))) {
+            let nodes = platform.nodes(ranks).unwrap();
+            let call = Call { element_bytes: 4, nodes: nodes.clone(), ..Call::new(entry.collective, ranks, 10) };
+            let Ok(call) = entry.accept(&call, &[]) else { continue };
+            let places =
+                Place::Contiguous.ranks(&[Demand { ranks, nodes: None }], &platform, (0, 0)).unwrap().remove(0);
+            let of_job = platform.for_jobs();
+            let of_job = of_job.of_ranks(&places);
+            let all: Vec<_> = (0..ranks).collect();
+            assert_eq!(of_job.nodes(ranks).unwrap().select(&all), nodes.select(&all));
+            let options = Options { engine: Engine::Events, ..Options::default() };
+            let trials =
+                hocket_simulate::simulate_trials(entry.program(), &call, &platform, Trials::default(), options);
+            let part = Part { program: entry.program(), call, cadence: None, ranks: all };
+            let found = at_once(&[part], &of_job);
+            assert_eq!(found.times_s, [trials.unwrap().ends[0].last_s], "{entry} on {ranks} ranks, {map}");
+        }
+    }
+}
+
 #[test]
 fn engines_agree_and_a_cadence_is_one_job() {
     let ring = || part(Collective::Allreduce, "ring", 4096, &[5, 0, 3]);

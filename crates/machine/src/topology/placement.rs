@@ -60,6 +60,12 @@ impl Order {
         }
         Some(Self { nodes, places })
     }
+
+    /// This order of some of `count` nodes; none if it is that of their numbers.
+    fn unless_ascending(nodes: Vec<usize>, count: usize) -> Option<Arc<Self>> {
+        let is_ascending = nodes.iter().copied().eq(0..nodes.len());
+        if is_ascending { None } else { Self::new(nodes, count).map(Arc::new) }
+    }
 }
 
 /// A map as a machine file has it: with the places in the order of nodes that a list names.
@@ -175,9 +181,16 @@ impl Placement {
             (Some(permutation), Some(places)) => places.into_iter().map(|place| permutation[place]).collect(),
             (permutation, places) => permutation.or(places).unwrap_or_default(),
         };
-        let is_ascending = in_order.iter().copied().eq(0..in_order.len());
-        let order = if is_ascending { None } else { Order::new(in_order, nodes).map(Arc::new) };
-        Ok(Self { map, listed_ranks, order })
+        Ok(Self { map, listed_ranks, order: Order::unless_ascending(in_order, nodes) })
+    }
+
+    /// The placement of a job that has these of the ranks here, in this order, on a topology of so many nodes if there is
+    /// one.
+    pub fn of_some(&self, ranks: &[usize], nodes: Option<usize>) -> Self {
+        let nodes_of_ranks: Vec<_> = ranks.iter().map(|rank| self.node_of(*rank, ranks.len())).collect();
+        let MapOfFile { map, listed_ranks, places } = MapOfFile::of_places(&nodes_of_ranks);
+        let order = nodes.and_then(|nodes| Order::unless_ascending(places.unwrap_or_default(), nodes));
+        Self { map, listed_ranks, order }
     }
 
     /// Reads the keys for a network without a topology, on which only the sets of ranks that share a node matter.

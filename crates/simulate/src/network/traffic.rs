@@ -58,7 +58,8 @@ pub trait OnDemand {
     fn is_undecided(&self) -> bool;
     /// Assigns circuits after all other events of this time; appends the answers to programs.
     fn decide(&mut self, now_s: f64, progress: &mut Vec<(u32, Milestone)>);
-    /// No event is left at `now_s`: refuses one of the waiting requests. Returns true if there was one.
+    /// No rank, and no message that leaves, has an event left at `now_s`. If the circuits have none either, but for changes
+    /// of the network, refuses one of the waiting requests. Returns true if there was one.
     fn give_way(&mut self, now_s: f64) -> bool;
     /// The counts of circuit events so far.
     fn counts(&self) -> CircuitCounts;

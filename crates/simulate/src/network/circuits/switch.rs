@@ -20,6 +20,8 @@ pub struct Switch<'a> {
     pub(super) now_s: f64,
     timetable: Timetable<CircuitEvent>,
     sequence: u64,
+    /// Number of events to come, but for changes of the network and void events: nothing waits for these.
+    awaited: usize,
     pub(super) nodes: Vec<Node>,
     /// Circuits that are open, wanted or requested; and free places among them.
     pub(super) circuits: Vec<Circuit>,
@@ -70,10 +72,13 @@ impl CircuitEvent {
             Self::Opened { .. } => 1,
             Self::Released { .. } => 2,
             Self::Answer { .. } => 3,
-            Self::Change { .. } => 4,
+            Self::Change { .. } => CHANGE,
         }
     }
 }
+
+/// The kind of [`CircuitEvent::Change`].
+const CHANGE: u64 = 4;
 
 /// Bits of an event's key below its kind: its sequence number.
 const SEQUENCE_BITS: u32 = 61;
@@ -212,6 +217,7 @@ impl<'a> Switch<'a> {
             now_s: 0.0,
             timetable: Timetable::new(),
             sequence: 0,
+            awaited: 0,
             nodes: (0..topology.nodes()).map(node).collect(),
             circuits: Vec::new(),
             vacant: Vec::new(),
@@ -238,6 +244,7 @@ impl<'a> Switch<'a> {
     pub(super) fn at(&mut self, time_s: f64, step: CircuitEvent) -> u64 {
         let sequence = self.sequence;
         self.sequence += 1;
+        self.awaited += usize::from(step.kind() != CHANGE);
         self.timetable.push(Event { time_s, key: step.kind() << SEQUENCE_BITS | sequence, what: step });
         sequence
     }
@@ -344,7 +351,8 @@ impl<'a> Switch<'a> {
         if circuit.is_leaving || is_left || !self.policy.keeps(circuit.is_asked_for()) {
             self.close(index);
         } else {
-            self.stir(circuit.ends);
+            let ends = circuit.ends;
+            self.stir(&ends);
         }
     }
 
@@ -352,6 +360,7 @@ impl<'a> Switch<'a> {
     pub(super) fn close(&mut self, index: u32) -> Option<u64> {
         let circuit = &mut self.circuits[index as usize];
         let (ends, wavelength) = (circuit.ends, circuit.wavelength);
+        self.awaited -= usize::from(circuit.stage == Stage::SettingUp);
         (circuit.stage, circuit.is_leaving) = (Stage::Closed, false);
         circuit.epoch += 1;
         let closing = if circuit.has_messages() { Vec::new() } else { std::mem::take(&mut circuit.closing) };
@@ -392,16 +401,12 @@ impl<'a> Switch<'a> {
             self.nodes[*node as usize].busy_ports -= 1;
         }
         self.wavelengths.free(&release.links, release.wavelength);
-        self.stir_all_of(&release.nodes);
+        self.stir(&release.nodes);
     }
 
-    /// Something has changed for requests that wait at two nodes.
-    pub(super) fn stir(&mut self, ends: [u32; 2]) {
-        self.stir_all_of(&ends);
-    }
-
-    /// As [`Switch::stir`]; with limited wavelengths, requests at all nodes may be concerned.
-    fn stir_all_of(&mut self, nodes: &[u32]) {
+    /// Something has changed for requests that wait at these nodes; with limited wavelengths, requests at all nodes may be
+    /// concerned.
+    pub(super) fn stir(&mut self, nodes: &[u32]) {
         if self.wavelengths.limit.is_some() {
             self.have_all_changed = true;
         } else {
@@ -424,7 +429,7 @@ impl<'a> Switch<'a> {
             let Some(victim) = circuits.copied().min_by_key(|index| self.loss(*index)) else { break };
             self.cut(victim);
         }
-        self.stir_all_of(&[node as u32]);
+        self.stir(&[node as u32]);
     }
 
     fn set_wavelengths(&mut self, count: usize) {
@@ -434,7 +439,7 @@ impl<'a> Switch<'a> {
         victims.retain(|index| is_beyond(&self.circuits[*index as usize]));
         victims.sort_by_key(|index| self.loss(*index));
         victims.into_iter().for_each(|victim| self.cut(victim));
-        self.stir_all_of(&[]);
+        self.stir(&[]);
     }
 
     /// The loss from closing a circuit; circuits are cut in ascending order of loss.
@@ -453,6 +458,7 @@ impl<'a> Switch<'a> {
         for direction in [0, 1] {
             if self.circuit(index).is_carrying[direction] {
                 self.counts.cut += 1;
+                self.awaited -= 1;
                 self.stop(index, direction, 0.0);
                 let now_s = self.now_s;
                 let cut = self.circuit(index).queues[direction].front_mut();
@@ -492,7 +498,7 @@ impl Traffic for Switch<'_> {
             Stage::Open if !circuit.is_carrying[direction] => self.start(index, direction),
             Stage::Wanted(_) => {
                 let ends = circuit.ends;
-                self.stir(ends);
+                self.stir(&ends);
             }
             Stage::Closed => self.want(index),
             Stage::Open | Stage::SettingUp => (),
@@ -506,13 +512,15 @@ impl Traffic for Switch<'_> {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let Some(event) = self.timetable.pop_until(f64::MAX) else { return };
         self.now_s = event.time_s;
-        let is_current = |circuit: u32, epoch| self.circuits[circuit as usize].epoch == epoch;
+        if let CircuitEvent::Carried { circuit, epoch, .. } | CircuitEvent::Opened { circuit, epoch } = event.what
+            && epoch != self.circuit(circuit).epoch
+        {
+            return;
+        }
+        self.awaited -= usize::from(event.what.kind() != CHANGE);
         match event.what {
-            CircuitEvent::Carried { circuit, epoch, direction } if is_current(circuit, epoch) => {
-                self.end_transfer(circuit, direction.into(), progress);
-            }
-            CircuitEvent::Opened { circuit, epoch } if is_current(circuit, epoch) => self.finish_opening(circuit),
-            CircuitEvent::Carried { .. } | CircuitEvent::Opened { .. } => (),
+            CircuitEvent::Carried { circuit, direction, .. } => self.end_transfer(circuit, direction.into(), progress),
+            CircuitEvent::Opened { circuit, .. } => self.finish_opening(circuit),
             CircuitEvent::Local { id } => {
                 self.under_way -= 1;
                 progress.extend([(id, Milestone::Sent), (id, Milestone::Arrived)]);
@@ -568,7 +576,7 @@ impl OnDemand for Switch<'_> {
 
     fn give_way(&mut self, now_s: f64) -> bool {
         self.now_s = now_s;
-        self.refuse_oldest()
+        self.awaited == 0 && self.refuse_oldest()
     }
 
     fn counts(&self) -> CircuitCounts {

@@ -55,10 +55,10 @@ fn run(network: &Circuits, actions: &[(f64, TimedAction)]) -> RunOutcome {
         let circuits = traffic.circuits().unwrap();
         if next_s > now_s && circuits.is_undecided() {
             circuits.decide(now_s, &mut progress);
+        } else if action_s.is_infinite() && circuits.give_way(now_s) {
+            continue;
         } else if next_s.is_infinite() {
-            if !circuits.give_way(now_s) {
-                break;
-            }
+            break;
         } else if action_s == next_s {
             now_s = next_s;
             let id = next as u32;
