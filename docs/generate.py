@@ -204,7 +204,8 @@ def price_row(found: hocket.Simulation) -> tuple[str, ...]:
     facts = (str(found.ranks), format_bytes(found.size_bytes), format_time(found.time_s.mean))
     if found.formula_s is None:
         return (*facts, "", "")
-    return (*facts, format_time(found.formula_s), "exact" if found.formula_is_exact else "upper bound")
+    of_bound = "upper bound" if found.formula_is_bound else "approximation"
+    return (*facts, format_time(found.formula_s), "exact" if found.formula_is_exact else of_bound)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -15,7 +15,8 @@ pub struct About {
     /// Messages of all ranks together. The formula may use the same names.
     pub messages: &'static str,
     /// Whether `cost` is the exact time of this call on nodes with enough ports. Otherwise it is an upper bound that
-    /// counts every block as large as the largest one. Tests compare both with the simulator.
+    /// counts every block as large as the largest one. On fewer ports it is an approximation. Tests compare it with the
+    /// simulator.
     pub cost_is_exact: fn(&Call) -> bool,
     /// The most messages that a rank sends or receives at a time. On fewer ports, some of them wait.
     pub ports: fn(&Call) -> usize,

@@ -71,8 +71,9 @@ impl Cost {
 }
 
 impl Price {
-    /// turns: an upper bound on the slowdown of a chain of messages. Each of the `ports` has a chain as long, and `k`
-    /// messages move at a time. So a chain waits only while k messages of other chains move.
+    /// turns: about how many times slower a chain of messages is than alone. Each of the `ports` has a chain as long, and
+    /// `k` messages move at a time. So a chain waits only while k messages of other chains move. This would be a bound if
+    /// a message needed a port at one end only.
     ///
     /// Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969, theorem 1.
     fn turns(&self) -> f64 {

@@ -60,6 +60,7 @@ pub struct Simulation {
     pub repeated: Option<Repeated>,
     pub formula_s: Option<f64>,
     pub formula_is_exact: bool,
+    pub formula_is_bound: bool,
     pub rank_time_s: RankTime,
     /// When the last rank reached each mark of the program, in each trial.
     pub marks_s: Vec<Vec<f64>>,
@@ -107,6 +108,7 @@ impl Simulation {
             repeated,
             formula_s: predicted.map(|predicted| predicted.time_s),
             formula_is_exact: predicted.is_some_and(|predicted| predicted.is_exact),
+            formula_is_bound: predicted.is_some_and(|predicted| predicted.is_bound),
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,

@@ -16,8 +16,11 @@ pub struct Predicted {
     pub time_s: f64,
     /// Number of messages of all ranks.
     pub messages: f64,
-    /// Whether the time is exact; else an upper bound: with the largest block for all, or fewer ports than usable.
+    /// Whether the time is exact.
     pub is_exact: bool,
+    /// Whether the time is an upper bound: exact, or with the largest block for all. On fewer ports than usable, it is an
+    /// approximation: a message may wait for a port at each end, and so for more messages than the formula counts.
+    pub is_bound: bool,
 }
 
 /// A simulated time and an exact formula differ by less than this factor.
@@ -60,7 +63,8 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     }
     let (is_exact, lines) = (terms.are_exact(entry, call), Lines { within, between: network.between });
     let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, lines, is_exact)?;
-    Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact }))
+    let (usable_ports, ports) = terms.ports(entry, call);
+    Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact, is_bound: ports == usable_ports }))
 }
 
 /// A rough estimate of the time of a call: by the formula, as if messages did not meet. `in_turn`, to compare values of
@@ -165,7 +169,7 @@ impl Terms<'_> {
         (usable, self.network.ports.unwrap_or(usable).min(usable))
     }
 
-    /// Whether the formulas of the parts of an algorithm bound its time, if it has parts. The ranks of a part end when
+    /// Whether the time of an algorithm follows from the formulas of its parts, if it has parts. The ranks of a part end when
     /// they have their results. They begin at different times: on too few ports, a message of one can then hold up
     /// more messages of another than if they begin together.
     fn follow_from_parts(&self, entry: &Entry, call: &Call) -> bool {
@@ -188,7 +192,7 @@ impl Terms<'_> {
         are_exact
     }
 
-    /// The time of an algorithm with these costs of messages, exact or as a bound.
+    /// The time of an algorithm with these costs of messages, exact or with the largest block for all.
     fn time_s(&self, entry: &Entry, call: &Call, lines: Lines, is_exact: bool) -> Result<f64> {
         let (usable_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };

@@ -104,31 +104,54 @@ pub fn rounds(count: usize, ports: Option<usize>) -> usize {
     std::iter::successors(Some(1_usize), after_round).take_while(|ranks| *ranks < count).count()
 }
 
-/// The time until `count` ranks can know the data of one rank, if every rank that knows it tells one more every
-/// `gap_s`, and a rank knows it `delay_s` after the sender began to tell it.
+/// How a rank tells others of its group, by messages that no smaller group has.
+#[derive(Clone, Copy, Debug)]
+pub struct Telling {
+    /// A rank knows the data so long after the sender began to tell it.
+    pub delay_s: f64,
+    /// A rank tells one more after this time.
+    pub gap_s: f64,
+    /// The most ranks of a group.
+    pub most: usize,
+}
+
+/// The time until `count` ranks can know the data of one rank, if every rank that knows it tells others of its groups, from
+/// the core outwards: one more every `gap_s`, and a rank knows it `delay_s` after the sender began to tell it.
+///
+/// A message from outside leads to at most as many ranks that know as a group has. Messages of different levels do not
+/// wait for each other.
 ///
 /// Source: R. M. Karp, A. Sahay, E. E. Santos, K. E. Schauser, "Optimal broadcast and summation in the LogP model",
-/// SPAA 1993.
-pub fn telling_s(count: usize, delay_s: f64, gap_s: f64) -> f64 {
-    if count < 2 || gap_s <= 0.0 || delay_s <= 0.0 {
-        return if count < 2 { 0.0 } else { delay_s };
-    }
-    // The times at which further ranks will know, as bits, which sort like the times; and the number of these ranks.
-    let mut next = BinaryHeap::from([Reverse((delay_s.to_bits(), 1_usize))]);
-    let mut total = 1_usize;
-    while let Some(Reverse((time, mut ranks))) = next.pop() {
-        while next.peek().is_some_and(|Reverse((other, _))| *other == time) {
-            ranks += next.pop().map_or(0, |Reverse((_, more))| more);
+/// SPAA 1993, for one level.
+pub fn telling_s(count: usize, levels: &[Telling]) -> f64 {
+    let in_all = levels.iter().fold(vec![(0.0, 1)], |inner, level| times_in_group(&inner, level, count));
+    in_all.last().map_or(0.0, |(time_s, _)| *time_s)
+}
+
+/// The times at which further ranks of a group know, after its first rank, and their numbers; `inner`: in the groups that
+/// it consists of. Times are rounded down, so that equal sums are equal.
+fn times_in_group(inner: &[(f64, usize)], level: &Telling, count: usize) -> Vec<(f64, usize)> {
+    let (most, is_at_once) = (level.most.min(count), level.delay_s <= 0.0 || level.gap_s <= 0.0);
+    let (mut times, mut total) = (Vec::new(), 0);
+    // A time, as bits, which sort like the times; and the number of ranks that then know, or are told from outside.
+    let at = |time_s: f64, is_outside: bool, ranks: usize| Reverse((time_s.to_bits() & !0xFFF, is_outside, ranks));
+    let mut next: BinaryHeap<_> = inner.iter().map(|(time_s, ranks)| at(*time_s, false, *ranks)).collect();
+    while let Some(Reverse((time, is_outside, mut ranks))) = next.pop().filter(|_| total < most) {
+        while next.peek().is_some_and(|Reverse((other, outside, _))| (*other, *outside) == (time, is_outside)) {
+            ranks = ranks.saturating_add(next.pop().map_or(0, |Reverse((_, _, more))| more));
         }
-        total = total.saturating_add(ranks);
         let time_s = f64::from_bits(time);
-        if total >= count {
-            return time_s;
+        if is_outside && !is_at_once {
+            next.push(at(time_s + level.gap_s, true, ranks));
+            next.extend(inner.iter().map(|(later_s, each)| at(time_s + later_s, false, ranks.saturating_mul(*each))));
+        } else {
+            let more = if is_outside { most - total } else { ranks.min(most - total) };
+            times.push((time_s, more));
+            total += more;
+            next.push(at(time_s + level.delay_s.max(0.0), true, ranks));
         }
-        next.push(Reverse(((time_s + gap_s).to_bits(), ranks)));
-        next.push(Reverse(((time_s + delay_s).to_bits(), ranks)));
     }
-    delay_s
+    times
 }
 
 #[cfg(test)]
@@ -151,10 +174,31 @@ mod tests {
     /// 2, g = 4, so delay 10 and gap 4): 8 processors know after 24.
     #[test]
     fn telling_is_doubling_or_karps_tree() {
+        let by_one_level = |count, delay_s, gap_s| telling_s(count, &[Telling { delay_s, gap_s, most: count }]);
         for count in 1..200 {
-            assert_eq!(telling_s(count, 1.0, 1.0), rounds(count, Some(1)) as f64);
+            assert_eq!(by_one_level(count, 1.0, 1.0), rounds(count, Some(1)) as f64);
         }
-        assert_eq!(telling_s(8, 10.0, 4.0), 24.0);
-        assert_eq!((telling_s(2, 3.0, 0.0), telling_s(1000, 3.0, 0.0), telling_s(1, 3.0, 1.0)), (3.0, 3.0, 0.0));
+        assert_eq!(by_one_level(8, 10.0, 4.0), 24.0);
+        assert_eq!(
+            (by_one_level(2, 3.0, 0.0), by_one_level(1000, 3.0, 0.0), by_one_level(1, 3.0, 1.0)),
+            (3.0, 3.0, 0.0)
+        );
+    }
+
+    /// Nodes of 4 ranks that tell in no time: 5 nodes know after each round of 8 instead of 2, and 25 after two. If a rank
+    /// tells another one of its node in 1, a node knows after 2. The first rank tells another node from 0 to 8, the second
+    /// one from 1 to 9, and so on: 2, 3 and 5 nodes begin to know after 8, 9 and 10, and 20 ranks know after 12.
+    #[test]
+    fn telling_by_levels_needs_messages_between_groups() {
+        let between = Telling { delay_s: 8.0, gap_s: 8.0, most: usize::MAX };
+        let after_s = |within_s: f64, count: usize| {
+            telling_s(count, &[Telling { delay_s: within_s, gap_s: within_s, most: 4 }, between])
+        };
+        assert_eq!(
+            [1, 4, 5, 20, 21, 100, 101].map(|count| after_s(0.0, count)),
+            [0.0, 0.0, 8.0, 8.0, 16.0, 16.0, 24.0]
+        );
+        assert_eq!([1, 2, 4, 5, 7, 20].map(|count| after_s(1.0, count)), [0.0, 1.0, 2.0, 8.0, 9.0, 12.0]);
+        assert_eq!(after_s(8.0, 4), 16.0);
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -117,9 +118,10 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
     say(algorithm.label, bold=True)
     say("\n".join(line for line in algorithm.header.splitlines() if not line.startswith("```")))
     say()
+    on_ports = "; an approximation where k < ports" if re.search(r"\b(k|turns)\b", algorithm.cost or "") else ""
     print_facts(
         [
-            ("cost", f"{algorithm.cost or 'not given'}  (s; alpha s, beta and gamma s/B, n B, P ranks)"),
+            ("cost", f"{algorithm.cost or 'not given'}  (s; alpha s, beta and gamma s/B, n B, P ranks{on_ports})"),
             ("messages", algorithm.messages or "not given"),
             *order(algorithm),
         ]

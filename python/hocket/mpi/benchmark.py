@@ -96,7 +96,7 @@ class NotMeasured:
 class Prediction:
     """A machine file's prediction for an algorithm at a size: simulated, and by a formula if there is one.
 
-    A formula is exact for the call, or an upper bound.
+    A formula is exact for the call, an upper bound, or an approximation.
     """
 
     algorithm: str

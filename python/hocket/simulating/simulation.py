@@ -323,7 +323,8 @@ class Simulation(Result):
         messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.
         formula_s: Time by the algorithm's formula, without noise, if it has one for this machine.
-        formula_is_exact: Whether the formula is exact for this call; otherwise it is an upper bound.
+        formula_is_exact: Whether the formula is exact for this call.
+        formula_is_bound: Whether the formula is an upper bound for this call; otherwise it is an approximation.
         parameters: Values of the algorithm's parameters.
         version: Version of Hocket.
         root: The root; 0 if the collective has none.
@@ -369,6 +370,7 @@ class Simulation(Result):
     message_bytes: int
     formula_s: float | None
     formula_is_exact: bool
+    formula_is_bound: bool
     parameters: dict[str, int | str]
     version: str
     root: int

@@ -181,12 +181,13 @@ def formula(result: Simulation, machine: Machine) -> list[tuple[str, str]]:
     """Return the time by the algorithm's formula, if it has one, and whether it agrees with the time without noise."""
     if result.formula_s is None:
         return []
-    says = "exact for this call" if result.formula_is_exact else "an upper bound for this call"
+    of_bound = "an upper bound" if result.formula_is_bound else "an approximation"
+    says = f"{'exact' if result.formula_is_exact else of_bound} for this call"
     off_s = result.time_s.mean - result.formula_s
     is_off = (abs(off_s) if result.formula_is_exact else off_s) > _ROUNDING * result.formula_s
     if machine.noise:
         says += ", without noise"
-    elif is_off:
+    elif is_off and result.formula_is_bound:
         says = f"declared as {says}, but the time is {result.time_s.mean / result.formula_s:.3g} times as long"
     return [("formula", f"{format_time(result.formula_s)}, {says}")]
 
@@ -195,7 +196,8 @@ def estimate_words(result: Estimate) -> list[tuple[str, str]]:
     """Return an estimated time, its interval, and what it is from."""
     whose = MEASURED["isolated"]
     if result.is_exact:
-        return [("time", f"{format_time(result.time_s)} {whose}, simulated: it has too few segments for an estimate")]
+        why = "it has too few segments for an estimate, or parts without segments"
+        return [("time", f"{format_time(result.time_s)} {whose}, simulated: {why}")]
     low_s, high_s = result.interval_s
     return [
         ("time", f"about {format_time(result.time_s)} {whose}"),

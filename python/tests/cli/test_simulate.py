@@ -31,6 +31,7 @@ def test_json_has_the_keys_that_other_tools_rely_on(hocket_command: Callable[...
         "messages": 10240,
         "message_bytes": 81920,
         "formula_is_exact": True,
+        "formula_is_bound": True,
         "parameters": {},
         "version": hocket.__version__,
     }.items() <= found.items()
@@ -69,6 +70,8 @@ def test_a_formula_that_does_not_hold_is_told() -> None:
     assert "declared" not in formula(above, cluster)[0][1]
     assert "declared" in formula(replace(above, formula_is_exact=True), cluster)[0][1]
     assert formula(replace(found, formula_s=None), cluster) == []
+    on_few_ports = replace(found, formula_s=half_s, formula_is_exact=False, formula_is_bound=False)
+    assert formula(on_few_ports, cluster) == [("formula", "7.001 us, an approximation for this call")]
 
 
 def test_options_reach_the_call(hocket_command: Callable[..., Ran]) -> None:

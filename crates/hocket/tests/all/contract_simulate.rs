@@ -9,6 +9,7 @@ use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Outcome, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
 
 use crate::bounds::check_bound;
 use crate::turns;
@@ -116,6 +117,87 @@ fn check_formulas(is_complete: bool) {
         }
     }
 }
+
+/// On few ports, formulas are approximations: these calls take longer.
+#[test]
+fn a_formula_on_few_ports_claims_no_bound() {
+    let calls = [
+        ("torus_bucket", 30, 1343, 0, vec![]),
+        ("swing_torus", 64, 792, 10, vec![]),
+        ("multi_ring", 25, 204, 1, vec![("channels".to_owned(), 3), ("chunk".to_owned(), 3)]),
+    ];
+    for (name, ranks, count, latency_ns, given) in calls {
+        let entry = find(Collective::Allreduce, name).unwrap();
+        let call = entry.accept(&Call::new(Collective::Allreduce, ranks, count), &given).unwrap();
+        let network = format!("model = \"hockney\"\nlatency = \"{latency_ns} ns\"\nbandwidth = \"1 GB/s\"");
+        for (ports, is_bound) in [("1", false), ("6", true)] {
+            let text = format!("name = \"few\"\n[network]\n{network}\n[node]\nports = {ports}");
+            let platform = Platform::new(&Machine::parse(&text, "few.toml").unwrap()).unwrap();
+            let predicted = predict(entry, &call, &platform).unwrap().unwrap();
+            assert_eq!(predicted.is_bound, is_bound, "{entry} on {ports} ports");
+            let is_later = times(entry, &call, &platform).time_s() > predicted.time_s * (1.0 + 1e-12);
+            assert_ne!(is_later, is_bound, "{entry} on {ports} ports");
+        }
+    }
+}
+
+#[test]
+fn formulas_of_drawn_calls_hold() {
+    check_drawn_calls(200);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn formulas_of_many_drawn_calls_hold() {
+    check_drawn_calls(100_000);
+}
+
+/// Compares formulas with the times of calls that are drawn with their costs and ports: exact, a bound, or not far below.
+fn check_drawn_calls(calls: u32) {
+    let costs = (0..3000u32, 1..50u32, 0..20u32, 1..10usize);
+    let drawn = (0..CATALOGUE.len(), 2..70usize, 0..5000usize, 1..9usize, costs, any::<u32>());
+    let check = |(number, ranks, count, element_bytes, (latency_ns, bandwidth, reduce, ports), further): (
+        usize,
+        _,
+        _,
+        _,
+        _,
+        u32,
+    )| {
+        let (entry, further) = (&CATALOGUE[number], further as usize);
+        let root = if entry.collective.has_root() { further % ranks } else { 0 };
+        let parameters = cases::parameters(entry);
+        let mut given = parameters[further % parameters.len()].clone();
+        given.iter_mut().filter(|(name, _)| name == "channels").for_each(|(_, value)| *value = 1 + further as u64 % 9);
+        let call = Call { root, element_bytes, ..Call::new(entry.collective, ranks, count / element_bytes) };
+        let text = format!(
+            "name = \"drawn\"\n[network]\nmodel = \"hockney\"\nlatency = \"{latency_ns} ns\"\n\
+             bandwidth = \"{bandwidth} GB/s\"\n[node]\nports = {ports}\nreduce_bandwidth = \"{} GB/s\"",
+            reduce + 1
+        );
+        let platform = Platform::new(&Machine::parse(&text, "drawn.toml").unwrap()).unwrap();
+        let Ok(call) = entry.accept(&call, &given) else { return Ok(()) };
+        let Some(predicted) = predict(entry, &call, &platform).unwrap() else { return Ok(()) };
+        if predicted.messages < MOST_MESSAGES {
+            let (time_s, formula_s) = (times(entry, &call, &platform).time_s(), predicted.time_s);
+            let most_s = if predicted.is_bound { formula_s } else { 1.5 * formula_s };
+            prop_assert!(
+                time_s <= most_s * (1.0 + 1e-11),
+                "{entry} took {time_s}, not {formula_s}, in {call:?} on {text}"
+            );
+            let is_less = time_s < formula_s * (1.0 - 1e-11);
+            prop_assert!(
+                !(predicted.is_exact && is_less),
+                "{entry} took {time_s}, not {formula_s}, in {call:?} on {text}"
+            );
+        }
+        Ok(())
+    };
+    TestRunner::new(ProptestConfig::with_cases(calls)).run(&drawn, check).unwrap();
+}
+
+/// Drawn calls with more messages are left out: they take long.
+const MOST_MESSAGES: f64 = 30_000.0;
 
 #[test]
 fn engines_agree_to_the_last_bit() {

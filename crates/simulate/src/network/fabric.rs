@@ -9,7 +9,7 @@ use super::faults::{Fault, Faults};
 use super::groups::Groups;
 use super::level::{Level, RECEIVE, SEND};
 use super::{Levels, Part, Regions, Resources, Traffic};
-use crate::call_demand::{Bound, CallDemand, telling_s};
+use crate::call_demand::{Bound, CallDemand};
 
 /// A topology with ranks on its nodes, and the costs of a message at its ranks.
 ///
@@ -142,16 +142,14 @@ impl Fabric {
         };
         let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == call_demand.call.ranks;
-        let within = self.levels.iter().filter(|_| !is_alone).flat_map(Levels::costs);
-        let levels = std::iter::once(&self.host).chain(within.clone());
         let end = if spread.is_gathering { RECEIVE } else { SEND };
         let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
-        let gap_s = levels.map(gap).fold(f64::INFINITY, f64::min);
         let ends_s = self.host.least_time_s();
         let is_on_link = is_alone || self.levels.as_ref().and_then(Levels::across_node).is_some();
         let between_s = if is_on_link { ends_s + link_latency_s } else { ends_s };
-        let delay_s = within.map(Level::least_time_s).fold(between_s, f64::min);
-        let told_s = telling_s(spread.ranks, delay_s, gap_s);
+        let delay_s = |level: &Level| if std::ptr::eq(level, &self.host) { between_s } else { level.least_time_s() };
+        let groups = Groups::new(self.levels.as_ref(), &self.host, &self.placement, call_demand.call.ranks);
+        let told_s = groups.telling_s(spread.ranks, |level| [delay_s(level), gap(level)]);
         let is_all = spread.ranks == call_demand.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
         let way_s = if farthest > 0 { ends_s + farthest as f64 * link_latency_s } else { 0.0 };
@@ -167,7 +165,6 @@ impl Fabric {
         let bytes_s = of_nodes.chain(of_halves).fold(if is_alone { shared_s } else { 0.0 }, f64::max);
         let first_and_last_s = self.host.least_end_s(SEND) + self.host.least_end_s(RECEIVE) + link_latency_s;
         let on_links_s = (bytes_s > 0.0).then_some(first_and_last_s + bytes_s);
-        let groups = Groups::new(self.levels.as_ref(), &self.host, &self.placement, call_demand.call.ranks);
         Bound {
             latency_s: told_s.max(way_s),
             bandwidth_s: groups.passing_s(call_demand).into_iter().chain(on_links_s).reduce(f64::max),

@@ -6,7 +6,7 @@ use hocket_machine::Placement;
 
 use super::level::{Level, passing_s};
 use super::levels::{Extent, Levels};
-use crate::call_demand::CallDemand;
+use crate::call_demand::{CallDemand, Telling, telling_s};
 
 /// The groups that the ranks of a call form, for lower bounds: each rank by itself, then those of each level.
 pub(super) struct Groups<'a> {
@@ -25,15 +25,48 @@ impl<'a> Groups<'a> {
         let extents = levels.iter().flat_map(|levels| levels.all()).map(|level| level.extent);
         let of_levels = extents.map(|extent| seats.iter().map(|seat| extent.group_of(*seat)).collect());
         let groups = std::iter::once((0..ranks).map(|rank| (rank, 0)).collect()).chain(of_levels).collect();
-        let mut counts = BTreeMap::new();
-        seats.iter().for_each(|(node, _)| *counts.entry(node).or_insert(0_usize) += 1);
-        let on_node = [counts.values().min(), counts.values().max()].map(|count| count.copied().unwrap_or(1));
+        let on_nodes = counts(seats.iter().map(|(node, _)| node));
+        let on_node = [on_nodes.values().min(), on_nodes.values().max()].map(|count| count.copied().unwrap_or(1));
         Self { levels, between, groups, on_node }
     }
 
     /// The costs of messages that the call can have.
     pub fn costs(&self) -> Vec<&'a Level> {
         self.costs_leaving(0, None)
+    }
+
+    /// The least time until `count` ranks know the data of one rank. `of` has the delay and the gap of messages that cost so.
+    /// Ranks tell others at each level by itself; or one at a time, as if all messages were as cheap as the cheapest.
+    pub fn telling_s(&self, count: usize, of: impl Fn(&Level) -> [f64; 2]) -> f64 {
+        let least = |costs: &[&Level], most: usize| {
+            let [delay_s, gap_s] =
+                [0, 1].map(|which| costs.iter().map(|level| of(level)[which]).fold(f64::INFINITY, f64::min));
+            Telling { delay_s, gap_s, most }
+        };
+        let levels = self.levels.map_or(&[][..], Levels::all);
+        let mut tellings = Vec::new();
+        for (depth, level) in levels.iter().enumerate() {
+            let [inner, own] = [depth, depth + 1].map(|depth| counts(&self.groups[depth]));
+            let is_around = levels[..depth].iter().all(|inner| inner.extent.is_within(level.extent));
+            if own.len() < inner.len() || !is_around {
+                let most = own.values().max().filter(|_| is_around).copied().unwrap_or(usize::MAX);
+                let switches = self.switches().filter(|_| level.extent <= Extent::Node);
+                tellings.push(least(&std::iter::once(&level.costs).chain(switches).collect::<Vec<_>>(), most));
+            }
+        }
+        tellings.extend(self.is_between().then(|| least(&[self.between], usize::MAX)));
+        let one_at_a_time = least(&self.costs(), usize::MAX);
+        telling_s(count, &tellings).max(telling_s(count, &[one_at_a_time]))
+    }
+
+    /// The costs of messages through switches.
+    fn switches(&self) -> impl Iterator<Item = &'a Level> {
+        self.levels.into_iter().flat_map(Levels::all).filter_map(|level| level.multicast.as_ref())
+    }
+
+    /// Whether some messages have no level.
+    fn is_between(&self) -> bool {
+        self.groups.last().is_some_and(|outermost| outermost.iter().any(|group| *group != outermost[0]))
     }
 
     /// The costs of messages that can leave the group of a rank at a depth; of any group there without a rank.
@@ -50,11 +83,9 @@ impl<'a> Groups<'a> {
         });
         let levels_in_use: Vec<_> = levels_in_use.map(|(level, _)| level).collect();
         let is_on_node = levels_in_use.iter().any(|level| level.extent <= Extent::Node);
-        let switches = self.levels.iter().flat_map(|levels| levels.all()).filter_map(|level| level.multicast.as_ref());
-        let is_between =
-            self.groups.last().is_some_and(|outermost| outermost.iter().any(|group| *group != outermost[0]));
-        let costs = levels_in_use.into_iter().map(|level| &level.costs).chain(switches.filter(|_| is_on_node));
-        costs.chain(is_between.then_some(self.between)).collect()
+        let switches = self.switches().filter(|_| is_on_node);
+        let costs = levels_in_use.into_iter().map(|level| &level.costs).chain(switches);
+        costs.chain(self.is_between().then_some(self.between)).collect()
     }
 
     /// The least time for which the bytes of some rank pass its interface and its processor, as [`passing_s`]: those of a rank
@@ -75,4 +106,11 @@ impl<'a> Groups<'a> {
         let of_all = pass(self.costs(), call_demand.sent_bytes() / call_demand.call.ranks as f64);
         of_groups.chain([of_all]).flatten().reduce(f64::max).filter(|time_s| *time_s > 0.0 || of_all.is_some())
     }
+}
+
+/// How often each value occurs.
+fn counts<T: Ord>(values: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
+    let mut counts = BTreeMap::new();
+    values.into_iter().for_each(|value| *counts.entry(value).or_insert(0) += 1);
+    counts
 }

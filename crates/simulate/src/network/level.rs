@@ -202,7 +202,7 @@ impl Level {
     }
 
     /// The least value of `choose` over all ranges, with their smallest and largest sizes.
-    fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
+    pub(super) fn least(&self, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
         self.spans().map(|(costs, bytes)| choose(costs, bytes)).fold(f64::INFINITY, f64::min)
     }
 
@@ -390,11 +390,6 @@ pub(super) fn passing_s(levels: &[Level], bytes: f64, element_bytes: usize) -> O
     let last_s = spans().map(|(costs, _)| costs.time_s(0.0)).fold(f64::INFINITY, f64::min);
     let is_known = per_byte_s > 0.0 || spans().all(|(costs, _)| of_last(costs) == 0.0);
     is_known.then(|| last_s + per_byte_s * (bytes - sizes_of_last.fold(1.0, f64::max)).max(0.0))
-}
-
-/// The least [`Level::least`] of all levels.
-pub(super) fn least<'a>(levels: impl Iterator<Item = &'a Level>, choose: impl Fn(&Costs, [f64; 2]) -> f64) -> f64 {
-    levels.map(|level| level.least(&choose)).fold(f64::INFINITY, f64::min)
 }
 
 /// The times at which a rank's processor and network interface are free again.

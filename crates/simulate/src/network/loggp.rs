@@ -34,9 +34,9 @@ use hocket_core::Result;
 use hocket_machine::{Machine, Placement};
 
 use super::groups::Groups;
-use super::level::{Busy, Costs, Level, OF_HOST, least};
+use super::level::{Busy, Costs, Level, OF_HOST};
 use super::{Departure, Levels, Network, Parcel, Resources, Within};
-use crate::call_demand::{Bound, CallDemand, telling_s};
+use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
 
 /// The parameters of the network.
@@ -102,16 +102,14 @@ impl Network for Loggp {
         self.resources.as_ref().map(|resources| (resources, &self.placement))
     }
 
-    /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later. The bytes of a rank take
-    /// [`Groups::passing_s`]. A processor does one thing at a time.
+    /// A rank tells one more rank every max(o, g), which knows the data 2 o + L later: [`Groups::telling_s`]. The bytes of a
+    /// rank take [`Groups::passing_s`]. A processor does one thing at a time.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let groups = Groups::new(self.levels.as_ref(), &self.between, &self.placement, call_demand.call.ranks);
-        let costs = groups.costs();
         let gap = |costs: &Costs, [first, _]: [f64; 2]| costs.interface_s(first).max(costs.processor_s(first));
-        let gap_s = least(costs.iter().copied(), gap);
-        let delay_s = costs.into_iter().map(Level::least_time_s).fold(f64::INFINITY, f64::min);
+        let of = |level: &Level| [level.least_time_s(), level.least(gap)];
         Bound {
-            latency_s: call_demand.spread().map_or(0.0, |spread| telling_s(spread.ranks, delay_s, gap_s)),
+            latency_s: call_demand.spread().map_or(0.0, |spread| groups.telling_s(spread.ranks, of)),
             bandwidth_s: groups.passing_s(call_demand),
             computation_s: call_demand.combining_s(),
         }
