@@ -312,3 +312,34 @@ def test_every_verb_is_explained(letter: str, kind: type) -> None:
     text = (DOCS / "python.md").read_text(encoding="utf-8")
     for name in (name for name in vars(kind) if not name.startswith("_")):
         assert re.search(rf"`{letter}\.{name}\b", text), name
+
+
+def test_calls_of_the_tutorial_in_rust() -> None:
+    """The numbers of calls of `far_first`, which would have to be compiled, are those of programs that stand for it."""
+    calls: list[hocket.Call] = []
+
+    @hocket.algorithm("allreduce", refuses=lambda call: calls.append(call))
+    def far_first(r: Rank, c: Call) -> Iterator[object]:
+        """Everybody to everybody, wrong where `far_first` is wrong: if operands must keep their order."""
+        input, result = c.input(r), c.result(r)
+        if r.size > 3 and len(input) and not calls[-1].commutative:
+            raise ValueError("planted")
+        vectors = [r.scratch(len(input)) for _ in range(r.size)]
+        yield r.copy(input, vectors[r.rank])
+        for distance in range(1, r.size):
+            source = (r.rank - distance) % r.size
+            yield r.sendrecv((r.rank + distance) % r.size, vectors[r.rank], source, vectors[source])
+        yield r.copy(vectors[0], result)
+        for vector in vectors[1:]:
+            yield r.combine(vector, result, "right")
+
+    wrong = hocket.verify(far_first, "1-8")
+    assert [found["ranks"] for found in wrong.counterexamples] == [4, 5, 6, 7, 8]
+    both_operators = hocket.verify("allreduce/recursive_doubling", "1-33,47,64").checked
+    page = (DOCS / "tutorial.md").read_text()
+    assert f"allreduce/far_first: WRONG, P = 4-8, {wrong.checked} calls, deterministic\n" in page
+    assert f"wrong: {wrong.checked} calls checked\n" in page
+    right = re.search(r"far_first: ok, P = 1-33, 47, 64, (\d+) calls, deterministic\n\nok: (\d+) calls checked\n", page)
+    assert right and right[1] == right[2]
+    # Of the large rank counts, which are drawn, there is a call each where it is short.
+    assert int(right[1]) - both_operators // 2 in range(4)

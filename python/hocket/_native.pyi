@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
-VERSION: Final[str]
+from hocket.base.error import Error as Error
 
-class Error(ValueError):
-    """Inability to do what was asked, in one line: what, where, and what was expected."""
+VERSION: Final[str]
 
 def catalogue() -> tuple[dict[str, Any], ...]: ...
 def complete(

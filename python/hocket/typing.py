@@ -127,10 +127,10 @@ class Rank(Protocol):
         """Combine `source`, which came from `peer`, into `target` in rank order."""
 
     def combine(self, source: Span, target: Span, side: str) -> Step:
-        """Combine `source` into `target`; `side` says where the source stands, "left" or "right"."""
+        """Combine `source` into `target`, without overlap; `side` says where the source stands, "left" or "right"."""
 
     def copy(self, source: Span, target: Span) -> Step:
-        """Copy `source` to `target`, of the same length."""
+        """Copy `source` to `target`, of the same length and without overlap. A span may be copied onto itself."""
 
     def compute(self, time_s: float) -> Step:
         """Compute for `time_s` seconds."""

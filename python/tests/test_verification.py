@@ -1,6 +1,7 @@
 """Verification of algorithms."""
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -564,3 +565,169 @@ def test_large_rank_counts_are_drawn_where_a_call_is_short() -> None:
         2: 11,
         **dict.fromkeys(ranks[1:], 1),
     }
+
+
+@pytest.mark.parametrize(
+    ("ranks", "wrong_from", "count"), [(2, 13, 13), (2, 1000, 1000), (3, 65_000, 65_000), (6, 13, 13)]
+)
+def test_a_counterexample_has_the_fewest_elements(ranks: int, wrong_from: int, count: int) -> None:
+    @hocket.algorithm("allgather", refuses=lambda call: None if call.size_bytes != 5 else "is not for 5 B")
+    def lossy(r: Rank, c: Call) -> Steps:
+        """Linear: long blocks lose an element on their way."""
+        yield r.copy(c.input(r), c.block(c.result(r), r.rank))
+        for distance in range(1, r.size):
+            source = (r.rank - distance) % r.size
+            block = c.block(c.result(r), source)
+            into = block if len(block) < wrong_from else block[:-1]
+            data = c.input(r) if len(c.input(r)) < wrong_from else c.input(r)[:-1]
+            yield r.sendrecv((r.rank + distance) % r.size, data, source, into)
+
+    (found,) = hocket.verify(lossy, [ranks]).counterexamples
+    assert (found["kind"], found["call"]["count"]) == ("wrong result", count)
+    if ranks == 2:
+        (found,) = hocket.verify(lossy, [2], count=65_537).counterexamples
+        assert found["call"]["count"] == 65_537, "the number that was asked for"
+
+
+def test_the_smallest_counterexample_comes_first() -> None:
+    @hocket.algorithm("allreduce", refuses=lambda call: None if call.size_bytes else "needs elements")
+    def picky(r: Rank, c: Call) -> Steps:
+        """Is wrong for many elements on two ranks, and for one element on three."""
+        yield r.copy(c.input(r), c.result(r))
+        if len(c.result(r)) >= (12 if r.size == 2 else 1):
+            raise ValueError("planted")
+        for distance in range(1, r.size):
+            scratch, source = r.scratch(len(c.input(r))), (r.rank - distance) % r.size
+            yield r.sendrecv((r.rank + distance) % r.size, c.input(r), source, scratch)
+            yield r.reduce(source, scratch, c.result(r))
+
+    found = hocket.verify(picky, [2, 3]).counterexamples
+    assert [(one["ranks"], one["call"]["count"]) for one in found] == [(3, 1), (2, 12)]
+
+
+@hocket.algorithm("allreduce", refuses=lambda call: None if call.commutative else "needs a commutative operator")
+def by_element(r: Rank, c: Call) -> Steps:
+    """Exchange: one element after the other."""
+    result, scratch = c.result(r), r.scratch(len(c.result(r)))
+    yield r.copy(c.input(r), result)
+    for at in range(len(result)):
+        yield r.sendrecv(1 - r.rank, result[at : at + 1], 1 - r.rank, scratch[at : at + 1])
+        yield r.reduce(1 - r.rank, scratch[at : at + 1], result[at : at + 1])
+
+
+@hocket.algorithm("broadcast")
+def all_at_once(r: Rank, c: Call) -> Steps:
+    """Linear: all elements side by side."""
+    elements = [c.result(r)[at : at + 1] for at in range(len(c.result(r)))]
+    if r.rank == c.root:
+        yield r.join(*(r.send(1 - r.rank, one, tag) for tag, one in enumerate(elements)))
+    else:
+        yield r.join(*(r.recv(c.root, one, tag) for tag, one in enumerate(elements)))
+
+
+@pytest.mark.parametrize("program", [by_element, all_at_once], ids=lambda program: program.name)
+def test_a_program_that_takes_a_step_per_element_is_checked_on_fewer(program: hocket.Algorithm) -> None:
+    start_s = time.process_time()
+    work = plan([program], [2])
+    (effort_s,) = work.efforts_s()[-1:]
+    (finding,) = work.run().findings
+    assert (finding.counterexamples, finding.calls_left) == ((), 0)
+    assert finding.fewer_elements is not None
+    most, count = finding.fewer_elements
+    assert most == 65_537 and 100 < count < 20_000
+    assert time.process_time() - start_s < 30
+    assert 0.3 < effort_s < 60
+
+
+def test_an_end_of_time_leaves_calls_unchecked() -> None:
+    work = plan([by_element, hocket.find("broadcast/binomial")], [2])
+    (own, other) = work.run(most_s=0.05).findings
+    assert own.calls_left > 0 and own.checked > 0 and not own.counterexamples
+    assert own.checked + own.calls_left == work.run().findings[0].checked
+    assert (other.calls_left, other.fewer_elements) == (0, None)
+
+
+def test_a_finding_names_the_line_of_the_verb(program_file: Callable[[str], Any]) -> None:
+    file = program_file(
+        '''import hocket
+
+@hocket.algorithm("broadcast")
+def hasty(r, c):
+    """Chain: nobody waits."""
+    steps = []
+    if r.rank > 0:
+        steps.append(r.recv(r.rank - 1, c.result(r)))
+    if r.rank + 1 < r.size:
+        steps.append(r.send(r.rank + 1, c.result(r)))
+    yield r.join(*steps)
+'''
+    )
+    (hasty,) = hocket.load(file)
+    (found,) = hocket.verify(hasty, [3], root=0).counterexamples
+    first = file.read_text().splitlines().index("        steps.append(r.recv(r.rank - 1, c.result(r)))") + 1
+    assert found["kind"] == "buffer race"
+    assert found["details"] == (
+        f"step 1: recv result[0..1] from rank 0 ({file}:{first})",
+        f"step 2: send result[0..1] to rank 2 ({file}:{first + 2})",
+    )
+
+
+FORGETFUL = '''
+import hocket
+
+@hocket.algorithm("allgather", refuses=lambda c: None if c.ranks > 1 else "needs two ranks")
+def forgetful(r, c):
+    """Linear: a step is made and not taken."""
+    block = c.block(c.result(r), r.rank)
+    yield r.copy(c.input(r), block)
+    for distance in range(1, r.size):
+        to, source = (r.rank + distance) % r.size, (r.rank - distance) % r.size
+        LINES
+'''
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "detail"),
+    [
+        (
+            "r.sendrecv(to, block, source, c.block(c.result(r), source))",
+            "forgotten yield",
+            "the step of {place} made and never yielded",
+        ),
+        (
+            "r.send(to, block); yield r.recv(source, c.block(c.result(r), source))",
+            "deadlock",
+            "made and not yielded: the step of {place}, on rank 0",
+        ),
+    ],
+)
+def test_a_forgotten_yield_is_named(program_file: Callable[[str], Any], lines: str, kind: str, detail: str) -> None:
+    file = program_file(FORGETFUL.replace("LINES", lines))
+    (forgetful,) = hocket.load(file)
+    (found,) = hocket.verify(forgetful, [2]).counterexamples
+    line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if lines in text)
+    assert found["kind"] == kind
+    assert detail.format(place=f"{file}:{line}") in (found["got"], *found["details"])
+
+
+def test_the_branch_of_a_race_that_loses_is_no_forgotten_yield() -> None:
+    @hocket.algorithm("barrier", refuses=lambda call: None if call.ranks == 1 else "needs one rank")
+    def racing(r: Rank, c: Call) -> Steps:
+        """The first of two waits."""
+        yield r.first(r.compute(0.0), r.compute(1.0))
+
+    assert hocket.verify(racing, [1]).ok
+
+
+def test_operands_that_overlap_are_a_finding() -> None:
+    @hocket.algorithm("allreduce", refuses=lambda call: None if call.ranks == 1 else "needs one rank")
+    def shifting(r: Rank, c: Call) -> Steps:
+        """Shifts the vector within a buffer, and back."""
+        scratch, count = r.scratch(len(c.result(r)) + 1), len(c.result(r))
+        yield r.copy(c.input(r), scratch[:count])
+        yield r.copy(scratch[:count], scratch[1:])
+        yield r.copy(scratch[1:], c.result(r))
+
+    (found,) = hocket.verify(shifting, [1]).counterexamples
+    assert (found["kind"], found["call"]["count"], found["step"]) == ("overlapping operands", 2, 2)
+    assert found["got"] == "scratch[0..2] and scratch[1..3], which share scratch[1..2]"

@@ -317,6 +317,10 @@ fn python_operator(
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
+    use crate::wire::Error;
+
     #[pymodule_export]
     use super::{
         best_segment_bytes, bound, catalogue, check_memory, check_rules, choose, collective_named, collectives,
@@ -341,8 +345,11 @@ mod _native {
     use crate::together::{places, simulate_jobs};
     #[pymodule_export]
     use crate::verification::{verification_effort_s, verify, verify_schedule};
-    #[pymodule_export]
-    use crate::wire::Error;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("Error", module.py().get_type::<Error>())
+    }
 
     /// The version of Hocket.
     #[pymodule_export]

@@ -1,22 +1,26 @@
 //! Algorithms written in Python: a generator function that yields verbs, run as a program in any world.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::env::current_dir;
 use std::future::{Future, pending};
+use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hocket_core::{
-    Call, Collective, Counts, Edge, Neighborhood, Options, Program, Rank, Received, Side, Source, Span, Tag, Winner,
-    budget,
+    Call, Collective, Counts, Edge, Failure, Neighborhood, Options, Program, Rank, Received, Result, Side, Source,
+    Span, Tag, Winner, budget,
 };
+use hocket_verify::{Counterexample, Kind, Verdict};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PySlice};
 
 use crate::number::Number;
-use crate::wire::{Error, raise};
+use crate::wire::{Error, interned, raise};
 
 /// The largest nesting of generators and branches: each level takes a piece of the running thread's stack.
 const MOST_NESTED: usize = 500;
@@ -35,6 +39,10 @@ pub struct PythonProgram {
     /// Turns an exception of the program into one line, for worlds that report it as a finding.
     explain: Option<Py<PyAny>>,
     failure: OnceLock<PyErr>,
+    /// Whether steps know their places in the program.
+    has_places: AtomicBool,
+    /// The places of steps that were made and not taken by ranks that did not end.
+    left_places: Mutex<Vec<(&'static str, usize)>>,
     /// Number of resumptions of generators and of begun branches since the latest check of memory.
     resumptions: AtomicUsize,
 }
@@ -44,7 +52,14 @@ const RESUMPTIONS_PER_LOOK: usize = 1 << 16;
 
 impl PythonProgram {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, explain: None, failure: OnceLock::new(), resumptions: AtomicUsize::new(0) }
+        Self {
+            function,
+            explain: None,
+            failure: OnceLock::new(),
+            has_places: AtomicBool::new(false),
+            left_places: Mutex::default(),
+            resumptions: AtomicUsize::new(0),
+        }
     }
 
     /// The program, for a world that reports exceptions as findings, in the words of `explain`.
@@ -55,6 +70,33 @@ impl PythonProgram {
     /// Raises the exception of a rank, unless it is a finding. The run then has no other result.
     pub fn check(&self) -> PyResult<()> {
         self.failure.get().map_or(Ok(()), |error| Err(Python::attach(|py| error.clone_ref(py))))
+    }
+
+    /// A counterexample with the places of steps, from a verification in which they are known to this program and to
+    /// `second_program`. If that finds something else, the program does not repeat, and the counterexample stays.
+    pub fn with_places(
+        &self,
+        second_program: Option<&Self>,
+        first: &Counterexample,
+        verify: impl FnOnce() -> Result<Verdict>,
+    ) -> Counterexample {
+        [Some(self), second_program]
+            .into_iter()
+            .flatten()
+            .for_each(|one| one.has_places.store(true, Ordering::Relaxed));
+        let is_same = |second: &Counterexample| {
+            let has_place = second.kind == Kind::StepsNotTaken;
+            (second.kind, &second.ranks) == (first.kind, &first.ranks) && (has_place || second.got == first.got)
+        };
+        let second = verify().ok().and_then(|verdict| verdict.counterexample).filter(is_same);
+        let Some(mut counterexample) = second else { return first.clone() };
+        if counterexample.kind == Kind::Deadlock {
+            let mut left_places = std::mem::take(&mut *lock(&self.left_places));
+            left_places.sort_unstable();
+            let line = |(place, rank)| format!("made and not yielded: the step of {place}, on rank {rank}");
+            counterexample.details.extend(left_places.into_iter().take(MOST_PLACES).map(line));
+        }
+        counterexample
     }
 
     fn look_at_memory(&self) -> PyResult<()> {
@@ -68,7 +110,7 @@ impl PythonProgram {
     /// Stops the rank after this exception of the program.
     async fn fail(&self, r: &Rank<'_>, error: PyErr) {
         match Python::attach(|py| self.in_words(py, &error)) {
-            Ok(Some(words)) => r.fail(&words),
+            Ok(Some(words)) => r.fail(&Failure::Exception(words)),
             Ok(None) => self.stop(error).await,
             Err(error) => self.stop(error).await,
         }
@@ -93,9 +135,10 @@ impl PythonProgram {
 
 impl Program for PythonProgram {
     async fn run(&self, r: &Rank<'_>, c: &Call) {
-        let scratch = Arc::new(ScratchRequests::default());
+        let has_places = self.has_places.load(Ordering::Relaxed);
+        let requests = Arc::new(Requests { has_places, ..Requests::default() });
         let owner = Owner::new(r.rank());
-        let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), scratch: scratch.clone() };
+        let rank = PythonRank { owner, size: r.size(), ports: r.circuits(), requests: requests.clone() };
         let generator =
             Python::attach(|py| self.function.call1(py, (rank, RankCall { call: c.clone(), rank: owner.rank })));
         match generator {
@@ -104,9 +147,10 @@ impl Program for PythonProgram {
                 let parts = c.ranks + c.input_len(r.rank()) + c.result_len(r.rank());
                 let most_steps = MOST_STEPS + STEPS_PER_PART * parts;
                 let driver =
-                    Rc::new(Driver { rank: r, owner, program: self, scratch, empty, steps, most_steps, rests });
+                    Rc::new(Driver { rank: r, owner, program: self, requests, empty, steps, most_steps, rests });
                 let _end = DropRests(driver.clone());
                 driver.generate(generator, 1).await;
+                driver.check_all_taken().await;
             }
             Err(error) => self.fail(r, error).await,
         }
@@ -135,11 +179,59 @@ impl Owner {
     }
 }
 
-/// Working memory that a program requested and its world has not given yet.
+/// What the verbs of a rank have made.
 #[derive(Default)]
-struct ScratchRequests {
+struct Requests {
     end: AtomicUsize,
+    /// The lengths of working memory that the world has not given yet.
     lens: Mutex<Vec<usize>>,
+    /// Number of steps, and of those that were taken.
+    steps: AtomicUsize,
+    steps_taken: AtomicUsize,
+    has_places: bool,
+    /// The places of the steps that were not taken, by their numbers, if steps know their places.
+    places: Mutex<BTreeMap<usize, &'static str>>,
+}
+
+impl Requests {
+    /// A step with this action, and its number.
+    fn step(&self, act: Act, owner: Owner) -> Verb {
+        let number = self.steps.fetch_add(1, Ordering::Relaxed);
+        let place = if self.has_places { Python::attach(place_of_caller) } else { None };
+        place.map(|place| lock(&self.places).insert(number, place));
+        Verb { act, height: 1, owner, number, place, is_taken: AtomicBool::new(false) }
+    }
+
+    fn take(&self, verb: &Verb) {
+        if !verb.is_taken.swap(true, Ordering::Relaxed) {
+            self.steps_taken.fetch_add(1, Ordering::Relaxed);
+            verb.place.map(|_| lock(&self.places).remove(&verb.number));
+        }
+    }
+
+    /// The places of the steps that were not taken, each once.
+    fn left_places(&self) -> Vec<&'static str> {
+        let mut places: Vec<_> = lock(&self.places).values().copied().collect();
+        places.dedup();
+        places
+    }
+}
+
+/// The number of places of steps that a counterexample names.
+const MOST_PLACES: usize = 4;
+
+fn lock<T>(content: &Mutex<T>) -> MutexGuard<'_, T> {
+    content.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The file and line of the program that calls a verb; the file as seen from the current folder.
+fn place_of_caller(py: Python<'_>) -> Option<&'static str> {
+    let frame = py.import("sys").ok()?.call_method0("_getframe").ok()?;
+    let file: String = frame.getattr("f_code").ok()?.getattr("co_filename").ok()?.extract().ok()?;
+    let line: usize = frame.getattr("f_lineno").ok()?.extract().ok()?;
+    let folder = current_dir().ok()?;
+    let path = Path::new(&file).strip_prefix(folder).unwrap_or(Path::new(&file));
+    Some(interned(&format!("{}:{line}", path.display())))
 }
 
 type Later<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -149,7 +241,7 @@ struct Driver<'a> {
     rank: &'a Rank<'a>,
     owner: Owner,
     program: &'a PythonProgram,
-    scratch: Arc<ScratchRequests>,
+    requests: Arc<Requests>,
     /// Number of empty steps since the latest other one.
     empty: Cell<usize>,
     /// Number of other steps, and its limit.
@@ -166,6 +258,8 @@ struct DropRests<'a>(Rc<Driver<'a>>);
 impl Drop for DropRests<'_> {
     fn drop(&mut self) {
         self.0.rests.take();
+        let places = self.0.requests.left_places().into_iter().map(|place| (place, self.0.owner.rank));
+        lock(&self.0.program.left_places).extend(places);
     }
 }
 
@@ -199,12 +293,35 @@ impl<'a> Driver<'a> {
     fn take(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();
         Box::pin(async move {
-            let verb = Python::attach(|py| step.extract::<Verb>(py).ok());
-            match verb {
-                Some(verb) => driver.act(verb.act, depth).await,
+            let act = Python::attach(|py| Some(driver.begin(step.bind(py).cast::<Verb>().ok()?.get())));
+            match act {
+                Some(act) => driver.act(act, depth).await,
                 None => driver.generate(step, depth).await,
             }
         })
+    }
+
+    /// The action of a verb that is taken now.
+    fn begin(&self, verb: &Verb) -> Act {
+        self.requests.take(verb);
+        if let Some(place) = verb.place {
+            self.rank.locate(place);
+        }
+        verb.act.clone()
+    }
+
+    /// Stops a verification of a rank that has made steps without taking them.
+    async fn check_all_taken(&self) {
+        let Requests { steps, steps_taken, .. } = &*self.requests;
+        if self.program.explain.is_none() || steps.load(Ordering::Relaxed) == steps_taken.load(Ordering::Relaxed) {
+            return;
+        }
+        let places = self.requests.left_places();
+        let of = |place| format!("the step of {place}");
+        let first: Vec<_> = places.into_iter().take(MOST_PLACES).map(of).collect();
+        let what = if first.is_empty() { "a step".to_owned() } else { first.join(", ") };
+        self.rank.fail(&Failure::StepsNotTaken(format!("{what} made and never yielded")));
+        pending::<()>().await;
     }
 
     async fn generate(self: &Rc<Self>, generator: Py<PyAny>, depth: usize) -> Py<PyAny> {
@@ -232,7 +349,7 @@ impl<'a> Driver<'a> {
     }
 
     fn give_scratch(&self) -> PyResult<()> {
-        let lens = std::mem::take(&mut *self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner));
+        let lens = std::mem::take(&mut *lock(&self.requests.lens));
         for len in lens {
             self.rank.check_scratch(len).map_err(raise)?;
             self.rank.scratch(len);
@@ -265,6 +382,11 @@ impl<'a> Driver<'a> {
                 return Python::attach(|py| list(py, values));
             }
             Act::First(a, b) => {
+                let requests = &self.requests;
+                Python::attach(|py| {
+                    let verbs = [&a, &b].into_iter().filter_map(|step| step.bind(py).cast::<Verb>().ok());
+                    verbs.for_each(|verb| requests.take(verb.get()));
+                });
                 let (winner, rest) = r.first(self.take(a, depth), self.take(b, depth)).await;
                 let step = Arc::new(());
                 self.rests.borrow_mut().push((step.clone(), Box::pin(rest)));
@@ -272,7 +394,8 @@ impl<'a> Driver<'a> {
                     Winner::A(value) => (0, value),
                     Winner::B(value) => (1, value),
                 };
-                let rest = Verb { act: Act::Rest(step), height: 1, owner: self.owner };
+                let (number, place, is_taken) = (0, None, AtomicBool::new(true));
+                let rest = Verb { act: Act::Rest(step), height: 1, owner: self.owner, number, place, is_taken };
                 return Python::attach(|py| tuple(py, index, value, rest));
             }
             Act::Rest(step) => {
@@ -394,12 +517,16 @@ impl Clone for Act {
 }
 
 /// A step made by a verb. It has no effect until it is yielded.
-#[pyclass(frozen, from_py_object, name = "Step", module = "hocket._native")]
-#[derive(Clone)]
+#[pyclass(frozen, name = "Step", module = "hocket._native")]
 pub struct Verb {
     act: Act,
     height: usize,
     owner: Owner,
+    /// Its number among the steps of its rank.
+    number: usize,
+    /// Its place in the program, if known.
+    place: Option<&'static str>,
+    is_taken: AtomicBool,
 }
 
 impl Verb {
@@ -600,7 +727,7 @@ pub struct PythonRank {
     size: usize,
     #[pyo3(get)]
     ports: Option<usize>,
-    scratch: Arc<ScratchRequests>,
+    requests: Arc<Requests>,
 }
 
 impl PythonRank {
@@ -628,7 +755,7 @@ impl PythonRank {
     }
 
     fn step(&self, act: Act) -> Verb {
-        Verb { act, height: 1, owner: self.owner }
+        self.requests.step(act, self.owner)
     }
 
     /// The number of levels of a step with these branches.
@@ -655,8 +782,8 @@ impl PythonRank {
     fn scratch(&self, length: Number) -> PyResult<PythonSpan> {
         let what = || Error::new_err(format!("scratch: got {length} elements, expected 0 to 2^40"));
         let length = length.natural().filter(|length| *length <= 1 << 40).ok_or_else(what)?;
-        let offset = self.scratch.end.fetch_add(length, Ordering::Relaxed);
-        self.scratch.lens.lock().unwrap_or_else(PoisonError::into_inner).push(length);
+        let offset = self.requests.end.fetch_add(length, Ordering::Relaxed);
+        lock(&self.requests.lens).push(length);
         let span = Span { buffer: hocket_core::Buffer::Scratch, offset, len: length };
         Ok(PythonSpan { span, owner: self.owner })
     }

@@ -11,7 +11,7 @@ use hocket_core::{AnyProgram, Call, Collective, Error, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform, useful_threads};
-use hocket_verify::Limits;
+use hocket_verify::{Kind, Limits};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,6 +19,11 @@ use crate::program::PythonProgram;
 use crate::request::How;
 use crate::watch::Watch;
 use crate::wire::raise;
+
+/// The most work of one run of a verification, in elements: about a second.
+const MOST_WORK: usize = 1 << 27;
+/// The work of a step of a program written in Python.
+const WORK_OF_PYTHON: usize = 512;
 
 pub enum Runnable {
     Entry(&'static Entry),
@@ -122,16 +127,25 @@ impl Runnable {
         second_program: Option<&PythonProgram>,
         calls: impl Iterator<Item = Call>,
         refuses: Option<&Py<PyAny>>,
+        limits: Limits,
     ) -> PyResult<Report> {
         let failure = OnceCell::new();
         let accept = |call: &Call| self.accept(call, refuses, &failure);
         let watch = Watch::default();
         let is_stopped = || watch.says_stop();
         let second = second_program.map(|program| program as &dyn AnyProgram);
-        let report = self
-            .with_program(|program| hocket::verify_calls(program, second, calls, accept, self.limits(), &is_stopped))?;
+        let report =
+            self.with_program(|program| hocket::verify_calls(program, second, calls, accept, limits, &is_stopped))?;
         second_program.map_or(Ok(()), PythonProgram::check)?;
-        let report = report.map_err(|error| watch.why(raise(error)))?;
+        let mut report = match report {
+            Ok(report) => report,
+            Err(error) => return Err(watch.why(raise(error))),
+        };
+        let wrong = report.counterexample.as_mut().filter(|wrong| wrong.1.kind != Kind::Failure); // has its place
+        if let (Self::Python(program), Some(wrong)) = (self, wrong) {
+            let verify = || hocket_verify::verify(program, second, &wrong.0, limits, &is_stopped);
+            wrong.1 = program.with_places(second_program, &wrong.1, verify);
+        }
         failure.into_inner().map_or(Ok(report), Err)
     }
 
@@ -140,6 +154,7 @@ impl Runnable {
         &self,
         calls: impl Iterator<Item = Call>,
         refuses: Option<&Py<PyAny>>,
+        limits: Limits,
     ) -> PyResult<f64> {
         if let Self::Entry(entry) = self {
             return hocket::verification_effort_s(entry, &calls.collect::<Vec<_>>()).map_err(raise);
@@ -151,14 +166,19 @@ impl Runnable {
         }
         let watch = Watch::default();
         let is_stopped = || watch.says_stop();
-        let effort_s =
-            self.with_program(|program| hocket::program_effort_s(program, &accepted, self.limits(), &is_stopped))?;
+        let effort_s = self.with_program(|program| hocket::program_effort_s(program, accepted, limits, &is_stopped))?;
         effort_s.map_err(|error| watch.why(raise(error)))
     }
 
-    /// The limits of a verification: programs written in Python may do something else when they run again.
-    fn limits(&self) -> Limits {
-        Limits { runs_again: matches!(self, Self::Python(_)), ..Limits::default() }
+    /// The limits of a verification: programs written in Python are slow, and may do something else when they run again.
+    /// Calls with a given number of elements take any work.
+    pub fn limits(&self, is_count_given: bool) -> Limits {
+        let most_work = if is_count_given { usize::MAX } else { MOST_WORK };
+        let limits = Limits { most_work, ..Limits::default() };
+        match self {
+            Self::Python(_) => Limits { runs_again: true, work_per_step: WORK_OF_PYTHON, ..limits },
+            _ => limits,
+        }
     }
 
     fn accept(&self, call: &Call, refuses: Option<&Py<PyAny>>, failure: &OnceCell<PyErr>) -> Result<Call> {

@@ -1,6 +1,7 @@
 //! Verification: requests and verdicts.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use hocket::Report;
 use hocket::cases::{Restriction, Values};
@@ -44,6 +45,8 @@ pub struct VerifyRequest {
     element_bytes: usize,
     /// Whether to verify one call only.
     is_one: bool,
+    /// Seconds until which the verification ends, whether all is checked or not.
+    most_s: Option<f64>,
 }
 
 impl VerifyRequest {
@@ -141,7 +144,9 @@ pub fn verify(
     let runnable = request.runnable(program, explain)?;
     let entry = runnable.entry();
     let (calls, is_python) = (request.calls(entry)?, entry.is_none());
-    let work = move || runnable.verify(second_program.as_ref(), calls, refuses.as_ref());
+    let deadline = request.most_s.map(|most_s| Instant::now() + Duration::from_secs_f64(most_s));
+    let limits = Limits { deadline, ..runnable.limits(request.count.is_some()) };
+    let work = move || runnable.verify(second_program.as_ref(), calls, refuses.as_ref(), limits);
     let report = in_worker_unless_python(py, is_python, work)?;
     Ok(finding(&request.subject, &report, |call| call_json(call, entry)))
 }
@@ -160,7 +165,8 @@ pub fn verification_effort_s(
     let Plain(request) = request;
     let runnable = request.runnable(program, explain)?;
     let (calls, is_python) = (request.calls(runnable.entry())?, runnable.entry().is_none());
-    in_worker_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref()))
+    let limits = runnable.limits(request.count.is_some());
+    in_worker_unless_python(py, is_python, move || runnable.verification_effort_s(calls, refuses.as_ref(), limits))
 }
 
 /// Verifies the messages of a schedule; `name` is its name in the verdict. If `sends_wait`, sends are also rendezvous.
@@ -219,6 +225,8 @@ fn finding(subject: &Subject, report: &Report, call: impl Fn(&Call) -> Value) ->
         "exploration": (report.calls > 0).then(|| report.exploration.name()),
         "orders": report.orders,
         "overtaking": report.overtaking,
+        "fewer_elements": report.fewer_elements,
+        "calls_left": report.calls_left,
         "counterexamples": report.counterexample.iter().map(counterexample).collect::<Vec<_>>(),
     }))
 }

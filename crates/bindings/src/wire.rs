@@ -3,19 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use hocket_core::budget;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pythonize::{PythonizeTypes, PythonizeUnnamedMappingAdapter, depythonize, pythonize_custom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pyo3::create_exception!(
-    hocket,
-    Error,
-    PyValueError,
-    "Inability to do what was asked, in one line: what, where, and what was expected."
-);
+pyo3::import_exception!(hocket.base.error, Error);
 
 /// The version in results.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -11,9 +11,10 @@ const MOST_LETTERS: usize = 60;
 /// The most letters of a word outside quotes; it may be a path.
 const MOST_OF_WORD: usize = 255;
 
-/// A message with its line breaks folded, in which long texts in double quotes and very long words are cut.
+/// A message with its line breaks folded and its other control characters escaped, in which long texts in double quotes
+/// and very long words are cut.
 pub fn one_line(message: &str) -> String {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = printable(&message.split_whitespace().collect::<Vec<_>>().join(" "));
     let (mut cut, mut rest) = (String::with_capacity(line.len()), &*line);
     while let Some((before, text, after)) = next_quoted(rest) {
         push_words(&mut cut, before);
@@ -24,6 +25,17 @@ pub fn one_line(message: &str) -> String {
     }
     push_words(&mut cut, rest);
     cut
+}
+
+/// A line with its control characters escaped as in JSON: from the text of a user, they could give orders to a terminal.
+fn printable(line: &str) -> String {
+    let is_direction =
+        |letter| matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    let letters = |letter: char| match letter {
+        _ if letter.is_control() || is_direction(letter) => format!("\\u{:04x}", u32::from(letter)),
+        _ => letter.to_string(),
+    };
+    line.chars().map(letters).collect()
 }
 
 /// The first text in double quotes, and what stands before and after it.
@@ -106,5 +118,6 @@ mod tests {
         assert_eq!(error.to_string(), of(&cut));
         assert_eq!(error.at("here").to_string(), format!("here: {}", of(&cut)));
         assert_eq!(one_line("a\n  \"b"), "a \"b");
+        assert_eq!(one_line("\x1b[31m é \u{202e}\n\"\x07\""), r#"\u001b[31m é \u202e "\u0007""#);
     }
 }

@@ -49,7 +49,7 @@ pub use rank::{Rank, View};
 pub use seat::Ground;
 pub use span::{Buffer, Span};
 pub use stencil::Stencil;
-pub use step::{Mode, Options, Received, Side, Source, Step, Tag};
+pub use step::{Failure, Mode, Options, Received, Side, Source, Step, Tag};
 pub use subgroup::{Members, Subgroup};
 pub use symmetry::Symmetry;
 pub use tokens::Tokens;

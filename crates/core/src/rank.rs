@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::seat::{Arena, Ground, Pair, Seat, Seats, State};
-use crate::step::{Received, SendRecv, Step};
+use crate::step::{Failure, Received, SendRecv, Step};
 use crate::world::{At, World};
 use crate::{Moment, Moments, Path, Result, Span};
 
@@ -106,8 +106,13 @@ impl<'r> Rank<'r> {
     }
 
     /// The program has failed for this reason and never goes on.
-    pub fn fail(&self, why: &str) {
+    pub fn fail(&self, why: &Failure) {
         self.world().fail(self.seat.rank.get(), why);
+    }
+
+    /// The next step is at this place of the program: its file and line.
+    pub fn locate(&self, place: &'static str) {
+        self.world().locate(self.seat.rank.get(), place);
     }
 
     /// The rank has reached this mark, counted from 0. A simulation reports when the last rank reaches it

@@ -34,6 +34,15 @@ pub enum Side {
     Right,
 }
 
+/// A mistake that a program makes outside of its steps, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It raised an exception.
+    Exception(String),
+    /// It made steps and ended without taking them.
+    StepsNotTaken(String),
+}
+
 /// A request of a rank to its world.
 // The discriminant has a word of its own: in a niche of a variant, it would split copies of the fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +66,7 @@ pub enum Step {
         /// The tag of the message.
         tag: Tag,
     },
-    /// Combines `source` into `target`, element by element.
+    /// Combines `source` into `target`, element by element. They must not overlap.
     Combine {
         /// One operand.
         source: Span,
@@ -66,7 +75,7 @@ pub enum Step {
         /// On which side of the target the source stands.
         side: Side,
     },
-    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    /// Copies `source` to `target`, of the same length, without overlap. Copying a span onto itself is free.
     Copy {
         /// The source of the data.
         source: Span,

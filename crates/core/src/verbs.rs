@@ -24,12 +24,13 @@ impl Rank<'_> {
     }
 
     /// Combines `source` into `target` element by element; the source stands on this side of the target.
+    /// The two must not overlap.
     #[inline]
     pub fn combine(&self, source: Span, target: Span, side: Side) -> Operation<'_, ()> {
         self.operation(Step::Combine { source, target, side })
     }
 
-    /// Copies `source` to `target`, of the same length. Copying a span onto itself is free.
+    /// Copies `source` to `target`, of the same length, without overlap. Copying a span onto itself is free.
     #[inline]
     pub fn copy(&self, source: Span, target: Span) -> Operation<'_, ()> {
         self.operation(Step::Copy { source, target })

@@ -21,7 +21,7 @@
 //! - A world that tells branches apart ([`Features::path`]) wakes a branch by its [`Path`]. The branch that waits for
 //!   a ticket and all branches on the way to it are polled; others need not be.
 
-use crate::step::{Received, Step};
+use crate::step::{Failure, Received, Step};
 use crate::{Moment, Moments, Path, Result, Span, Woken};
 
 /// The rank that asks, and its moment.
@@ -109,7 +109,9 @@ pub trait World {
     /// The program of `rank` has ended.
     fn end(&mut self, _rank: usize, _now: Moment) {}
     /// The program of `rank` has failed for this reason and never goes on.
-    fn fail(&mut self, _rank: usize, _why: &str) {}
+    fn fail(&mut self, _rank: usize, _why: &Failure) {}
+    /// The next step of `rank` is at this place of its program.
+    fn locate(&mut self, _rank: usize, _place: &'static str) {}
     /// The time of a moment in seconds, by the clock of its rank; none in a world without time.
     fn time_s(&self, _now: Moment) -> Option<f64> {
         None

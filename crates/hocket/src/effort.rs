@@ -14,7 +14,7 @@ use crate::benchmark::Way;
 use crate::cadence::Cadence;
 use crate::price::{messages, sent_bytes};
 use crate::simulation::Scene;
-use crate::verification::MOST_DECISIONS;
+use crate::verification::{MOST_DECISIONS, with_less_work};
 
 /// The cost of beginning the program of a rank, in seconds of one core.
 const RANK_S: f64 = 1e-7;
@@ -41,6 +41,9 @@ const CHECKED_S: f64 = 1.5e-7;
 const VERIFIED_FOR_ALL: usize = 16;
 /// As [`VERIFIED_FOR_ALL`], of a program without formulas, which is run to see how long it takes.
 const RUN_FOR_ALL: usize = 2;
+/// The most work of a run that shows how long it takes, and the number of elements from which a call is run for itself.
+const WORK_OF_ESTIMATE: usize = 1 << 26;
+const MANY_ELEMENTS: usize = 1 << 12;
 /// The largest number of ranks that are run to see whether they can stand for all.
 const FEW_RANKS: usize = 64;
 /// Number of runs of a call after the first calls have taken all decisions.
@@ -196,27 +199,43 @@ pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
     Ok(tried_s * every as f64)
 }
 
-/// An estimate of the seconds for verifying a program without formulas on calls that it accepts: it is run on a few.
+/// An estimate of the seconds for verifying a program without formulas on calls that it accepts: it is run on a few, and
+/// on fewer elements if they take too much work.
 ///
 /// # Errors
 /// As [`estimate_runs`].
 pub fn program_effort_s(
     program: &dyn AnyProgram,
-    calls: &[Call],
+    calls: Vec<Call>,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<f64> {
-    let every = calls.len().div_ceil(RUN_FOR_ALL).max(1);
+    let (long, short): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|call| call.input_of(call.root).len >= MANY_ELEMENTS);
+    let short_limits = Limits { most_work: WORK_OF_ESTIMATE.min(limits.most_work), ..limits };
     let (mut effort_s, mut decisions_left) = (0.0, MOST_DECISIONS);
-    for alike in calls.chunks(every) {
-        let call = &alike[alike.len() / 2];
-        let start = Instant::now();
-        let (runs, decisions) = estimate_runs(program, call, limits, is_interrupted)?;
-        let run_s = start.elapsed().as_secs_f64();
-        let explored_calls = decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
-        decisions_left -= explored_calls * decisions;
-        let sampled_runs = runs.min(FEW_RUNS) * (alike.len() - explored_calls);
-        effort_s += run_s * (explored_calls * runs + sampled_runs) as f64;
+    for (calls, samples) in [(short, RUN_FOR_ALL), (long, 1)] {
+        for alike in calls.chunks(calls.len().div_ceil(samples).max(1)) {
+            let call = alike[alike.len() / 2].clone();
+            let measure = |call: &Call| {
+                let start = Instant::now();
+                let runs = estimate_runs(program, call, short_limits, is_interrupted)?;
+                Ok((start.elapsed().as_secs_f64(), runs))
+            };
+            let elements = call.input_of(call.root).len;
+            let sample = with_less_work(call, |call| Ok(call.clone()), measure)?;
+            let Some((sample_call, (run_s, (runs, decisions)))) = sample else { continue };
+            let share = if limits.most_work < usize::MAX {
+                1.0
+            } else {
+                elements as f64 / sample_call.input_of(sample_call.root).len.max(1) as f64
+            };
+            let explored_calls =
+                decisions_left.checked_div(decisions).map_or(alike.len(), |most| most.min(alike.len()));
+            decisions_left -= explored_calls * decisions;
+            let sampled_runs = runs.min(FEW_RUNS) * (alike.len() - explored_calls);
+            effort_s += share * run_s * (explored_calls * runs + sampled_runs) as f64;
+        }
     }
     Ok(effort_s)
 }

@@ -1,7 +1,9 @@
 //! Verification of an algorithm at one number of ranks (roots, counts, in place, operators), or of a schedule.
 
+use std::iter::successors;
+
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, Call, Collective, Result, Source};
+use hocket_core::{AnyProgram, Call, Collective, Counts, Error, Result, Source};
 use hocket_record::{Action, Schedule, Unordered};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict, check_room, verify_messages, verify_tasks};
 
@@ -25,8 +27,12 @@ pub struct Report {
     pub orders: usize,
     /// Messages received before an earlier one of the same two ranks with another tag: legal, but noteworthy.
     pub overtaking: usize,
-    /// The first call that goes wrong, with its counterexample.
+    /// A call that goes wrong, with its counterexample.
     pub counterexample: Option<(Call, Counterexample)>,
+    /// A number of elements that takes too much work, and the number that was checked instead.
+    pub fewer_elements: Option<[usize; 2]>,
+    /// Number of calls that were not run, as they take too much work or the deadline was over.
+    pub calls_left: usize,
 }
 
 impl Report {
@@ -34,8 +40,104 @@ impl Report {
     fn of_schedule(call: &Call, verdict: Verdict) -> Self {
         let Verdict { exploration, orders, counterexample, .. } = verdict;
         let counterexample = counterexample.map(|counterexample| (call.clone(), counterexample));
-        Self { calls: 1, refused: None, exploration, orders, overtaking: 0, counterexample }
+        Self { calls: 1, exploration, orders, counterexample, ..Self::default() }
     }
+
+    /// The report, with the verdict on a further call.
+    fn add_verdict(mut self, call: &Call, verdict: Verdict) -> Self {
+        self.calls += 1;
+        self.refused = None;
+        self.exploration = self.exploration.max(verdict.exploration);
+        self.orders += verdict.orders;
+        self.overtaking = self.overtaking.max(verdict.overtaking);
+        self.counterexample = verdict.counterexample.map(|counterexample| (call.clone(), counterexample));
+        self
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        let exploration = Exploration::Deterministic;
+        let (counterexample, fewer_elements) = (None, None);
+        Self {
+            calls: 0,
+            refused: None,
+            exploration,
+            orders: 0,
+            overtaking: 0,
+            counterexample,
+            fewer_elements,
+            calls_left: 0,
+        }
+    }
+}
+
+/// The result of `run` on a call, or on the same call with fewer elements where `run` takes too much work. No result if
+/// none is short enough, or `accept` refuses the shorter call.
+///
+/// # Errors
+/// Other errors of `run`.
+pub(crate) fn with_less_work<T>(
+    mut call: Call,
+    accept: impl Fn(&Call) -> Result<Call>,
+    mut run: impl FnMut(&Call) -> Result<T>,
+) -> Result<Option<(Call, T)>> {
+    loop {
+        match run(&call) {
+            Err(error) if error == Error::lateness() => {}
+            result => return result.map(|result| Some((call, result))),
+        }
+        let Some(shorter) = with_count(&call, call.count(0) / 4 + 1).filter(|_| call.count(0) > 1) else {
+            return Ok(None);
+        };
+        let Ok(shorter) = accept(&shorter) else { return Ok(None) };
+        call = shorter;
+    }
+}
+
+/// The call with this number of elements in each block; none if its blocks have different sizes.
+fn with_count(call: &Call, count: usize) -> Option<Call> {
+    matches!(call.counts, Counts::Equal(_)).then(|| Call { counts: Counts::Equal(count), ..call.clone() })
+}
+
+/// All numbers of elements up to this one are tried, to find the smallest counterexample.
+const FEW_ELEMENTS: usize = 16;
+
+/// Number of decisions of the verification of a call that may be a smaller counterexample, and the work of one run.
+const DECISIONS_TO_SHRINK: usize = 200;
+const WORK_TO_SHRINK: usize = 1 << 22;
+
+/// The counterexample with the fewest elements that few runs find: among small numbers and powers of two, then between one
+/// that is right and one that is wrong.
+fn shrunk(
+    wrong: (Call, Counterexample),
+    accept: impl Fn(&Call) -> Result<Call>,
+    verify: impl Fn(&Call) -> Result<Verdict>,
+) -> (Call, Counterexample) {
+    let call = wrong.0.clone();
+    let at_count = |count: usize| {
+        let call = accept(&with_count(&call, count)?).ok()?;
+        let counterexample = verify(&call).ok()?.counterexample?;
+        Some((call, counterexample))
+    };
+    let most = with_count(&call, 0).map_or(0, |_| call.count(0));
+    let (mut smallest, mut right, mut end) = (wrong, 0, most);
+    let powers = successors(Some(2 * FEW_ELEMENTS), |count| Some(2 * count));
+    for count in (1..=FEW_ELEMENTS).chain(powers).take_while(|count| *count < most) {
+        if let Some(one) = at_count(count) {
+            (smallest, end) = (one, count);
+            break;
+        }
+        right = count;
+    }
+    while end > right + 1 {
+        let middle = right + (end - right) / 2;
+        match at_count(middle) {
+            Some(one) => (smallest, end) = (one, middle),
+            None => right = middle,
+        }
+    }
+    smallest
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
@@ -55,44 +157,48 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
 pub fn verify_calls(
     program: &dyn AnyProgram,
     second_program: Option<&dyn AnyProgram>,
-    calls: impl Iterator<Item = Call>,
+    mut calls: impl Iterator<Item = Call>,
     accept: impl Fn(&Call) -> Result<Call>,
     limits: Limits,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Report> {
-    let mut report = Report {
-        calls: 0,
-        refused: None,
-        exploration: Exploration::Deterministic,
-        orders: 0,
-        overtaking: 0,
-        counterexample: None,
-    };
+    let mut report = Report::default();
     let mut decisions = 0;
-    for call in calls {
+    while let Some(call) = calls.next() {
         let call = match accept(&call) {
             Ok(call) => call,
             Err(sentence) => {
-                report.refused.get_or_insert_with(|| sentence.to_string());
+                if report.calls == 0 {
+                    report.refused.get_or_insert_with(|| sentence.to_string());
+                }
                 continue;
             }
         };
-        let left = MOST_DECISIONS.saturating_sub(decisions);
-        let verdict =
-            hocket_verify::verify(program, second_program, &call, limits.with_decisions(left), is_interrupted)?;
-        decisions += verdict.decisions;
-        report.calls += 1;
-        report.exploration = report.exploration.max(verdict.exploration);
-        report.orders += verdict.orders;
-        report.overtaking = report.overtaking.max(verdict.overtaking);
-        if let Some(counterexample) = verdict.counterexample {
-            report.counterexample = Some((call, counterexample));
+        let limits = limits.with_decisions(MOST_DECISIONS.saturating_sub(decisions));
+        let verify = |call: &Call, limits| hocket_verify::verify(program, second_program, call, limits, is_interrupted);
+        let verdict = with_less_work(call.clone(), &accept, |call| verify(call, limits));
+        if verdict.is_err() && limits.is_late() && !is_interrupted() {
+            report.calls_left += 1 + calls.filter(|call| accept(call).is_ok()).count();
             break;
         }
-        check_symmetry(program, &call)?;
-    }
-    if report.calls > 0 {
-        report.refused = None;
+        let Some((actual, verdict)) = verdict? else {
+            report.calls_left += 1;
+            continue;
+        };
+        if actual.count(0) < call.count(0) {
+            report.fewer_elements = Some([call.count(0), actual.count(0)]);
+        }
+        decisions += verdict.decisions;
+        report = report.add_verdict(&actual, verdict);
+        if report.counterexample.is_some() {
+            if limits.most_work < usize::MAX {
+                let limits = Limits { most_work: WORK_TO_SHRINK, ..limits.with_decisions(DECISIONS_TO_SHRINK) };
+                report.counterexample =
+                    report.counterexample.map(|wrong| shrunk(wrong, &accept, |call| verify(call, limits)));
+            }
+            break;
+        }
+        check_symmetry(program, &actual)?;
     }
     Ok(report)
 }

@@ -1,6 +1,7 @@
 //! Exploration of the orders of messages.
 
 use std::fmt;
+use std::time::Instant;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -21,6 +22,12 @@ pub struct Limits {
     /// Number of steps of one rank after which a program counts as endless; ten more are allowed for each rank, and for
     /// each element of the rank's input and result.
     pub most_steps: usize,
+    /// The work of a step besides that of its elements, in elements.
+    pub work_per_step: usize,
+    /// The most work of one run: it then ends with [`Error::lateness`](hocket_core::Error::lateness).
+    pub most_work: usize,
+    /// When all runs end, as if the user had stopped them.
+    pub deadline: Option<Instant>,
     /// Whether a program is run twice to check that it repeats: for programs that can read a clock.
     pub runs_again: bool,
 }
@@ -34,12 +41,20 @@ impl Default for Limits {
             most_drawn: 2000,
             seed: 0,
             most_steps: 20_000,
+            work_per_step: 32,
+            most_work: usize::MAX,
+            deadline: None,
             runs_again: false,
         }
     }
 }
 
 impl Limits {
+    /// Whether the deadline is over.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
     /// These limits with at most `most` decisions, after which a few orders are still drawn.
     pub fn with_decisions(self, most: usize) -> Self {
         Self { most_decisions: self.most_decisions.min(most), most_drawn: self.most_drawn.min(most), ..self }

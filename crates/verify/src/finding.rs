@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hocket_core::Span;
+
 use crate::Exploration;
 
 /// The answer: right, or a counterexample.
@@ -57,8 +59,12 @@ pub enum Kind {
     UndefinedOperand,
     /// A span outside its buffer, or a peer that is not a rank.
     OutOfBounds,
+    /// A copy or reduction whose source and target share elements.
+    Overlap,
     /// The program fails by itself: it raises an exception.
     Failure,
+    /// The program makes steps and ends without taking them.
+    StepsNotTaken,
     /// The program behaves differently when the same call is run again.
     NotRepeatable,
     /// The program behaves differently when its ranks share no state.
@@ -83,7 +89,9 @@ impl Kind {
             Self::WriteToInput => "write to the input",
             Self::UndefinedOperand => "undefined operand",
             Self::OutOfBounds => "out of bounds",
+            Self::Overlap => "overlapping operands",
             Self::Failure => "exception",
+            Self::StepsNotTaken => "forgotten yield",
             Self::NotRepeatable => "other steps when run again",
             Self::SharedState => "ranks share state",
         }
@@ -143,4 +151,31 @@ impl fmt::Display for Counterexample {
         write!(f, "\n  expected {}\n  got      {}", self.expected, self.got)?;
         self.details.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
+}
+
+/// What is wrong with operands that overlap.
+pub(crate) struct Overlap {
+    pub expected: String,
+    pub got: String,
+}
+
+impl Overlap {
+    /// None if the operands share no element.
+    pub fn of(source: Span, target: Span) -> Option<Self> {
+        let offset = source.offset.max(target.offset);
+        let end = source.range().end.min(target.range().end);
+        source.overlaps(target).then(|| Self {
+            expected: "a source and a target that share no element, as MPI_Reduce_local needs".to_owned(),
+            got: format!("{source} and {target}, which share {}", Span { offset, len: end - offset, ..source }),
+        })
+    }
+}
+
+/// The first lines in the order of their numbers, and how many more there are.
+pub(crate) fn first_lines(mut lines: Vec<(usize, String)>) -> Vec<String> {
+    const MOST: usize = 8;
+    lines.sort_unstable();
+    let more = lines.len().saturating_sub(MOST);
+    let last = (more > 0).then(|| format!("and {more} more"));
+    lines.into_iter().take(MOST).map(|(_, line)| line).chain(last).collect()
 }

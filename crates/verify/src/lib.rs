@@ -30,7 +30,8 @@ use world::Symbolic;
 /// [`Call::check`]. The ranks of `second_program`, the same program, share no state: its first run must take the same steps.
 ///
 /// # Errors
-/// Too little memory for the expressions or the steps, or `is_interrupted` returns true.
+/// Too little memory for the expressions or the steps; `is_interrupted` returns true, or the deadline of the limits is
+/// over; or a run takes too much work ([`hocket_core::Error::lateness`]).
 pub fn verify(
     program: &dyn AnyProgram,
     second_program: Option<&dyn AnyProgram>,

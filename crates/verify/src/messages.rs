@@ -9,7 +9,7 @@ use hocket_core::{
 use rustc_hash::FxHashMap;
 
 use crate::choices::{Choices, Decision};
-use crate::finding::{Counterexample, Kind};
+use crate::finding::{Counterexample, Kind, Overlap, first_lines};
 
 /// One run of a program: one protocol, one order of messages.
 pub struct Messages<'a> {
@@ -122,6 +122,14 @@ impl<'a> Messages<'a> {
         sender.map_or(done_progress(rank), Progress::Waits)
     }
 
+    /// A copy or reduction, whose operands must not overlap.
+    fn work(&mut self, rank: usize, source: Span, target: Span) -> Progress {
+        if let Some(Overlap { expected, got }) = Overlap::of(source, target) {
+            self.report(Counterexample { expected, got, ..self.counterexample(Kind::Overlap, vec![rank]) });
+        }
+        done_progress(rank)
+    }
+
     fn receive(&mut self, rank: usize, source: Source, room: usize, tag: Tag) -> Progress {
         let slot = self.wait(rank, Side::Recv { from: source, tag, room });
         let receive = Receive { slot, room };
@@ -214,7 +222,19 @@ impl<'a> Messages<'a> {
         let Some((rank, (from, tag, message))) = (0..self.call.ranks).find_map(oldest) else { return };
         let got = format!("a message of {} from rank {from} (tag {tag}) left over", bytes(self.call, message.len));
         let counterexample = self.counterexample(Kind::LeftOverMessage, vec![rank, from as usize]);
-        self.report(Counterexample { expected: "every message to be received".to_owned(), got, ..counterexample });
+        let (expected, details) = ("every message to be received".to_owned(), self.unmatched_sends());
+        self.report(Counterexample { expected, got, details, ..counterexample });
+    }
+
+    /// The messages that no rank receives; a rendezvous send that waits is not one.
+    fn unmatched_sends(&self) -> Vec<String> {
+        let to = |rank: usize| self.mailboxes.unexpected(rank).map(move |message| (rank, message));
+        let messages = (0..self.call.ranks).flat_map(to).filter(|(_, (.., message))| message.sender.is_none());
+        let line = |(to, (from, tag, message)): (usize, (u32, Tag, &WaitingMessage))| {
+            let send = self.in_words(Side::Send { to, tag, len: message.len });
+            (from as usize, format!("never received: rank {from} sent it: {send}"))
+        };
+        first_lines(messages.map(line).collect())
     }
 
     /// The first circle of ranks that wait for each other, or the first rank that waits for no rank in particular.
@@ -239,7 +259,7 @@ impl<'a> Messages<'a> {
             chain.push(next);
         }
         let line = |rank: &usize| Some(format!("rank {rank} waits: {}", self.in_words(waits.get(rank)?.1)));
-        let details = chain.iter().take(MOST).filter_map(line).collect();
+        let details = chain.iter().take(MOST).filter_map(line).chain(self.unmatched_sends()).collect();
         Counterexample {
             expected: "every rank to reach its end".to_owned(),
             got: format!("{stuck} of {} ranks waiting for ever", self.call.ranks),
@@ -292,6 +312,8 @@ impl World for Messages<'_> {
         match *step {
             Step::Send { to, data, options } => self.send(at.rank, to, data.len, options.tag),
             Step::Recv { from, into, tag } => self.receive(at.rank, from, into.len, tag),
+            Step::Copy { source, target } if source == target => done_progress(at.rank),
+            Step::Combine { source, target, .. } | Step::Copy { source, target } => self.work(at.rank, source, target),
             _ => done_progress(at.rank),
         }
     }

@@ -1,5 +1,6 @@
 //! Running a program on symbolic values.
 
+use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::Wrapping;
@@ -7,14 +8,14 @@ use std::num::Wrapping;
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::units::count_in_words;
 use hocket_core::{
-    At, Buffer, Call, Collective, Error, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received, Result,
-    Side, Source, Span, Step as IssuedStep, Tag, World, budget,
+    At, Buffer, Call, Collective, Error, Failure, Features, Moment, Moments, Outcome, Progress, ReadyRanks, Received,
+    Result, Side, Source, Span, Step as IssuedStep, Tag, World, budget,
 };
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Value, bytes_of};
-use crate::finding::{Counterexample, Kind};
+use crate::finding::{Counterexample, Kind, Overlap, first_lines};
 use crate::set::Set;
 
 /// One run of a program: one protocol, one order of messages.
@@ -43,18 +44,22 @@ pub struct Symbolic<'a> {
     step_count: usize,
     overtaking: usize,
     is_interrupted: &'a dyn Fn() -> bool,
-    /// Number of steps and their elements since the latest call of `is_interrupted`.
-    work: usize,
+    /// The work of this run: elements of steps, steps under way that were looked at, and a number for each step.
+    work: Cell<usize>,
+    /// The value of `work` at which `is_interrupted` is called next.
+    next_look: usize,
     /// Why the run stopped.
     stop: Option<Error>,
 }
 
-/// The value of `work` at which `is_interrupted` is called.
-const WORK_PER_LOOK: usize = 1 << 16;
+/// The work between two calls of `is_interrupted`.
+const WORK_PER_LOOK: usize = 1 << 20;
 
 struct Message {
     /// Number of messages sent before it.
     number: usize,
+    /// The step of its sender.
+    step: usize,
     values: Vec<Value>,
     /// The ranks known by its sender to have come to the barrier; in a schedule, the steps before its arrival.
     arrivals: Set,
@@ -153,6 +158,8 @@ struct State {
     turns: usize,
     /// Whether the collective has returned to its caller.
     has_left: bool,
+    /// The place of the next step in the program, if known.
+    place: Option<&'static str>,
     /// The moment at which the program has ended.
     end: Option<Moment>,
 }
@@ -179,6 +186,8 @@ struct Step {
     verb: Verb,
     reads: Option<Span>,
     writes: Option<Span>,
+    /// Its place in the program, if known.
+    place: Option<&'static str>,
     /// The moment at which the step began.
     start: Moment,
     /// Its number among the steps of all ranks.
@@ -221,17 +230,18 @@ impl fmt::Display for Step {
             (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),
             (Verb::Complete, ..) => f.write_str("complete: the caller may use its buffers"),
             _ => f.write_str("compute"),
-        }
+        }?;
+        self.place.map_or(Ok(()), |place| write!(f, " ({place})"))
     }
 }
 
 impl Step {
-    /// The step as text, independent of the position of its scratch.
+    /// The step as text, independent of the position of its scratch and of its place in the program.
     fn text(&self) -> String {
         let without_offset =
             |span: Span| if span.buffer == Buffer::Scratch { Span { offset: 0, ..span } } else { span };
         let (reads, writes) = (self.reads.map(without_offset), self.writes.map(without_offset));
-        Self { reads, writes, arrivals: Set::default(), ..*self }.to_string()
+        Self { reads, writes, place: None, arrivals: Set::default(), ..*self }.to_string()
     }
 
     /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
@@ -327,7 +337,8 @@ impl<'a> Symbolic<'a> {
             step_count: 0,
             overtaking: 0,
             is_interrupted,
-            work: 0,
+            work: Cell::new(0),
+            next_look: WORK_PER_LOOK,
             stop: None,
         }
     }
@@ -363,13 +374,16 @@ impl<'a> Symbolic<'a> {
 
     /// Whether the run must stop before a step of this many elements.
     fn is_stopped(&mut self, elements: usize) -> bool {
-        self.work += 1 + elements;
+        let limits = self.choices.limits();
+        let work = self.work.get() + limits.work_per_step + elements;
+        self.work.set(work);
         if self.stop.is_none() {
             self.stop = self.arena.refusal().or(self.points.refusal.as_ref()).cloned();
         }
-        if self.work >= WORK_PER_LOOK && self.stop.is_none() {
-            self.work = 0;
-            self.stop = (self.is_interrupted)().then(Error::interruption);
+        if work >= self.next_look && self.stop.is_none() {
+            self.next_look = work + WORK_PER_LOOK;
+            let is_over = limits.is_late() || (self.is_interrupted)();
+            self.stop = is_over.then(Error::interruption).or_else(|| (work > limits.most_work).then(Error::lateness));
         }
         self.stop.is_some()
     }
@@ -390,7 +404,7 @@ impl<'a> Symbolic<'a> {
         if let Some(rank) = stuck.first() {
             return self.report(self.deadlock(*rank, &stuck));
         }
-        self.left_over_message().into_iter().for_each(|counterexample| self.report(counterexample));
+        self.left_over_messages().into_iter().for_each(|counterexample| self.report(counterexample));
         for rank in 0..self.call.ranks {
             let state = &self.ranks[rank];
             let Some(end) = state.end else { continue };
@@ -496,15 +510,19 @@ impl<'a> Symbolic<'a> {
     }
 
     /// The program of `rank` fails in its next step for this reason.
-    fn failure(&self, rank: usize, why: &str) -> Counterexample {
+    fn failure(&self, rank: usize, why: &Failure) -> Counterexample {
+        let (kind, expected, got) = match why {
+            Failure::Exception(got) => (Kind::Failure, "a program that raises nothing", got),
+            Failure::StepsNotTaken(got) => (Kind::StepsNotTaken, "every step that a verb makes to be yielded", got),
+        };
         Counterexample {
-            kind: Kind::Failure,
+            kind,
             is_rendezvous: self.is_rendezvous,
             ranks: vec![rank],
-            step: Some(self.ranks[rank].steps.len() + 1),
+            step: (kind == Kind::Failure).then(|| self.ranks[rank].steps.len() + 1),
             span: None,
-            expected: "a program that raises nothing".to_owned(),
-            got: why.to_owned(),
+            expected: expected.to_owned(),
+            got: got.clone(),
             details: self.latest_steps(rank),
         }
     }
@@ -717,12 +735,26 @@ impl<'a> Symbolic<'a> {
             span: None,
             expected: "every rank to reach its end".to_owned(),
             got: format!("{} of {} ranks waiting for ever", stuck.len(), self.call.ranks),
-            details: chain.iter().take(MOST).filter_map(line).collect(),
+            details: chain.iter().take(MOST).filter_map(line).chain(self.unmatched_sends()).collect(),
             ranks: chain,
         }
     }
 
-    fn left_over_message(&self) -> Option<Counterexample> {
+    /// The messages that no rank receives, in the order in which they were sent; a rendezvous send that waits is not one.
+    fn unmatched_sends(&self) -> Vec<String> {
+        let to = |rank: usize| self.mailboxes.unexpected(rank).map(move |(from, _, message)| (from as usize, message));
+        let messages = (0..self.call.ranks).flat_map(to).filter(|(_, message)| message.sender.is_none());
+        let line = |(from, message): (usize, &Message)| {
+            let text = &self.ranks[from].steps[message.step];
+            (
+                message.number,
+                format!("never received: rank {from} sent it in {}: {text}", self.name_of(from, message.step)),
+            )
+        };
+        first_lines(messages.map(line).collect())
+    }
+
+    fn left_over_messages(&self) -> Option<Counterexample> {
         let unexpected = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
         let (rank, (from, tag, message)) = (0..self.call.ranks).find_map(unexpected)?;
         Some(Counterexample {
@@ -736,18 +768,8 @@ impl<'a> Symbolic<'a> {
                 "a message of {} from rank {from} (tag {tag}) left over",
                 count_in_words(message.values.len(), "element")
             ),
-            details: self.sender_of_left_over(rank, from, tag).into_iter().collect(),
+            details: self.unmatched_sends(),
         })
-    }
-
-    /// The task that sent the oldest of the messages that `rank` has not received from a rank.
-    fn sender_of_left_over(&self, rank: usize, from: u32, tag: Tag) -> Option<String> {
-        let left = self.mailboxes.unexpected(rank).filter(|(source, of, _)| (*source, *of) == (from, tag)).count();
-        let from = from as usize;
-        let steps = &self.ranks[from].steps;
-        let mut sends = (0..steps.len()).rev().filter(|at| steps[*at].verb == Verb::Send(rank, tag));
-        let at = sends.nth(left - 1).filter(|_| self.points.has_tasks)?;
-        Some(format!("rank {from} sent it in {}: {}", self.name_of(from, at), steps[at]))
     }
 
     /// Begins an operation: notes and checks its step. None if the step is wrong, which is then reported.
@@ -765,22 +787,14 @@ impl<'a> Symbolic<'a> {
         reads: Option<Span>,
         writes: Option<Span>,
     ) -> (usize, bool) {
-        let steps = &mut self.ranks[rank].steps;
-        let (id, arrivals) = (self.step_count, Set::default());
+        let State { steps, place, .. } = &mut self.ranks[rank];
+        let (id, place, arrivals) = (self.step_count, place.take(), Set::default());
+        let (has_arrived, is_done, is_withdrawn) = (false, false, false);
         self.step_count += 1;
-        steps.push(Step {
-            verb,
-            reads,
-            writes,
-            start,
-            id,
-            arrivals,
-            has_arrived: false,
-            is_done: false,
-            is_withdrawn: false,
-        });
+        steps.push(Step { verb, reads, writes, place, start, id, arrivals, has_arrived, is_done, is_withdrawn });
         let number = steps.len() - 1;
         let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
+        let counterexample = counterexample.or_else(|| self.overlap(rank, number));
         let counterexample =
             counterexample.or_else(|| self.race_of(rank, number)).or_else(|| self.ambiguity(rank, number));
         let counterexample = counterexample.or_else(|| self.runaway(rank));
@@ -815,6 +829,13 @@ impl<'a> Symbolic<'a> {
         let (expected, got) = ("the input to be only read".to_owned(), format!("{target} written"));
         let counterexample = self.counterexample(Kind::WriteToInput, rank, number, expected, got);
         Some(Counterexample { span: Some(target.to_string()), ..counterexample })
+    }
+
+    /// A copy or reduction whose operands share elements.
+    fn overlap(&self, rank: usize, number: usize) -> Option<Counterexample> {
+        let step = &self.ranks[rank].steps[number];
+        let Overlap { expected, got } = Overlap::of(step.reads?, step.writes?)?;
+        Some(self.counterexample(Kind::Overlap, rank, number, expected, got))
     }
 
     /// Counts a turn. Returns a counterexample if the program seems endless.
@@ -906,7 +927,8 @@ impl<'a> Symbolic<'a> {
         let is_safe =
             |other: &Step| self.points.has_tasks && (is_pending(step) || is_pending(other) || is_ordered(other));
         let is_race = |at: &usize| *at != number && step.races(&steps[*at]) && !is_safe(&steps[*at]);
-        let other = before.steps.missing(steps.len()).find(is_race)?;
+        let count = |_: &usize| self.work.set(self.work.get() + 1);
+        let other = before.steps.missing(steps.len()).inspect(count).find(is_race)?;
         let expected = format!("{} to be finished before its elements are used again", self.name_of(rank, other));
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
@@ -953,7 +975,8 @@ impl<'a> Symbolic<'a> {
             self.arrivals(at.rank, at.now)
         };
         let waiting = self.wait(at, step);
-        let message = Message { number: self.sent, values, arrivals, sender: self.is_rendezvous.then_some(waiting) };
+        let (number, sender) = (self.sent, self.is_rendezvous.then_some(waiting));
+        let message = Message { number, step, values, arrivals, sender };
         self.sent += 1;
         match self.mailboxes.take_receive(to, at.rank as u32, tag) {
             Some(posted) => self.transfer(at.rank, &posted, message),
@@ -1158,8 +1181,12 @@ impl World for Symbolic<'_> {
         self.ranks[rank].end = Some(now);
     }
 
-    fn fail(&mut self, rank: usize, why: &str) {
+    fn fail(&mut self, rank: usize, why: &Failure) {
         self.report(self.failure(rank, why));
+    }
+
+    fn locate(&mut self, rank: usize, place: &'static str) {
+        self.ranks[rank].place = Some(place);
     }
 
     fn moments(&mut self) -> &mut dyn Moments {

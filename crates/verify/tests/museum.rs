@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{AnyProgram, Buffer, Call, Collective, Mode, Options, Program, Rank, Side, Source, Span};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Error, Mode, Options, Program, Rank, Side, Source, Span};
 use hocket_verify::{Counterexample, Exploration, Kind, Limits, Verdict};
 
 /// Defines a program by its body.
@@ -263,6 +263,96 @@ exhibit!(ReadBeforeReceived, |r, c| {
 #[test]
 fn a_span_read_while_a_receive_into_it_is_pending() {
     assert_eq!(find(&ReadBeforeReceived, &Call::new(Collective::Broadcast, 3, 1)).kind, Kind::BufferRace);
+}
+
+// Moves the vector by one element within a buffer.
+exhibit!(ShiftInPlace, |r, c| {
+    let (result, scratch) = (c.result(r), r.scratch(c.result(r).len + 1));
+    r.copy(c.input(r), scratch.part(0, result.len)).await;
+    r.copy(scratch.part(0, result.len), scratch.part(1, result.len)).await;
+    r.copy(scratch.part(1, result.len), result).await;
+});
+
+// Doubles the vector by combining it with itself.
+exhibit!(CombineWithItself, |r, c| {
+    let result = c.result(r);
+    r.copy(c.input(r), result).await;
+    r.copy(result, result).await;
+    r.combine(result, result, Side::Left).await;
+});
+
+#[test]
+fn operands_that_overlap() {
+    let shift = find(&ShiftInPlace, &allreduce(1, 3));
+    assert_eq!(
+        shift.to_string(),
+        "overlapping operands (eager sends): rank 0, step 2\n  \
+         expected a source and a target that share no element, as MPI_Reduce_local needs\n  \
+         got      scratch[0..3] and scratch[1..4], which share scratch[1..3]\n  \
+         step 2: copy scratch[0..3] to scratch[1..4]"
+    );
+    assert!(verify(&ShiftInPlace, &allreduce(1, 1), Limits::default()).is_ok(), "the spans do not overlap");
+    let doubled = find(&CombineWithItself, &allreduce(1, 2));
+    assert_eq!((doubled.kind, doubled.step), (Kind::Overlap, Some(2)), "a span may be copied onto itself");
+}
+
+// Sends the first elements of a buffer while its last elements are received, and one element is in both.
+exhibit!(SlidingExchange, |r, c| {
+    let (input, scratch) = (c.input(r), r.scratch(2 * c.input(r).len - 1));
+    r.copy(input, scratch.part(0, input.len)).await;
+    let peer = r.size() - 1 - r.rank();
+    r.sendrecv(peer, scratch.part(0, input.len), peer, scratch.part(input.len - 1, input.len)).await;
+});
+
+#[test]
+fn a_receive_that_overlaps_a_send_under_way() {
+    let found = find(&SlidingExchange, &allreduce(2, 3));
+    assert_eq!(found.kind, Kind::BufferRace);
+    assert_eq!(found.details, ["step 2: send scratch[0..3] to rank 0", "step 3: recv scratch[2..5] from rank 0"]);
+}
+
+// Rank 0 sends more than the others receive.
+exhibit!(Chatty, |r, c| {
+    let result = c.result(r);
+    if r.rank() == 0 {
+        for tag in 0..2 {
+            for peer in 1..r.size() {
+                r.send_with(peer, result, Options { tag, ..Options::default() }).await;
+            }
+        }
+    } else {
+        r.recv(0, result).await;
+    }
+});
+
+#[test]
+fn all_messages_that_nobody_receives_are_listed() {
+    let found = find(&Chatty, &Call::new(Collective::Broadcast, 3, 1));
+    assert_eq!((found.kind, found.is_rendezvous), (Kind::LeftOverMessage, false));
+    assert_eq!(
+        found.details,
+        [
+            "never received: rank 0 sent it in step 3: send result[0..1] to rank 1 (tag 1)",
+            "never received: rank 0 sent it in step 4: send result[0..1] to rank 2 (tag 1)"
+        ]
+    );
+    let many = find(&Chatty, &Call::new(Collective::Broadcast, 12, 1));
+    assert_eq!((many.details.len(), many.details[8].as_str()), (9, "and 3 more"));
+}
+
+// Works on one element after the other.
+exhibit!(OneByOne, |r, c| {
+    for element in 0..c.input(r).len {
+        r.copy(c.input(r).part(element, 1), c.result(r).part(element, 1)).await;
+    }
+});
+
+#[test]
+fn a_run_ends_at_its_most_work() {
+    let limits = Limits { most_work: 1 << 22, ..Limits::default() };
+    let run = |count| hocket_verify::verify(&OneByOne, None, &allreduce(1, count), limits, &|| false);
+    assert!(run(1 << 14).expect("little work").is_ok());
+    assert_eq!(run(1 << 18).expect_err("much work"), Error::lateness());
 }
 
 // Recursive doubling without a fold, and without the precondition that says so.

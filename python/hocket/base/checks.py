@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from hocket import _native
 from hocket._native import Error
+from hocket.base.error import printable
 from hocket.base.units import parse_ranks, parse_share, parse_sizes
 
 T = TypeVar("T")
@@ -36,13 +37,6 @@ def quote(value: object) -> str:
 def one_line(message: str) -> str:
     """Return a message as one line, in which long texts in quotes and very long words are cut."""
     return _native.one_line(message.encode(errors="replace").decode())
-
-
-def printable(text: str) -> str:
-    """Return a text of others with its control characters escaped as in JSON. They could give orders to a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
 def printable_lines(text: str) -> str:

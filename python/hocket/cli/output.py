@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hocket.base import files
-from hocket.base.checks import printable
+from hocket.base.error import printable
 from hocket.base.version import VERSION
 from hocket.cli.printing import StyledText, note, put, say
 from hocket.drawing.encoding import picture_of
@@ -122,11 +122,15 @@ def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_p
         is_piped_whole: Whether the line stays whole, however long, if stdout is not a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
-    lines = [line]
-    if (sys.stdout.isatty() or not is_piped_whole) and _cells(line) > width():
-        lines = textwrap.wrap(line, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    for each in lines:
+    for each in wrap(line, inner=indent) if sys.stdout.isatty() or not is_piped_whole else [line]:
         say(each.replace(NO_BREAK, " "), bold=bold)
+
+
+def wrap(line: str, *, inner: str) -> list[str]:
+    """Return a line between whose words the terminal breaks, as lines; all but the first one begin with `inner`."""
+    if _cells(line) <= width():
+        return [line]
+    return textwrap.wrap(line, width(), subsequent_indent=inner, break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(
@@ -252,7 +256,7 @@ def _table_lines(
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> Table:
-    """Return a table in which only sentences may be wrapped, between words."""
+    """Return a table in which only sentences may be wrap, between words."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

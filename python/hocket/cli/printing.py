@@ -7,7 +7,8 @@ from contextlib import suppress
 import click
 
 from hocket._native import Error
-from hocket.base.checks import printable, printable_lines
+from hocket.base.checks import printable_lines
+from hocket.base.error import printable
 
 
 class StyledText(str):

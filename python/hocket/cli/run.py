@@ -11,7 +11,8 @@ from io import TextIOWrapper
 import click
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line, printable, quote
+from hocket.base.checks import memory, one_line, quote
+from hocket.base.error import printable
 from hocket.cli.app import ClosedPipeError, InterruptedByUserError, hocket
 from hocket.cli.exits import bad_input
 from hocket.cli.printing import note

@@ -12,7 +12,7 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count, format_ranks, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_result, print_words, progress
+from hocket.cli.output import print_result, print_words, progress, width, wrap
 from hocket.cli.printing import StyledText, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
@@ -21,7 +21,7 @@ from hocket.schedules.formats import format_of, verify_file
 from hocket.schedules.schedule import Sends
 from hocket.traces import lint
 from hocket.words.simulations import order
-from hocket.words.verdicts import counterexample_text, exploration, exploration_parts, finding_text
+from hocket.words.verdicts import counterexample_text, exploration, exploration_parts, finding_text, unchecked_texts
 
 _RANKS = (*range(1, 33), 33, 47, 64)
 _MOST_S = 60.0  # of programs written in Python, for the default rank counts
@@ -74,7 +74,8 @@ def verify(
 
     A parameter that is not given takes its default, and the other values that its declaration lists to try.
 
-    The exit status is 0 if all is right, and 1 if there is a counterexample, or a dependency is probably missing.
+    The exit status is 0 if all that was checked is right, and 1 if there is a counterexample, or a dependency is
+    probably missing.
     """
     if names and names[0] in _OPTIONS_OF_FILES:
         if (is_all, ranks, count, root, element, param) != (False, None, None, None, None, ()):
@@ -101,7 +102,7 @@ def verify(
         work = _within_a_minute(work)
     announce(work.efforts_s(), jobs=jobs, yes=yes)
     with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
-        verdict = work.run(executor=pool, on_done=on_done)
+        verdict = work.run(executor=pool, on_done=on_done, most_s=2 * _MOST_S if ranks is None else None)
     if as_json:
         print_result({**_entry(verdict), "combining": _combining(chosen_ones)})
     else:
@@ -128,9 +129,9 @@ def _verify_schedule(file: str, sends: Sends, as_json: bool) -> int:
     else:
         parts = [format_count(finding.ranks, "rank"), *exploration_parts(verdict.findings)]
         limit = f"; messages only: {form.lacks}" if form.lacks else ""
-        say(f"schedule {finding.algorithm}: ", _result(verdict.findings), f", {', '.join(parts)}{limit}")
+        _say_result(f"schedule {finding.algorithm}", verdict.findings, f"{', '.join(parts)}{limit}")
         for counterexample in verdict.counterexamples:
-            say(f"\n{counterexample['message'].rstrip()}")
+            _say_lines(counterexample["message"])
             is_ours = form.verify is None  # other checks say themselves which sends wait
             if is_ours and (counterexample["kind"], counterexample["protocol"]) == ("deadlock", "rendezvous"):
                 say(f"  {options.BUFFERED_SENDS}")
@@ -147,7 +148,7 @@ def _verify_trace(file: str, as_json: bool) -> int:
         size = f"{format_count(findings.ranks, 'rank')}, {format_count(findings.nodes, 'node')}"
         say(f"trace {file}: ", name, f", {size}, {format_count(len(findings.gaps), 'probable gap')}")
         for gap in findings.gaps[:_SHOWN_GAPS]:
-            print_words(gap.message)
+            print_words(gap.message, is_piped_whole=False)
         if len(findings.gaps) > _SHOWN_GAPS:
             say(f"and {format_count(len(findings.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
     return 0 if not findings.gaps else _WRONG
@@ -178,6 +179,17 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "exploration": exploration(verdict.findings),
         "orders": sum(finding.orders for finding in verdict.findings),
         "overtaking": max((finding.overtaking for finding in verdict.findings), default=0),
+        "unchecked": [
+            {
+                "collective": f.collective,
+                "algorithm": f.algorithm,
+                "ranks": f.ranks,
+                "calls": f.calls_left,
+                "fewer_elements": f.fewer_elements,
+            }
+            for f in verdict.findings
+            if f.calls_left or f.fewer_elements
+        ],
     }
 
 
@@ -189,18 +201,38 @@ def _combining(algorithms: Iterable[Algorithm]) -> list[dict[str, str | None]]:
 def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
     for label, group in groupby(verdict.findings, key=lambda finding: finding.label):
         findings = tuple(group)
-        say(f"{label}: ", _result(findings), f", {finding_text(findings)}")
+        _say_result(label, findings, finding_text(findings))
+        for sentence in unchecked_texts(findings):
+            print_words(f"  {sentence}", is_piped_whole=False)
         for what, text in order(algorithms[label]):
             say(f"  {what}: {text}")
     for counterexample in verdict.counterexamples[:_MOST_SHOWN]:
         label = f"{counterexample['collective']}/{counterexample['algorithm']}"
-        say(f"\n{counterexample_text(counterexample, algorithms[label])}")
+        _say_lines(counterexample_text(counterexample, algorithms[label]))
     if len(verdict.counterexamples) > _MOST_SHOWN:
         left = format_count(len(verdict.counterexamples) - _MOST_SHOWN, "more counterexample")
         say(f"\nand {left}; --json prints all")
-    say(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked")
+    calls_left = sum(finding.calls_left for finding in verdict.findings)
+    left = f", {calls_left} not checked" if calls_left else ""
+    say(f"\n{'ok' if verdict.ok else 'wrong'}: {format_count(verdict.checked, 'call')} checked{left}")
 
 
-def _result(findings: tuple[Finding, ...]) -> str:
+def _say_result(label: str, findings: tuple[Finding, ...], text: str) -> None:
+    """Print a result; what is not checked has a line of its own if the line is too long."""
     is_wrong = any(finding.counterexamples for finding in findings)
-    return StyledText("WRONG", fg="red", bold=True) if is_wrong else StyledText("ok", fg="green")
+    result = StyledText("WRONG", fg="red", bold=True) if is_wrong else StyledText("ok", fg="green")
+    first, *further = f"{label}: {result}, {text}".split("; ")
+    if len(f"{label}: {result}, {text}") <= width():
+        first, further = f"{label}: {result}, {text}", []
+    start = len(f"{label}: {result}")
+    first, *rest = wrap(first, inner="  ")
+    say(f"{label}: ", result, first[start:])
+    for line in (*rest, *(f"  {part}" for part in further)):
+        print_words(line, is_piped_whole=False)
+
+
+def _say_lines(text: str) -> None:
+    """Print the lines of a counterexample below an empty line."""
+    say()
+    for line in text.rstrip().split("\n"):
+        print_words(line, is_piped_whole=False)

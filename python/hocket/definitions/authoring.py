@@ -69,8 +69,11 @@ def algorithm(
         name = getattr(program, "__name__", checks.quote(program))
         if name in names_taken:
             raise Error(f"the catalogue has an algorithm {collective}/{name}, expected another name")
-        if not inspect.isgeneratorfunction(program) or len(inspect.signature(program).parameters) != 2:
-            raise Error(f"{collective}/{name} is not a program, expected a generator function of a rank and a call")
+        is_generator = inspect.isgeneratorfunction(program)
+        if not is_generator or len(inspect.signature(program).parameters) != 2:
+            lack = "" if is_generator else "; it has no `yield`"
+            expected = f"expected a generator function of a rank and a call{lack}"
+            raise Error(f"{collective}/{name} is not a program, {expected}")
         header = inspect.getdoc(program) or ""
         return Algorithm(
             collective=collective,

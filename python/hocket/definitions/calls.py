@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hocket import _native
@@ -221,8 +222,14 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
         return None
     file = inspect.getfile(algorithm.program)
     if line := line_in(file, error):
-        return f"{file}:{line}: "
+        return f"{short_path(file)}:{line}: "
     return None if isinstance(error, Error) else ""
+
+
+def short_path(file: str) -> str:
+    """Return a path below the current folder without that folder."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def line_in(file: str | None, error: BaseException) -> int | None:

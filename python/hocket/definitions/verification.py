@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, compress, takewhile
+from itertools import accumulate, chain, compress, takewhile
 from itertools import count as count_from
 from math import isqrt
 from random import Random
+from time import monotonic
 from typing import Any
 
 from hocket import _native
@@ -56,6 +57,8 @@ class Finding:
             legal.
         counterexamples: Calls that went wrong; "message" explains how, in several lines.
         refused: The precondition, if every call was refused.
+        fewer_elements: A number of elements that takes too long, and the number that was checked instead, if any.
+        calls_left: Number of calls that were not checked because they take too long.
     """
 
     collective: str
@@ -67,6 +70,8 @@ class Finding:
     overtaking: int
     counterexamples: tuple[Mapping[str, Any], ...]
     refused: str | None
+    fewer_elements: tuple[int, int] | None = None
+    calls_left: int = 0
 
     @property
     def label(self) -> str:
@@ -107,11 +112,11 @@ class Verdict(Result):
 
     @property
     def counterexamples(self) -> tuple[Mapping[str, Any], ...]:
-        """Calls that went wrong, the smallest rank counts first."""
+        """Calls that went wrong, the smallest products of ranks and elements first."""
         all_counterexamples = [
             counterexample for finding in self.findings for counterexample in finding.counterexamples
         ]
-        return tuple(sorted(all_counterexamples, key=lambda counterexample: int(counterexample["ranks"])))
+        return tuple(sorted(all_counterexamples, key=_size))
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -126,6 +131,16 @@ class Verdict(Result):
         """Return the rows for a notebook: counterexamples if there are any, else all findings."""
         wrong = [{"ranks": one["ranks"], "counterexample": one["message"].strip()} for one in self.counterexamples]
         return wrong or self.records()
+
+
+def _size(counterexample: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the number of elements of all ranks, and of ranks; a schedule has no elements."""
+    ranks, call = counterexample["ranks"], counterexample["call"]
+    counts = call["count"] if call else 0
+    blocks = (
+        [counts] * ranks if isinstance(counts, int) else chain(*(c if isinstance(c, Sequence) else [c] for c in counts))
+    )
+    return sum(blocks), ranks
 
 
 def verify(
@@ -214,11 +229,21 @@ class _Task:
     algorithm: Algorithm
     ranks: int
     settings: dict[str, Any]
+    end_s: float | None = None
+    """When the work ends, by the monotonic clock."""
 
     @property
     def request(self) -> dict[str, Any]:
         collective, name = self.algorithm.collective, text("algorithm", self.algorithm.name)
-        return {"subject": {"collective": collective, "algorithm": name, "ranks": self.ranks}, **self.settings}
+        most_s = None if self.end_s is None else max(0.0, self.end_s - monotonic())
+        subject = {"collective": collective, "algorithm": name, "ranks": self.ranks}
+        return {"subject": subject, "most_s": most_s, **self.settings}
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Its place in the order of work."""
+        is_of_catalogue = self.algorithm.program is None
+        return is_of_catalogue, -self.ranks if is_of_catalogue else self.ranks
 
     @property
     def program(self) -> tuple[Any, ...]:
@@ -260,20 +285,24 @@ class Verification:
         is_kept = [task.algorithm.program is None or id(task) in short or task is own[0] for task in self.tasks]
         return replace(self, tasks=tuple(compress(self.tasks, is_kept)))
 
-    def run(self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore) -> Verdict:
-        """Run the verification; see `verify`."""
+    def run(
+        self, *, executor: Executor | None = None, on_done: Callable[[], object] = ignore, most_s: float | None = None
+    ) -> Verdict:
+        """Run the verification; see `verify`. Programs in Python end after `most_s` seconds, even if calls are left."""
         function("on_done", on_done)
-        tasks = self.tasks
-        largest_first = sorted(range(len(tasks)), key=lambda index: -tasks[index].ranks)
-        findings = do_all(
-            _check, [tasks[index] for index in largest_first], executor=executor, on_done=lambda *_: on_done()
-        )
-        in_order = sorted(zip(largest_first, findings, strict=True), key=lambda pair: pair[0])
+        end_s = None if most_s is None else monotonic() + most_s
+        tasks = [task if task.algorithm.program is None else replace(task, end_s=end_s) for task in self.tasks]
+        # Programs in Python begin with few ranks, as they may not come to an end; others keep all processors busy.
+        order = sorted(range(len(tasks)), key=lambda index: tasks[index].place)
+        findings = do_all(_check, [tasks[index] for index in order], executor=executor, on_done=lambda *_: on_done())
+        in_order = sorted(zip(order, findings, strict=True), key=lambda pair: pair[0])
         verdict = Verdict(tuple(finding for _, finding in in_order))
         if not verdict.checked:
             raise Error(
                 verdict.refusals[0].sentence
                 if verdict.refusals
+                else "no call was checked in time, expected fewer ranks, or a shorter program"
+                if any(finding.calls_left for finding in verdict.findings)
                 else "nothing to verify, expected at least one rank count"
             )
         return verdict

@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.error import printable
 from hocket.base.files import read_text
 from hocket.schedules.schedule import Schedule
 
@@ -342,7 +343,7 @@ class _Reader:
         chunks = self._whole(attributes, "nchunksperloop", least=1)
         if collective != "allreduce" and chunks % gpus:
             raise self._error(f"nchunksperloop: got {chunks}, expected a multiple of the {gpus} GPUs")
-        name = checks.printable(self._text(attributes, "name"))
+        name = printable(self._text(attributes, "name"))
         self._ranks, self._channels = gpus, self._whole(attributes, "nchannels", least=1, default=_MOST)
         self._algo = {
             "name": name,

@@ -14,6 +14,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.error import printable
 from hocket.base.files import parse_object, read_text
 
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
@@ -296,7 +297,7 @@ class _Reader:
             raise plan.error("GPUs have different input_chunks or output_chunks, or none, expected the same for all")
         plan.one_of("protocol", ("Simple", "LL"))
         content = Plan(
-            name=checks.printable(plan.text("name")),
+            name=printable(plan.text("name")),
             collective=_NAMES[collective],
             in_place=plan.truth("inplace"),
             input_chunks=chunks[0][0],

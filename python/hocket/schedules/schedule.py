@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from hocket import _native
 from hocket.base import checks, files
 from hocket.base.call import Call
+from hocket.base.error import printable
 from hocket.base.names import among
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
@@ -54,7 +55,7 @@ class Schedule(Result):
         """
         file = checks.path("schedule", path)
         try:
-            return cls(checks.printable(Path(file).name), _native.Schedule.load(file))
+            return cls(printable(Path(file).name), _native.Schedule.load(file))
         except OSError as error:
             raise files.unreadable(file, error) from error
 
@@ -67,7 +68,7 @@ class Schedule(Result):
         """
         file = checks.path("schedule", path)
         text = files.read_text(file, most_bytes=_MOST_JSON_BYTES)
-        return cls(checks.printable(Path(file).name), _native.Schedule.from_json(text, file))
+        return cls(printable(Path(file).name), _native.Schedule.from_json(text, file))
 
     @classmethod
     def of(cls, name: str, data: Mapping[str, Any], *, collective: str | None = None) -> Schedule:

@@ -26,6 +26,18 @@ def finding_text(findings: Sequence[Finding]) -> str:
     return ", ".join(parts) + (f"; not for P = {format_ranks(ranks_refused)}" if ranks_refused else "")
 
 
+def unchecked_texts(findings: Sequence[Finding]) -> Iterator[str]:
+    """Give what was not checked, as it takes too long."""
+    for fewer_elements in dict.fromkeys(finding.fewer_elements for finding in findings if finding.fewer_elements):
+        ranks = format_ranks([finding.ranks for finding in findings if finding.fewer_elements == fewer_elements])
+        most, count = fewer_elements
+        yield f"P = {ranks}: checked with {format_count(count, 'element')} instead of {most}, which take too long"
+    for finding in findings:
+        if finding.calls_left:
+            calls = format_count(finding.calls_left, "call")
+            yield f"P = {finding.ranks}: {calls} not checked, which would take too long"
+
+
 def exploration_parts(findings: Sequence[Finding]) -> Iterator[str]:
     """Give how orders of messages were explored, and their number if there were any."""
     exploration_text = exploration(findings)
