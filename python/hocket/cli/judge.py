@@ -88,7 +88,8 @@ def judge(
     ]
     earlier, texts = texts[: len(before)], texts[len(before) :]
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
-    sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
+    with progress("reading", None):
+        sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
     before_runs = baselines.load(baseline) if baseline is not None else runs_of(sources_before)
     runs = runs_of(sources) if before_runs or save is not None else ()
 

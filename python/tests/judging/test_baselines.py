@@ -3,9 +3,11 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -180,3 +182,17 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     for use in (lambda: save("a", [ONE], tmp_path / "file"), lambda: names(tmp_path / "file")):
         with pytest.raises(hocket.Error, match="file"):
             use()
+
+
+def test_a_run_is_saved_only_with_its_picture(
+    hocket_command: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: str | None, draw: object) -> None:
+        raise hocket.Error(f"{path}: cannot be written: No space left on device")
+
+    saved: list[object] = []
+    monkeypatch.setattr("hocket.cli.output.write_picture", fail)
+    monkeypatch.setattr("hocket.judging.baselines.save", lambda *those: saved.append(those))
+    (tmp_path / "out.csv").write_text("collective,ranks,size,time_us\nallreduce,8,8,5.12\nallreduce,8,16,6.25\n")
+    ran = hocket_command("judge", tmp_path / "out.csv", "--save", "night", "--plot", tmp_path / "x.png")
+    assert (ran.status, ran.out, saved) == (2, "", []) and ran.err.endswith("No space left on device\n")
