@@ -80,7 +80,8 @@ def judge(
     ]
     earlier, texts = texts[: len(before)], texts[len(before) :]
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
-    sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
+    with progress("reading", None):
+        sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     if not sources_before:
         with progress("simulating", None):

@@ -9,7 +9,7 @@ import sys
 
 _LEAST_STACK_BYTES = 1 << 20
 _KIB, _MIB = 1 << 10, 1 << 20
-_HEADROOM_BYTES = 1 << 24  # what this process has used already, beyond a bare Python
+_HEADROOM_BYTES = 1 << 25  # more than this process has used already, beyond a bare Python
 _TRY = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2); import numpy"
 
 

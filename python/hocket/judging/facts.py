@@ -52,7 +52,7 @@ def facts_in(text: str, file: str) -> TextFacts:
         file: The name of its file, for sources.
     """
     all_lines = lines_of(text)
-    lines = with_words(all_lines)
+    lines = with_words(text)
     sources: dict[str, str] = {}
     disagreements: list[str] = []
     rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := ROW.search(line)) is not None]

@@ -46,7 +46,7 @@ class Figure:
 def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
     """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
     figures: list[Figure] = []
-    for number, line in with_words(mentions.text.split("\n")):
+    for number, line in with_words(mentions.text):
         source = f"{mentions.file}:{number}"
         if (average := _AVERAGE.search(line)) is not None:
             figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -17,6 +18,8 @@ _ONLY_NUMBERS = re.compile(
     r"(?:\s*[0-9]+\s+[0-9]+\s+(?:float|double|half|bfloat16|u?int(?:8|32|64))\s+(?:none|sum|prod|max|min|avg)\b)?[0-9.\s-]*"
     r"(?:\s+N/A)*\s*"
 )
+_DIGITS = re.compile("[0-9]+")
+_MOST_OF_FORM = 64
 _MOST_LINE_LETTERS = 4000
 _MOST_RANKS = 10_000_000
 _NUMBERS: Mapping[str, int] = MappingProxyType(
@@ -41,9 +44,21 @@ def lines_of(text: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def with_words(lines: Sequence[str]) -> NumberedLines:
-    """Return the lines that are no rows of numbers alone, each with its number; in rows of nccl-tests are two words."""
-    return [(number, line) for number, line in enumerate(lines, start=1) if not _ONLY_NUMBERS.fullmatch(line)]
+@lru_cache(maxsize=2)
+def with_words(text: str) -> NumberedLines:
+    """Return the lines of a text that are no rows of numbers alone, each with its number.
+
+    In rows of nccl-tests are two words. Of lines that differ in numbers only, such as those of channels in long logs,
+    the first ones are returned, but all of lists of devices.
+    """
+    forms: Counter[str] = Counter()
+    lines = []
+    for number, line in enumerate(lines_of(text), start=1):
+        form = _DIGITS.sub("0", line)
+        forms[form] += 1
+        if (forms[form] <= _MOST_OF_FORM or DEVICE.search(line)) and not _ONLY_NUMBERS.fullmatch(line):
+            lines.append((number, line))
+    return lines
 
 
 def whole_number(text: str) -> int | None:

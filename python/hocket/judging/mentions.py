@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hocket.base.units import format_count
@@ -23,10 +22,6 @@ _NODE_COUNT = re.compile(
 )
 _NODES_OF_JOB = re.compile(r"(?:\bnNodes |#SBATCH (?:--nodes=|-N ?)|--nnodes[ =])(?P<count>[0-9]{1,5})\b")
 
-_DIGITS = re.compile("[0-9]+")
-_MOST_OF_FORM = 64
-"""Of lines that differ in numbers only, such as those of channels in long logs, the first ones are searched."""
-
 
 def mentions_of(text: str, file: str) -> Mentions:
     """Return what a text says of the machine and of the run.
@@ -36,7 +31,7 @@ def mentions_of(text: str, file: str) -> Mentions:
         file: The name of its file, for sources.
     """
     lines = lines_of(text)
-    lines_with_words = with_words(lines)
+    lines_with_words = with_words(text)
     all_mentions = [
         *_by_patterns(lines_with_words, file),
         *cards_in(lines_with_words, file),
@@ -56,12 +51,7 @@ def _line_number(source: str) -> int:
 
 
 def _by_patterns(lines: NumberedLines, file: str) -> Iterator[Mention]:
-    forms: Counter[str] = Counter()
     for number, line in lines:
-        form = _DIGITS.sub("0", line)
-        forms[form] += 1
-        if forms[form] > _MOST_OF_FORM:
-            continue
         for pattern in PATTERNS:
             if (match := pattern.expression.search(line)) is not None:
                 words = {name: (word or "").strip() for name, word in match.groupdict().items()}

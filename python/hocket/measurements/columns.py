@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -145,8 +146,10 @@ def tables_in(text: str, columns: Columns) -> Iterator[Table]:
                for _, number, cells in rows if not isinstance(cells, csv.Error)]  # fmt: skip
 
 
-def _all_rows(text: str, columns: Columns) -> Iterator[tuple[Head, int, list[str] | csv.Error]]:
-    """Give the head, the line and the cells of each row, or why it has none."""
+@lru_cache(maxsize=2)
+def _all_rows(text: str, columns: Columns) -> Sequence[tuple[Head, int, list[str] | csv.Error]]:
+    """Return the head, the line and the cells of each row, or why it has none."""
+    rows: list[tuple[Head, int, list[str] | csv.Error]] = []
     head: Head | None = None
     is_apart = False
     for number, line in enumerate(text.split("\n"), start=1):
@@ -158,10 +161,11 @@ def _all_rows(text: str, columns: Columns) -> Iterator[tuple[Head, int, list[str
             try:
                 cells = _row(line, head, is_apart=is_apart)
             except csv.Error as error:
-                yield head, number, error
+                rows.append((head, number, error))
                 continue
             if cells is not None:
-                yield head, number, cells
+                rows.append((head, number, cells))
+    return rows
 
 
 def _row(line: str, head: Head, *, is_apart: bool) -> list[str] | None:

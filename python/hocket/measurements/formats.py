@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from os import PathLike, fspath
 
 from hocket._native import Error
@@ -57,7 +58,7 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
         if (number := format.odd_row(rest)) is not None:
             raise at(file, number, f'got "{_words(rest, number)}", {_EXPECTED_ROW}')
         readings.append(format.read(rest, file, facts))
-        cuts |= cuts_of_output
+        cuts.update(cuts_of_output)
     whole = Reading(
         tuple(one for reading in readings for one in reading.measurements),
         tuple(one for reading in readings for one in reading.unknown),
@@ -92,7 +93,8 @@ def without_lines(text: str, numbers: Collection[int]) -> str:
     return "\n".join("" if number in numbers else line for number, line in enumerate(text.split("\n"), start=1))
 
 
-def _cuts(output: str, file: str, format: Format) -> dict[int, str]:
+@lru_cache(maxsize=2)
+def _cuts(output: str, file: str, format: Format) -> Mapping[int, str]:
     """Return the sentence on each row that is left out, by the number of its line."""
     cuts = ((number, "is cut and", what) for number, what in format.cuts(output))
     contradictory = contradictions(format.tables(output), are_doubled=format.doubles_sizes)
@@ -108,6 +110,7 @@ def _words(text: str, number: int) -> str:
     return f"{' '.join(text.split(chr(10))[number - 1].split()):.60}"
 
 
+@lru_cache(maxsize=2)
 def _format_of(text: str, file: str) -> Format:
     if not text.strip():
         raise Error(f"{file}: is empty, expected measured times")
@@ -126,7 +129,8 @@ def _format_of(text: str, file: str) -> Format:
     return next(iter(matches), last)
 
 
-def _outputs(text: str, file: str, format: Format) -> list[str]:
+@lru_cache(maxsize=2)
+def _outputs(text: str, file: str, format: Format) -> Sequence[str]:
     outputs_apart = outputs(text, file, format.title)
     return (
         outputs_apart if format.row is None else [remove_labels(output, file, format.row) for output in outputs_apart]

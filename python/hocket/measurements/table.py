@@ -21,7 +21,7 @@ from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
 from hocket.definitions.parameters import parse_parameter
-from hocket.measurements.columns import Columns, cut_rows_of, head_of, rows_of, tables_in
+from hocket.measurements.columns import Columns, Head, cut_rows_of, head_of, rows_of, tables_in
 from hocket.measurements.measurement import (
     NCCL_NAMES,
     Facts,
@@ -159,12 +159,13 @@ def lacking(text: str) -> tuple[int, str] | None:
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
-    return Reading(
-        tuple(
-            _Row(_columns(head.names, where), cells, where).measurement(facts)
-            for head, cells, where in rows_of(text, file, _COLUMNS)
-        )
-    )
+    columns: dict[Head, Mapping[str, tuple[int, str, str]]] = {}
+    rules = []
+    for head, cells, where in rows_of(text, file, _COLUMNS):
+        if head not in columns:
+            columns[head] = _columns(head.names, where)
+        rules.append(_Row(columns[head], cells, where).measurement(facts))
+    return Reading(tuple(rules))
 
 
 def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tuple[int, str, str]]:

@@ -70,3 +70,20 @@ def test_an_interrupted_sweep_says_what_is_kept(tmp_path: Path) -> None:
         err = run.communicate(timeout=30)[1].decode()
     assert run.returncode == 130
     assert "hocket: 8 of 16 simulations are kept, run the same command again to go on" in err
+
+
+@needs_proc
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_job_ends_with_the_command_that_waits_for_it(number: int, status: int) -> None:
+    program = "from hocket import cli; import hocket.cli.run as run; from hocket.mpi.jobs import wait_for\n"
+    program += (
+        "run.run = lambda _: wait_for(['sh', '-c', 'echo $$; exec sleep 60'], {}); raise SystemExit(cli.main([]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        assert command.stdout is not None
+        job = int(command.stdout.readline())
+        command.send_signal(number)
+        err = command.communicate(timeout=30)[1].decode()
+    assert (command.returncode, err) == (status, "hocket: interrupted\n" if number == signal.SIGINT else "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(job, 0)

@@ -230,3 +230,10 @@ def test_a_thread_that_cannot_start_is_one_line(bad_input: Callable[..., str], m
     monkeypatch.setattr(threading.Thread, "start", start)
     message = bad_input("verify barrier dissemination --ranks 2")
     assert message == "no thread can be started, expected fewer --jobs, or room for more (ulimit -u and -v)"
+
+
+@pytest.mark.parametrize("limit_kib", range(120_000, 180_000, 10_000))
+def test_no_room_for_addresses_is_never_the_answer_slower(limit_kib: int) -> None:
+    words = f'ulimit -v {limit_kib} && exec "$@" -m hocket list'
+    ran = subprocess.run(["sh", "-c", words, "sh", sys.executable], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0 or (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hocket
+from hocket.base.parallel import workers
 from hocket.definitions.library import find
 from hocket.tuning.candidates import call_at, order_of
 from hocket.tuning.choice import Point
@@ -56,3 +57,15 @@ def test_a_library_sets_only_its_own_parameters() -> None:
     for algorithm, call in evaluator.calls(point, call_at(point)):
         assert call.parameters.keys() <= {each.name for each in find(algorithm.label).parameters}
         assert "segment" not in call.parameters or call.parameters["segment"] == 1 << 40
+
+
+def test_measurements_have_the_order_of_the_plan_with_any_number_of_jobs(tmp_path: Path) -> None:
+    files = []
+    for jobs in (1, 4):
+        with workers(jobs) as executor:
+            folder = tmp_path / str(jobs)
+            hocket.tune(
+                "broadcast", ranks=[4, 8], sizes="8B..64KiB", machine="cluster", folder=folder, executor=executor
+            )
+        files.append((folder / "measurements.jsonl").read_text())
+    assert files[0] == files[1]
