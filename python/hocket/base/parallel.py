@@ -74,11 +74,11 @@ def do_all(
     ended: SimpleQueue[Future[R]] = SimpleQueue()
 
     def submit(some: Iterable[T]) -> int:
-        begun = {executor.submit(work, task): task for task in some}
-        futures.update(begun)
-        for future in begun:
+        new_futures = {executor.submit(work, task): task for task in some}
+        futures.update(new_futures)
+        for future in new_futures:
             future.add_done_callback(ended.put)
-        return len(begun)
+        return len(new_futures)
 
     try:
         left = submit(tasks)

@@ -39,8 +39,8 @@ def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes:
             break
     time_s = max(longest_s, total_s / jobs)
     if time_s > _TOO_LONG_S and not yes:
-        given, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(_TOO_LONG_S)
-        raise click.UsageError(f"this takes {given}, expected at most {limit}, or --yes to start it anyway")
+        time_text, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(_TOO_LONG_S)
+        raise click.UsageError(f"this takes {time_text}, expected at most {limit}, or --yes to start it anyway")
     tell(time_s, bound)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from hocket._native import Error
 
 _MOST_SECONDS_TO_END = 10.0
-_SIGNALLED = 128  # plus the number of the signal, as in shells
+_SIGNAL_STATUS = 128  # plus the number of the signal, as in shells
 _PR_SET_PDEATHSIG = 1
 
 
@@ -29,11 +29,11 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
 
     On an interruption, and on SIGTERM, the job ends first. It also ends if this process is killed.
     """
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNALLED + number))
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNAL_STATUS + number))
     job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=_end_with_parent)
     try:
         status = job.wait()
-        return status if status >= 0 else _SIGNALLED - status
+        return status if status >= 0 else _SIGNAL_STATUS - status
     except BaseException:
         end(job)
         raise

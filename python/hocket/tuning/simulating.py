@@ -135,30 +135,30 @@ def simulate_points(
     choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
     for one in records.select((*points, *neighbors)):
         choices[one.point.row] |= one.times.keys() - {DEFAULT}
-    searched = Counter[tuple[str, int]]()
-    finished: dict[Point, PointRecord] = {}
+    search_counts = Counter[tuple[str, int]]()
+    records_ahead: dict[Point, PointRecord] = {}
     waiting = iter(rows.values())
-    begun: list[_Task] = []
-    while len(begun) < _TASKS_PER_WORKER * getattr(executor, "_max_workers", processors()) and (
+    first_tasks: list[_Task] = []
+    while len(first_tasks) < _TASKS_PER_WORKER * getattr(executor, "_max_workers", processors()) and (
         row := next(waiting, ())
     ):
-        begun += [(point, None) for point in row]
+        first_tasks += [(point, None) for point in row]
 
     def more(task: _Task, result: set[Choice] | PointRecord) -> Iterable[_Task]:
         on_done()
         point = task[0]
         if isinstance(result, PointRecord):
-            finished[point] = result
-            while missing and missing[0] in finished:
-                records.add(finished.pop(missing.popleft()))
+            records_ahead[point] = result
+            while missing and missing[0] in records_ahead:
+                records.add(records_ahead.pop(missing.popleft()))
             return
         choices[point.row] |= result
-        searched[point.row] += 1
-        if searched[point.row] == len(rows[point.row]):
+        search_counts[point.row] += 1
+        if search_counts[point.row] == len(rows[point.row]):
             yield from ((each, sorted(choices[point.row])) for each in rows[point.row])
             yield from ((each, None) for each in next(waiting, ()))
 
-    do_all(partial(_do, evaluator=evaluator), begun, executor=executor, more=more)
+    do_all(partial(_do, evaluator=evaluator), first_tasks, executor=executor, more=more)
 
 
 def _do(task: _Task, evaluator: Simulated) -> set[Choice] | PointRecord:

@@ -1,6 +1,7 @@
 """Announcements before long work, and work that is too long to begin."""
 
 from collections.abc import Callable
+from itertools import repeat
 
 import click
 import pytest
@@ -55,3 +56,8 @@ def test_who_agrees_to_wait_is_told_how_long(capsys: pytest.CaptureFixture[str])
 def test_a_limit_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     tell(120.0, "up to ")
     assert capsys.readouterr().err == "hocket: this takes up to about 2 minutes\n"
+
+
+def test_work_is_refused_before_all_of_it_is_estimated() -> None:
+    with pytest.raises(click.UsageError, match=r"^this takes about .* or more, expected at most 10 minutes, or --yes"):
+        announce(repeat(1e4), yes=False)
