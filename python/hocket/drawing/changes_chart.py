@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hocket._native import Error
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import MOST_LINES, frame, labels_of, legend, size_axis, style
+from hocket.drawing.plot import MOST_LINES, colours, frame, size_axis, style
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
 from hocket.judging.pairs import Series, several_fields
@@ -46,9 +46,7 @@ def changes_chart(result: Changes) -> alt.LayerChart:
         y=alt.Y("ratio:Q", title="time after / time before")
         .scale(type="log", domain=ends, nice=False, clamp=True)
         .axis(alt.Axis(values=[tick for tick in _TICKS if ends[0] <= tick <= ends[1]], format="~r")),
-        color=alt.Color("series:N")
-        .scale(domain=labels_of(lines), range=[line.colour for line in lines])
-        .legend(legend(lines)),
+        color=colours(lines, "series"),
     )
     points = base.mark_point(filled=True, size=55).encode(
         shape=alt.Shape("direction:N")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.plot import frame, labels_of, legend, style, time_axis
+from hocket.drawing.plot import colours, frame, style, time_axis
 from hocket.fitting.result import Judgement, deviations
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def judged_chart(cells: Sequence[Judgement], title: str) -> alt.LayerChart:
         .encode(
             x=_axis("measured_s", "measured", ends_s),
             y=_axis("simulated_s", "simulated", ends_s),
-            color=alt.Color("collective:N")
-            .scale(domain=labels_of(lines), range=[line.colour for line in lines])
-            .legend(legend(lines)),
+            color=colours(lines, "collective"),
             shape=alt.Shape("use:N")
             .scale(domain=uses, range=[_SHAPES[use] for use in uses])
             .legend(alt.Legend(title=None)),

@@ -12,11 +12,11 @@ from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time, time_unit
 from hocket.drawing.plot import (
     MOST_LINES,
+    colours,
     frame,
-    labels_of,
     left_out_words,
-    legend,
     nearest,
+    points,
     style,
     time_axis,
     with_dashes,
@@ -72,24 +72,20 @@ def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt
         for late_s, time_s in zip(one.arriving_s, one.times_s, strict=True)
         if time_s > 0
     ]
-    names, colours = labels_of(lines), [line.colour for line in lines]
     base = alt.Chart({"values": rows}).encode(
         x=alt.X("late:Q", title=f"from the first to the last arrival ({unit})"),
         y=alt.Y("time_s:Q", title="time")
         .scale(type="log")
         .axis(time_axis(time_s for line in lines for time_s in line.times_s.values())),
-        color=alt.Color("line:N").scale(domain=names, range=colours).legend(legend(lines)),
-    )
-    shape = alt.Shape("line:N").scale(domain=names, range=[line.marker for line in lines]).legend(legend(lines))
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=shape, tooltip=["line:N", "lateness:N", "time:N"]
+        color=colours(lines),
     )
     line_marks = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
     subtitle = [*scene_lines(first), comparison.trials, *left_out_words(left_out)]
     zeros = [one.algorithm for one in comparison.simulations if min(one.times_s) <= 0]
     if zeros:
         subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
-    return frame([line_marks, points], f"{comparison.title}, {format_bytes(first.size_bytes)}", subtitle)
+    marks = [line_marks, points(base, lines, ["line:N", "lateness:N", "time:N"])]
+    return frame(marks, f"{comparison.title}, {format_bytes(first.size_bytes)}", subtitle)
 
 
 def lateness_map(comparison: Comparison) -> alt.LayerChart:

@@ -109,7 +109,7 @@ def chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerCha
     ]
     intervals = [_intervals(line, all_lines, all_rows) for line in lines if line.intervals_s]
     subtitle = _subtitle(comparison, {name for group in left_out for name in group}) + left_out_words(left_out)
-    return frame([*backgrounds, *intervals, line_marks, _points(base, all_lines)], comparison.title, subtitle)
+    return frame([*backgrounds, *intervals, line_marks, points(base, all_lines)], comparison.title, subtitle)
 
 
 def nearest(curves: Mapping[str, Mapping[int, float]], most: int | None) -> list[str]:
@@ -273,7 +273,7 @@ def bench_chart(
         tail.mark_tick(opacity=0.6).encode(y="p90_s:Q"),
         base.mark_area(fillOpacity=0.2).encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
         base.mark_line(),
-        _points(base, lines),
+        points(base, lines),
     ]
     if predictions_by_line:
         layers.append(
@@ -313,7 +313,7 @@ def calibration_chart(result: Calibration) -> alt.LayerChart:
     model_lines = _over_size(model_rows, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
     subtitle = [f"first quartiles of {format_count(result.samples, 'sample')}, {result.date}", "dashed: the model"]
     return frame(
-        [_points(_over_size(measured, lines), lines), model_lines], f"messages, {_library(result.mpi)}", subtitle
+        [points(_over_size(measured, lines), lines), model_lines], f"messages, {_library(result.mpi)}", subtitle
     )
 
 
@@ -340,9 +340,7 @@ def _over_size(
         .scale(type="log", base=2, nice=False)
         .axis(size_axis(row["size_bytes"] for row in tick_rows)),
         y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in tick_rows)),
-        color=alt.Color("line:N")
-        .scale(domain=labels_of(lines), range=[line.colour for line in lines])
-        .legend(legend(lines)),
+        color=colours(lines),
     )
 
 
@@ -357,23 +355,24 @@ def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) ->
     return chart
 
 
-def _points(base: alt.Chart, lines: list[Line]) -> alt.Chart:
-    shape = alt.Shape("line:N").scale(domain=labels_of(lines), range=[line.marker for line in lines])
-    points: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(
-        shape=shape.legend(legend(lines)),
-        tooltip=["line:N", "size:N", "time:N"],
-    )
-    return points
+def points(
+    base: alt.Chart, lines: Sequence[Line], tooltip: Sequence[str] = ("line:N", "size:N", "time:N")
+) -> alt.Chart:
+    """Return a point for each row of a chart, with the marker of its line."""
+    labels, markers = [line.label for line in lines], [line.marker for line in lines]
+    shape = alt.Shape("line:N").scale(domain=labels, range=markers).legend(_legend(lines))
+    chart: alt.Chart = base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=list(tooltip))
+    return chart
 
 
-def legend(lines: Sequence[Line]) -> alt.Legend:
-    """Return a legend with the full names of all lines."""
+def colours(lines: Sequence[Line], name: str = "line") -> alt.Color:
+    """Return the colours of lines by a field with their labels, and a legend with their full names."""
+    labels = [line.label for line in lines]
+    return alt.Color(f"{name}:N").scale(domain=labels, range=[line.colour for line in lines]).legend(_legend(lines))
+
+
+def _legend(lines: Sequence[Line]) -> alt.Legend:
     return alt.Legend(title=None, labelLimit=0, symbolLimit=len(lines))
-
-
-def labels_of(lines: Iterable[Line]) -> list[str]:
-    """Return the names of lines in the legend."""
-    return [line.label for line in lines]
 
 
 def _rows(line: Line) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.packages import Lazy
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.plot import HEIGHT, WIDTH, Line, labels_of, legend, size_axis, style, thin, time_axis, with_dashes
+from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes
 from hocket.simulating.sweeps import Table
 
 if TYPE_CHECKING:
@@ -145,22 +145,18 @@ def _chart(
 
 def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
     """Return the intervals, the lines above them, and the means on top."""
-    labels, key = labels_of(lines), legend(lines)
     times = time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"]))
     base = alt.Chart().encode(
         x=_x([row["x"] for row in rows], x),
         y=alt.Y("time_s:Q", title="time").scale(type="log").axis(times),
-        color=alt.Color("line:N").scale(domain=labels, range=[line.colour for line in lines]).legend(key),
+        color=colours(lines),
         detail="call:N",
     )
     intervals = base.transform_filter("datum.trials > 1").mark_rule(strokeWidth=3, strokeOpacity=0.45)
-    shape = alt.Shape("line:N").scale(domain=labels, range=[line.marker for line in lines]).legend(key)
     return [
         intervals.encode(y=alt.Y("low_s:Q").scale(type="log"), y2="high_s:Q"),
         base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None)),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            shape=shape, tooltip=["call:N", f"{x.removeprefix(_PARAMETER)}:N", "time:N"]
-        ),
+        points(base, lines, ["call:N", f"{x.removeprefix(_PARAMETER)}:N", "time:N"]),
     ]
 
 

@@ -97,11 +97,6 @@ class Shape:
         return self.sizes_bytes[-1] / self.times_s[-1]
 
     @property
-    def reached_bus_bytes_per_s(self) -> float | None:
-        """The bandwidth of the bus at the largest size; None if the number of ranks is unknown."""
-        return None if self.bus_share is None else self.reached_bytes_per_s * self.bus_share
-
-    @property
     def best(self) -> tuple[int, float]:
         """The size with the greatest bandwidth of the algorithm, and this bandwidth in bytes per second."""
         rates = [size / time for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
@@ -121,12 +116,6 @@ class Shape:
     def nodes(self) -> int | None:
         """Number of nodes, where that is known."""
         return None if self.ranks_per_node is None or self.ranks is None else -(-self.ranks // self.ranks_per_node)
-
-    @property
-    def carried_bytes_per_s(self) -> float | None:
-        """What the cards of a node carried at least in a direction, at the largest size; None if that is unknown."""
-        share = None if self.ranks is None else node_share(self.collective, self.ranks, self.ranks_per_node)
-        return None if share is None else self.reached_bytes_per_s * share
 
 
 def bus_share(collective: str, ranks: int) -> float | None:
