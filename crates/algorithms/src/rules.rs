@@ -312,17 +312,17 @@ impl Rules {
     /// # Errors
     /// As [`Rules::decide`].
     pub fn decide_by_rule(&self, call: &Call, is_nonblocking: bool) -> Result<(&str, &'static Entry, Call)> {
-        let mut reason = Error::new("no rule for it");
+        let mut refusal = None;
         for rule in self.of(call.collective, is_nonblocking).filter(|rule| rule.condition.holds(call)) {
             match &rule.choice {
                 Choice::Native => return Err(Error::new("a rule says native")),
                 Choice::Algorithm(entry, values) => match values.accept(entry, call) {
                     Ok(accepted_call) => return Ok((&rule.text, entry, accepted_call)),
-                    Err(refusal) => reason = refusal,
+                    Err(reason) => refusal = Some(reason),
                 },
             }
         }
-        Err(reason)
+        Err(refusal.unwrap_or_else(|| Error::new("no rule for it")))
     }
 }
 

@@ -103,15 +103,6 @@ static int first_missing(void)
     return number < ranks ? number : -1;
 }
 
-/* Returns 1 if no rank of this node before this one has the library: it speaks for them. */
-static int speaks(void)
-{
-    int number = 0;
-    while (number < number_in(own_variable) && !is_present(number))
-        number++;
-    return number >= number_in(own_variable);
-}
-
 static int have_all_come(void)
 {
     MPI_Request request;
@@ -132,7 +123,10 @@ int are_all_present(void)
     int is_one_node = number_in(ranks_variable) == ranks && holder >= 0;
     if (missing < 0 && (is_one_node || ranks == 1 || have_all_come()))
         return 1;
-    if (speaks())
+    int before = 0;
+    while (before < number_in(own_variable) && !is_present(before))
+        before++;
+    if (before >= number_in(own_variable)) /* no rank of this node before this one has the library to say so */
         print_line("rank %d: some ranks do not have the library, expected LD_PRELOAD on all ranks; %s", shim.world_rank,
                    is_one_node ? "all calls are left to MPI" : "the job ends");
     if (!is_one_node) {

@@ -1,25 +1,10 @@
 /* Settings of the process, and helpers of all parts. life_cycle.c sets the settings when MPI is initialised. Later
  * only `is_ready` and `log_summary` change, and sessions set some of them.
  *
- * Locks of the preloaded library. A thread that holds a lock may take only the locks of the last column. MPI is called
- * only without a lock, or under judge_lock or active_lock.
- *
- *     lock                     it guards                                              taken while it is held
- *     communicator's `lock`    its `algorithms`, the numbers of its operations,       none
- *                              and the change of `left_below`
- *     judge_lock (types.c)     the communicator `judge`, during PMPI_Allreduce        none
- *     active_lock              the list of active calls, these calls while they       requests_lock, and ended_lock,
- *         (started_calls.c)    advance, and the operators to be freed                 in end_call
- *     requests_lock            the table of persistent calls                          none
- *         (persistent.c)
- *     ended_lock               the list of ended calls                                none
- *         (started_calls.c)
- *     memory_lock              how much memory is shared                              none
- *         (node_memory.c)
- *
+ * The page docs/mpi-internals.md says what each lock guards, and which locks a thread may take while it holds another.
  * A blocking operation belongs to its thread and needs no lock. Atomic are `users`, `is_freed`, `left_rules`,
- * `idle_rules`, `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for persistent calls
- * `planned_count`, `started_count` and `state`.
+ * `idle_rules`, `freed_communicators`, `active_count`, `ended`, `unused`, the final code of a started call, and for
+ * persistent calls `planned_count`, `started_count` and `state`.
  */
 #ifndef HOCKET_SHIM_PROCESS_H
 #define HOCKET_SHIM_PROCESS_H

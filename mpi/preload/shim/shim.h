@@ -1,22 +1,5 @@
 /* The interface of this folder for the MPI functions of the preloaded library, which are in the folder above. It is
- * compiled against the user's MPI and calls only PMPI_*.
- *
- *     types.c           shapes of data types, and MPI's checks of types and operators
- *     transport.c       the functions that libhocket calls: messages, reductions, copies
- *     communicator.c    the state of each communicator
- *     node_memory.c     memory that the ranks of a node share, for messages of short blocking calls
- *     neighbors.c       the neighbours of a rank, where a communicator has a topology
- *     left.h            blocking calls that are left to MPI by their size alone
- *     operation.c       one call that an algorithm runs, from its description to its result
- *     started_calls.c   nonblocking calls under way, their requests, and waiting
- *     meeting.c         waiting for all ranks
- *     persistent.c      persistent calls, and their requests
- *     operators.c       operators that the program frees while calls need them
- *     blocking.c        blocking calls, from beginning to end
- *     log.c             counts of calls, the summary, and the log of the job
- *     presence.c        whether all ranks have the library
- *     life_cycle.c      beginning and end
- *     process.c         the settings of the process, and helpers of all parts
+ * compiled against the user's MPI and calls only PMPI_*. The page docs/mpi-internals.md says which file owns what.
  *
  * Messages use a private communicator of the same processes, apart from messages of the program. The first blocking or
  * persistent call with an algorithm creates it. If rules name nonblocking calls, it is created together with the

@@ -78,12 +78,14 @@ static int code_of(MPI_Datatype type, MPI_Op op)
 
 int shim_error_of(MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-    int class;
+    int class = MPI_SUCCESS;
     if (count < 0)
         return MPI_ERR_COUNT;
     if (type == MPI_DATATYPE_NULL)
         return MPI_ERR_TYPE;
-    PMPI_Error_class(shim.is_ready ? code_of(type, op) : MPI_SUCCESS, &class);
+    int code = shim.is_ready ? code_of(type, op) : MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        PMPI_Error_class(code, &class);
     return class;
 }
 

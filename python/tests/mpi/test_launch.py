@@ -85,8 +85,8 @@ def test_a_library_that_others_can_write_is_not_loaded(
 def test_a_library_on_some_ranks_only_is_not_used(first: bool, mpi: Mpi) -> None:
     program = [mpi.compiled("either_path.c")]
     preloaded = environment(mpi.installation, saved_rules(["allreduce: recursive_doubling"]), "summary")
-    some = ["env", *(f"{name}={value}" for name, value in preloaded.items()), *program]
-    both = (some, program) if first else (program, some)
+    some: list[str] = ["env", *(f"{name}={value}" for name, value in preloaded.items()), *program]
+    both: list[list[str]] = [some, program] if first else [program, some]
     line = [str(mpi.installation.mpiexec), "-n", "2", *both[0], ":", "-n", "1", *both[1]]
     settings = {**os.environ, **AS_ROOT, **environment_of_crowd(64)}
     ran = subprocess.run(line, capture_output=True, text=True, env=settings, timeout=SECONDS, check=True)
