@@ -246,7 +246,7 @@ fn no_algorithm_beats_its_bound_on_machines_with_levels() {
 #[test]
 #[ignore = "long: make test-long"]
 fn no_algorithm_beats_its_bound_on_many_machines_with_levels() {
-    check_levels(2000, 2..70, 0..64);
+    check_levels(300, 2..70, 0..64);
 }
 
 /// By hand, of nodes of 8 ranks: 32 nodes know after two messages between them, since each of the 8 ranks of a node that

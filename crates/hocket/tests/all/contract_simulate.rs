@@ -149,7 +149,7 @@ fn formulas_of_drawn_calls_hold() {
 #[test]
 #[ignore = "long: make test-long"]
 fn formulas_of_many_drawn_calls_hold() {
-    check_drawn_calls(100_000);
+    check_drawn_calls(20_000);
 }
 
 /// Compares formulas with the times of calls that are drawn with their costs and ports: exact, a bound, or not far below.
