@@ -33,7 +33,7 @@ from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.preload import cache_folder
-from hocket.typing import Call, Rank, Span
+from hocket.typing import Call, Rank, Span, Steps
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -319,7 +319,7 @@ def test_calls_of_the_tutorial_in_rust() -> None:
     calls: list[hocket.Call] = []
 
     @hocket.algorithm("allreduce", refuses=lambda call: calls.append(call))
-    def far_first(r: Rank, c: Call) -> Iterator[object]:
+    def far_first(r: Rank, c: Call) -> Steps:
         """Everybody to everybody, wrong where `far_first` is wrong: if operands must keep their order."""
         input, result = c.input(r), c.result(r)
         if r.size > 3 and len(input) and not calls[-1].commutative:

@@ -23,7 +23,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "parameter of a call": lambda _: hocket.simulate(
         "allreduce/ring", hocket.Call(ranks=4, size_bytes=8, parameters={EVIL: 1}), machine="cluster"
     ),
-    "size": lambda _: hocket.Call(ranks=4, size_bytes=EVIL) and hocket.compare("allreduce", 4, [EVIL]),
+    "size": lambda _: hocket.compare("allreduce", ranks=4, sizes=EVIL, machine="cluster"),
     "neighbors": lambda _: hocket.simulate(
         "neighbor_alltoall/linear", hocket.Call(ranks=4, size_bytes=8, neighbors=EVIL), machine="cluster"
     ),
