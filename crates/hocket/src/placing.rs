@@ -52,8 +52,8 @@ impl Place {
         let mut places = Vec::new();
         let mut named_ranks = BTreeSet::new();
         for demand in demands {
-            let there = demand.nodes.as_ref().map(|nodes| machine.on_nodes(nodes, demand.ranks)).transpose()?;
-            let ranks = there.map(|mut there| machine.take(&mut there, demand.ranks));
+            let own_slots = demand.nodes.as_ref().map(|nodes| machine.on_nodes(nodes, demand.ranks)).transpose()?;
+            let ranks = own_slots.map(|mut own_slots| machine.take(&mut own_slots, demand.ranks));
             for rank in ranks.iter().flatten() {
                 if !named_ranks.insert(*rank) {
                     let node = machine.node_of(*rank);

@@ -460,13 +460,13 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         let message = self.parcel([received.source as usize, rank], received.len, travel.is_switched);
         let ready = self.take_in(rank, travel, message).max(posted);
         self.meet_arrived(rank, ready);
-        let begin = self.begin(rank, ready, posted.position(), self.network.processing_s(message)[1]);
+        let begin = self.begin_work(rank, ready, posted.position(), self.network.processing_s(message)[1]);
         self.network.accept(&mut self.ranks[rank].busy, begin, message)
     }
 
     /// When the processor of `rank` begins its part of a message, which takes `length_s` and can begin at `ready`.
     #[inline(always)]
-    fn begin(&self, rank: usize, ready: T::Clock, position: u64, length_s: f64) -> T::Clock {
+    fn begin_work(&self, rank: usize, ready: T::Clock, position: u64, length_s: f64) -> T::Clock {
         if !self.timing.interrupts() {
             return ready;
         }
@@ -494,7 +494,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Both sides of a rendezvous are ready: the message leaves.
     fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, message: Parcel) -> Departure<T::Clock> {
         let ready = self.network.grant(request.max(posted), message);
-        let start = self.begin(sender, ready, request.position(), self.network.processing_s(message)[0]);
+        let start = self.begin_work(sender, ready, request.position(), self.network.processing_s(message)[0]);
         let departure = self.network.inject(&mut self.ranks[sender].busy, start, message);
         self.hold_sending(sender, request, &departure);
         departure
@@ -644,7 +644,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             _ => {
                 let ready = self.network.free_to_send(&self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
                 self.meet_send(rank, now, ready, self.network.holds_receiving(parcel));
-                let ready = self.begin(rank, ready, now.position(), self.network.processing_s(parcel)[0]);
+                let ready = self.begin_work(rank, ready, now.position(), self.network.processing_s(parcel)[0]);
                 let departure = self.network.inject(&mut self.ranks[rank].busy, ready, parcel);
                 self.hold_sending(rank, ready, &departure);
                 departure

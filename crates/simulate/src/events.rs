@@ -421,7 +421,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize), is_switched: bool) {
         let (now_s, message) = (self.agenda.now_s, self.parcel([from, rank], len, is_switched));
         let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
-        let begin = self.begin(rank, position, now_s, || self.network.processing_s(message)[1]);
+        let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(message)[1]);
         let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, message).time_s;
         if end_s == now_s {
             self.complete(rank, slot, (from, len));
@@ -665,12 +665,12 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn begin_of_send(&self, now_s: f64, envelope: &Envelope) -> PlacedTime {
         let length_s = || self.network.processing_s(self.parcel_under_way(envelope))[0];
-        self.begin(envelope.from, envelope.position, now_s, length_s)
+        self.begin_work(envelope.from, envelope.position, now_s, length_s)
     }
 
     /// When the processor of `rank` begins its part of a message, which takes `length_s` and is ready at `now_s`.
     #[inline(always)]
-    fn begin(&self, rank: u32, position: u64, now_s: f64, length_s: impl FnOnce() -> f64) -> PlacedTime {
+    fn begin_work(&self, rank: u32, position: u64, now_s: f64, length_s: impl FnOnce() -> f64) -> PlacedTime {
         let now = PlacedTime::at(now_s);
         if !self.trial.interrupts() {
             return now;

@@ -21,7 +21,7 @@ pub struct Switch<'a> {
     timetable: Timetable<CircuitEvent>,
     sequence: u64,
     /// Number of events to come, but for changes of the network and void events: nothing waits for these.
-    awaited: usize,
+    live_events: usize,
     pub(super) nodes: Vec<Node>,
     /// Circuits that are open, wanted or requested; and free places among them.
     pub(super) circuits: Vec<Circuit>,
@@ -217,7 +217,7 @@ impl<'a> Switch<'a> {
             now_s: 0.0,
             timetable: Timetable::new(),
             sequence: 0,
-            awaited: 0,
+            live_events: 0,
             nodes: (0..topology.nodes()).map(node).collect(),
             circuits: Vec::new(),
             vacant: Vec::new(),
@@ -244,7 +244,7 @@ impl<'a> Switch<'a> {
     pub(super) fn at(&mut self, time_s: f64, step: CircuitEvent) -> u64 {
         let sequence = self.sequence;
         self.sequence += 1;
-        self.awaited += usize::from(step.kind() != CHANGE);
+        self.live_events += usize::from(step.kind() != CHANGE);
         self.timetable.push(Event { time_s, key: step.kind() << SEQUENCE_BITS | sequence, what: step });
         sequence
     }
@@ -360,7 +360,7 @@ impl<'a> Switch<'a> {
     pub(super) fn close(&mut self, index: u32) -> Option<u64> {
         let circuit = &mut self.circuits[index as usize];
         let (ends, wavelength) = (circuit.ends, circuit.wavelength);
-        self.awaited -= usize::from(circuit.stage == Stage::SettingUp);
+        self.live_events -= usize::from(circuit.stage == Stage::SettingUp);
         (circuit.stage, circuit.is_leaving) = (Stage::Closed, false);
         circuit.epoch += 1;
         let closing = if circuit.has_messages() { Vec::new() } else { std::mem::take(&mut circuit.closing) };
@@ -458,7 +458,7 @@ impl<'a> Switch<'a> {
         for direction in [0, 1] {
             if self.circuit(index).is_carrying[direction] {
                 self.counts.cut += 1;
-                self.awaited -= 1;
+                self.live_events -= 1;
                 self.stop(index, direction, 0.0);
                 let now_s = self.now_s;
                 let cut = self.circuit(index).queues[direction].front_mut();
@@ -517,7 +517,7 @@ impl Traffic for Switch<'_> {
         {
             return;
         }
-        self.awaited -= usize::from(event.what.kind() != CHANGE);
+        self.live_events -= usize::from(event.what.kind() != CHANGE);
         match event.what {
             CircuitEvent::Carried { circuit, direction, .. } => self.end_transfer(circuit, direction.into(), progress),
             CircuitEvent::Opened { circuit, .. } => self.finish_opening(circuit),
@@ -576,7 +576,7 @@ impl OnDemand for Switch<'_> {
 
     fn give_way(&mut self, now_s: f64) -> bool {
         self.now_s = now_s;
-        self.awaited == 0 && self.refuse_oldest()
+        self.live_events == 0 && self.refuse_oldest()
     }
 
     fn counts(&self) -> CircuitCounts {
