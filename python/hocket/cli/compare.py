@@ -169,7 +169,7 @@ def compare(
     has_trials = is_random and repeated.count > 1
     shows_all = as_json or as_csv or every or bool(plot or links or measured)
     further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
-    further |= dict.fromkeys(libraries, _WIDEST_DEFAULT)
+    further |= {library.partition("-")[0]: _WIDEST_DEFAULT for library in libraries}
     further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
     table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None
@@ -463,7 +463,7 @@ def _print_defaults(comparison: Comparison, library: str) -> None:
     """Print what a library runs by itself."""
     say(f"\n{library} without tuning")
     for line in default_lines(comparison, library):
-        print_words(f"  {line}", is_piped_whole=False)
+        print_words(f"  {line}")
 
 
 def _intervals(comparison: Comparison) -> str:
@@ -475,7 +475,7 @@ def _intervals(comparison: Comparison) -> str:
 
 def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
     for name, values in comparison.parameters.items():
-        print_words(f" {name}: {values}", is_piped_whole=False)
+        print_words(f" {name}: {values}")
     libraries = list(dict.fromkeys(default.library for default in comparison.defaults))
     own = [library for library in libraries if library in comparison.machine.libraries]
     for library in own:
@@ -483,16 +483,16 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
     if comparison.finished_bytes:
         say(f"\nfastest, also of what {' and '.join(own)} cannot run" if own else "\nfastest")
     for sizes, names in best_lines(comparison):
-        print_words(f"  {sizes}: {names}", is_piped_whole=False)
+        print_words(f"  {sizes}: {names}")
     if is_random and comparison.simulations:
-        print_words(f"  {_intervals(comparison)}; {comparison.trials}", is_piped_whole=False)
+        print_words(f"  {_intervals(comparison)}; {comparison.trials}")
     for _, sentence in expected_lines(comparison):
-        print_words(f"  {sentence}", is_piped_whole=False)
+        print_words(f"  {sentence}")
     first = next(iter(comparison.simulations), None)
     if first is not None and (first.measured_as != "isolated" or played_words(first)):
-        print_words(f"  times of a call {measured(first)}{played_words(first)}", is_piped_whole=False)
+        print_words(f"  times of a call {measured(first)}{played_words(first)}")
     for fault in comparison.faults:
-        print_words(f"  fault: {fault}", is_piped_whole=False)
+        print_words(f"  fault: {fault}")
     for name in comparison.not_verified:
         print_words(f"  {name} is not verified: it refuses the small numbers of ranks that comparisons verify first")
     for library in libraries:

@@ -118,7 +118,7 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
             say("")
         print_words(f"{curve.verdict.sentence}.", bold=True, inner=0)
         if (table := assessment_table(curve)) is not None:
-            print_table(table.columns, table.rows, right=table.right, is_piped_whole=False)
+            print_table(table.columns, table.rows, right=table.right)
         print_facts(finding_lines(curve.findings[1:]))
     findings = assessment.findings
     if not assessment.curves:
@@ -131,6 +131,6 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
 def _show_changes(outcome: Changes, algorithms: Sequence[Finding], files: Mapping[str, str | None]) -> None:
     print_words(f"{outcome.sentence[0].upper()}{outcome.sentence[1:]}.", bold=True, inner=0)
     table = change_table(outcome)
-    print_table(table.columns, table.rows, right=table.right, is_piped_whole=False)
+    print_table(table.columns, table.rows, right=table.right)
     print_facts(finding_lines([*outcome.findings[1:], *algorithms]))
     print_files(files)

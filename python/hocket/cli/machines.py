@@ -32,7 +32,7 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
         print_json([_entry(machine) for machine in preset_machines])
     else:
         rows = [(one.name, one.model, f"{one.description}{_protocols(one)}") for one in preset_machines]
-        print_table(["machine", "network model", "what it is"], rows, is_piped_whole=False)
+        print_table(["machine", "network model", "what it is"], rows)
 
 
 def _print_one(machine: Machine, *, as_json: bool) -> None:

@@ -104,25 +104,24 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 """A space at which lines are not wrapped; printed as an ordinary one."""
 
 
-def print_facts(facts: Iterable[tuple[str, str]], *, is_piped_whole: bool = True) -> None:
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     """Print names and values, one pair per line; long lines as `print_words` does."""
     pairs = list(facts)
     longest = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
-        print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2, is_piped_whole=is_piped_whole)
+        print_words(f"{name.ljust(longest)}  {value}".rstrip(), inner=longest + 2)
 
 
-def print_words(line: str, *, inner: int | None = None, bold: bool = False, is_piped_whole: bool = True) -> None:
-    """Print a line of words; on a terminal, wrap it between words and indent the continuation.
+def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
+    """Print a line of words; wrap it between words and indent the continuation.
 
     Args:
         line: The line.
         inner: Indentation of continuation lines; by default two columns more than the line's own.
         bold: Whether to print in bold.
-        is_piped_whole: Whether the line stays whole, however long, if stdout is not a terminal.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
-    for each in wrap(line, inner=indent) if sys.stdout.isatty() or not is_piped_whole else [line]:
+    for each in wrap(line, inner=indent):
         say(each.replace(NO_BREAK, " "), bold=bold)
 
 
@@ -138,37 +137,31 @@ def print_table(
     rows: Iterable[Sequence[str]],
     *,
     right: Sequence[str] = (),
-    is_piped_whole: bool = True,
 ) -> None:
     """Print a table; the columns named in `right` are right-aligned. Cells may be `StyledText`.
 
-    Words and numbers are never cut. If a terminal is too narrow for all columns, the first words are printed above the
-    rows.
+    Words and numbers are never cut. If a terminal, or the 80 columns of a pipe, are too narrow for all columns, the
+    first words are printed above the rows.
 
     Args:
         columns: The titles of the columns.
         rows: The rows.
         right: The columns to right-align.
-        is_piped_whole: Whether a row is one line, however long, if stdout is not a terminal; otherwise a table is as
-            on a terminal of 80 columns.
     """
     rows = [*rows]
-    most = None if is_piped_whole and not sys.stdout.isatty() else width()
-    heading, gap = _fitting(columns, rows, right, most)
+    heading, gap = _fitting(columns, rows, right)
     if not heading:
-        _put_lines(_table_lines(columns, rows, right, gap, most))
+        _put_lines(_table_lines(columns, rows, right, gap))
         return
     columns_left = [number for number in range(len(columns)) if number not in heading]
     widest = [max((row[number] for row in rows), key=_cells) for number in columns_left]
-    table = GrowingTable([columns[number] for number in columns_left], widest=widest, right=right, most=most)
+    table = GrowingTable([columns[number] for number in columns_left], widest=widest, right=right)
     print_words(f" {', '.join(columns[number] for number in heading)}")
     for row in rows:
         table.print_row([row[number] for number in columns_left], above=", ".join(row[number] for number in heading))
 
 
-def _fitting(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str], most: int | None
-) -> tuple[list[int], int]:
+def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> tuple[list[int], int]:
     """Return which columns go above the rows so that the others fit, and the gap between the others."""
     words = [number for number, column in enumerate(columns) if column not in right]
     for heading in (words[:count] for count in range(len(words))):
@@ -178,7 +171,7 @@ def _fitting(
             [[row[number] for number in columns_left] for row in rows],
         )
         for gap in (_GAP, _NARROW_GAP):
-            if most is None or _least_width(_table(titles, cells, right, gap)) <= most:
+            if _least_width(_table(titles, cells, right, gap)) <= width():
                 return heading, gap
     return words, _NARROW_GAP
 
@@ -208,14 +201,10 @@ class GrowingTable:
         columns: The titles of the columns.
         widest: The sample row; no cell of the table is wider.
         right: The columns to right-align.
-        most: The width of the table, if it has a limit; by default that of a terminal.
     """
 
-    def __init__(
-        self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = (), most: int | None = None
-    ) -> None:
+    def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
         self._columns, self._widest, self._right = columns, widest, right
-        self._most = width() if most is None and sys.stdout.isatty() else most
         own_lines = self._lines()
         self._ahead = len(own_lines)
         self._header: Sequence[str] = own_lines[: 2 * len(own_lines) - len(self._lines(widest))]
@@ -230,7 +219,7 @@ class GrowingTable:
         self._header, self._above = (), above
 
     def _lines(self, *rows: Sequence[str]) -> list[str]:
-        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP, self._most)
+        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP)
 
 
 _GAP = 3
@@ -242,14 +231,12 @@ def _put_lines(lines: Sequence[str]) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
-def _table_lines(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int, most: int | None
-) -> list[str]:
+def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> list[str]:
     from rich.console import Console
 
     text = io.StringIO()
     table = _table(columns, rows, right, gap)
-    columns_wide = _WIDE if most is None else max(most, _least_width(table))
+    columns_wide = max(width(), _least_width(table))
     Console(file=text, force_terminal=sys.stdout.isatty(), width=columns_wide).print(table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     return [line for line in lines if line]

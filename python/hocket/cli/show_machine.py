@@ -47,10 +47,10 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         return
     say(machine.name, bold=True)
     if topology is None:
-        print_facts(_keys(machine), is_piped_whole=False)
+        print_facts(_keys(machine))
         say("\nno topology: messages share no links")
         return
-    print_facts([("topology", topology.name), *_keys(machine), *_facts(topology)], is_piped_whole=False)
+    print_facts([("topology", topology.name), *_keys(machine), *_facts(topology)])
     say(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
         _print_route(route, hops)

@@ -86,7 +86,7 @@ def _print(result: Together) -> None:
     column_count = len(columns) if result.trials > 1 else len(columns) - 3
     print_table(columns[:column_count], [row[:column_count] for row in rows], right=columns[2:])
     for fault in result.faults:
-        print_words(f"fault: {fault}", is_piped_whole=False)
+        print_words(f"fault: {fault}")
     if result.trials > 1:
         print_words(f"means of {result.trials} trials, seed {result.seed}; the smallest and the largest slowdown")
     if not result.meetings:

@@ -148,7 +148,7 @@ def _verify_trace(file: str, as_json: bool) -> int:
         size = f"{format_count(findings.ranks, 'rank')}, {format_count(findings.nodes, 'node')}"
         say(f"trace {file}: ", name, f", {size}, {format_count(len(findings.gaps), 'probable gap')}")
         for gap in findings.gaps[:_SHOWN_GAPS]:
-            print_words(gap.message, is_piped_whole=False)
+            print_words(gap.message)
         if len(findings.gaps) > _SHOWN_GAPS:
             say(f"and {format_count(len(findings.gaps) - _SHOWN_GAPS, 'more gap')}; --json prints all")
     return 0 if not findings.gaps else _WRONG
@@ -203,7 +203,7 @@ def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:
         findings = tuple(group)
         _say_result(label, findings, finding_text(findings))
         for sentence in unchecked_texts(findings):
-            print_words(f"  {sentence}", is_piped_whole=False)
+            print_words(f"  {sentence}")
         for what, text in order(algorithms[label]):
             say(f"  {what}: {text}")
     for counterexample in verdict.counterexamples[:_MOST_SHOWN]:
@@ -228,11 +228,11 @@ def _say_result(label: str, findings: tuple[Finding, ...], text: str) -> None:
     first, *rest = wrap(first, inner="  ")
     say(f"{label}: ", result, first[start:])
     for line in (*rest, *(f"  {part}" for part in further)):
-        print_words(line, is_piped_whole=False)
+        print_words(line)
 
 
 def _say_lines(text: str) -> None:
     """Print the lines of a counterexample below an empty line."""
     say()
     for line in text.rstrip().split("\n"):
-        print_words(line, is_piped_whole=False)
+        print_words(line)

@@ -10,7 +10,7 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.cli import options
-from hocket.cli.output import print_json, print_table
+from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
 from hocket.cli.rules.by_machine import (
     decides_by_machine,
@@ -87,9 +87,9 @@ def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
         print_table(["line", "algorithm", "why"], rows, right=["line"])
     if len(verdicts) < len(all_verdicts):
         say(f"before these: {format_count(len(all_verdicts) - len(verdicts), 'line')} for other numbers of ranks")
-    say(_conclusion(rules, call, all_verdicts))
+    print_words(_conclusion(rules, call, all_verdicts))
     if remark_text := _remark(rules, call, _decides(all_verdicts)):
-        say(remark_text)
+        print_words(remark_text)
 
 
 def _decides(all_verdicts: list[Verdict]) -> Rule | None:
