@@ -45,7 +45,8 @@ def automatic(label: str, call: hocket.Call, where: hocket.Machine) -> int | str
 def test_segments_are_the_best_of_the_model_for_the_height_of_the_trees(collective: str) -> None:
     model = {"latency_s": 1e-6, "link_bytes_per_s": 4e9, "reduce_bytes_per_s": 5e9}
     for sizes, height in (({"X": 4, "Y": 3, "Z": 2}, 7), ({"X": 2, "Y": 2, "Z": 6}, 8), ({"X": 24}, 23)):
-        call = hocket.Call(ranks=24, size_bytes=1 << 20, parameters={"segment": "auto", **sizes})
+        parameters = {"segment": "auto", **sizes}
+        call = hocket.Call(ranks=24, size_bytes=1 << 20, element_bytes=1, parameters=parameters)
         best = best_segment_bytes(collective, 1 << 20, height_links=height, **model)  # type: ignore[arg-type]
         assert automatic(f"{collective}/trinaryx3", call, machine(LINKS)) == round(best)
 

@@ -60,7 +60,7 @@ def test_nothing_is_said_where_bytes_have_no_known_time(capsys: pytest.CaptureFi
     """Messages of one byte take no time here, so the bound knows the latency only: thousands of times too low."""
     (tmp_path / "gpus.toml").write_text(GPUS)
     machine = hocket.Machine.load(tmp_path / "gpus.toml")
-    call = hocket.Call(ranks=8, size_bytes=1 << 30)
+    call = hocket.Call(ranks=8, size_bytes=1 << 30, element_bytes=1)
     found = hocket.bound("allreduce", call, machine=machine)
     assert (found.bandwidth_s, found.time_s) == (None, found.latency_s)
     assert hocket.explain("allreduce/ring", call, machine=machine).bound is None

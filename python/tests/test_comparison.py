@@ -219,7 +219,7 @@ def test_what_is_compared_is_given_in_one_way(arguments: dict[str, Any], message
 def test_a_comparison_is_shown_in_a_few_lines() -> None:
     found = hocket.compare(["allreduce/ring", "allreduce/recursive_doubling"], ranks=8, sizes="8B,2KiB,1MiB")
     assert repr(found).splitlines() == [
-        "<Comparison: allreduce on 8 ranks, machine cluster>",
+        "<Comparison: allreduce on 8 ranks, elements of 4 B, machine cluster>",
         "  8 B to 2 KiB: recursive_doubling",
         "  1 MiB: ring",
     ]

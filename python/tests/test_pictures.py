@@ -52,7 +52,9 @@ def test_trials_that_are_one_or_all_alike_are_not_drawn() -> None:
 
 def test_a_trace_has_its_critical_path_where_the_machine_is_known() -> None:
     traced = hocket.simulate("allreduce/ring", CALL, keep=["events"])
-    assert traced.plot().to_dict()["title"]["text"] == "allreduce ring, 4 ranks, 4 KiB, machine cluster"
+    assert (
+        traced.plot().to_dict()["title"]["text"] == "allreduce ring, 4 ranks, 4 KiB, elements of 4 B, machine cluster"
+    )
     assert len(traced.plot().to_dict()["layer"]) == 2
     path = rows_of(traced.plot(machine="cluster"), 2)
     assert len(path) == len(critical_path(traced, machine=hocket.Machine.load("cluster")))
@@ -93,7 +95,11 @@ def test_a_replay_draws_how_ranks_spent_their_time() -> None:
 
 def test_a_comparison_is_time_over_size() -> None:
     found = hocket.compare(["allreduce/ring"], [CALL])
-    assert found.plot().to_dict()["title"]["text"] == found.title == "allreduce on 4 ranks, machine cluster"
+    assert (
+        found.plot().to_dict()["title"]["text"]
+        == found.title
+        == "allreduce on 4 ranks, elements of 4 B, machine cluster"
+    )
 
 
 def test_a_page_escapes_names() -> None:

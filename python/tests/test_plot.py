@@ -37,7 +37,7 @@ def test_a_page_needs_no_network(compared: Comparison) -> None:
 
 def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Comparison) -> None:
     chart = plot.chart(compared).to_dict()
-    assert chart["title"]["text"] == "allreduce on 16 ranks, machine cluster"
+    assert chart["title"]["text"] == "allreduce on 16 ranks, elements of 4 B, machine cluster"
     assert chart["title"]["subtitle"][0].startswith("hockney: bandwidth 10 GB/s, latency 1 us, ")
     assert chart["title"]["subtitle"][1] == "1 trial, seed 0"
     for layer in chart["layer"]:

@@ -197,7 +197,7 @@ COPY = {
         (hocket.Schedule.of("ring", RING.data), "got a schedule of an unknown collective"),
         (
             replace(_recorded("reduce_scatter/ring"), collective="allgather"),
-            "it uses 4096 elements of input and 1024 of result, which does not fit allgather",
+            "it uses 1024 elements of input and 256 of result, which does not fit allgather",
         ),
         (_recorded("reduce_scatter/ring", in_place=True), "got reduce_scatter in place"),
         (_recorded("reduce_scatter/ring", size_bytes=4097), "got 4097 elements, expected blocks of the same size"),

@@ -38,7 +38,7 @@ def spec(**changes: str) -> str:
         (spec(sizes=""), "bad.toml: sizes: missing, expected sizes such as"),
         (spec(sizes="sizes = []"), "bad.toml:2: sizes: an empty list"),
         (spec(sizes='sizes = ["8B", "8X"]'), 'bad.toml:2: sizes: got "8X", expected a whole number of bytes'),
-        (spec(sizes="sizes = 2026-01-01"), 'bad.toml:2: sizes: got "2026-01-01", expected sizes such as'),
+        (spec(sizes="sizes = 2026-01-01"), "bad.toml:2: sizes: got 2026-01-01, expected a text, a number"),
         (spec(algorithms=""), "bad.toml: algorithms: missing or empty, expected a table such as"),
         (spec(algorithms="[algorithms]"), "bad.toml:3: algorithms: missing or empty, expected a table such as"),
         (spec(algorithms='algorithms = ["ring"]'), 'bad.toml:3: algorithms: got ["ring"], expected a table'),

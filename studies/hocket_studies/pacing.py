@@ -363,7 +363,9 @@ def _jitter_runs(scope: Scope) -> list[_Run]:
     trials = Trials(max(scope.trials // 16, 2), seed=scope.seed, threads=1)
     for duration_us in _DURATIONS_US:
         noise = (
-            f'[noise.os]\nmodel = "poisson"\ninterval = "1 ms"\nduration = "{duration_us} us"' if duration_us else ""
+            f'[noise.os]\nmodel = "poisson"\ninterval = "1 ms"\nduration = "{duration_us} us"\noverlap = "arrival"'
+            if duration_us
+            else ""
         )
         setting = Setting((8, 8), keys=noise)
         for synchronisation, barrier in _SYNCHRONISATION.items():

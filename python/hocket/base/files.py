@@ -35,7 +35,7 @@ STDOUT = "-"
 
 _MOST_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
-_MOST_NUMBER = 1 << 63
+_MOST_NUMBER = 1 << 64
 _MOST_NAME_BYTES, _MOST_HOST_LETTERS = 150, 40  # a file name has at most 255 bytes
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Encodings by the mark that some editors and shells put at the beginning of a text; without one it is UTF-8."""

@@ -56,7 +56,8 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
     data = {"format": 1, "element_bytes": 1, "scratch": scratch, "ranks": [gpu.tasks for gpu in gpus]}
     schedule = Schedule.of(content.name, data, collective=content.collective)
     shares = content.ranks if content.collective in ("allgather", "alltoall") else 1
-    call = made_of_any(content.collective, Call(ranks=content.ranks, size_bytes=content.chunks // shares))
+    size_bytes = content.chunks // shares
+    call = made_of_any(content.collective, Call(ranks=content.ranks, size_bytes=size_bytes, element_bytes=1))
     finding = Finding(**_native.verify_schedule(content.name, schedule.content, False, call))
     counterexamples = tuple(_with_places(one, gpus) for one in finding.counterexamples)
     return Verdict((replace(finding, counterexamples=counterexamples),))

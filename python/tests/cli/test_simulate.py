@@ -57,7 +57,7 @@ def test_people_see_units(hocket_command: Callable[..., Ran]) -> None:
 
 
 def test_a_formula_that_does_not_hold_is_told() -> None:
-    call, cluster = hocket.Call(ranks=8, size_bytes=8), hocket.Machine.load("cluster")
+    call, cluster = hocket.Call(ranks=8, size_bytes=8, element_bytes=1), hocket.Machine.load("cluster")
     found = hocket.simulate("allreduce/ring", call)
     assert formula(found, cluster) == [("formula", "14.00 us, exact for this call")]
     half_s = found.time_s.mean / 2
@@ -144,7 +144,10 @@ def test_trials_do_not_depend_on_how_they_are_run() -> None:
 
 
 def test_noise_that_meets_no_operation_is_said(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
-    path, noise = tmp_path / "quiet.toml", '[noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "50 us"\n'
+    path, noise = (
+        tmp_path / "quiet.toml",
+        '[noise.os]\nmodel = "periodic"\nperiod = "1 ms"\nduration = "50 us"\noverlap = "arrival"\n',
+    )
     path.write_text(hocket.Machine.load("cluster").text + noise)
     said = "all took the same time, as no operation met noise"
     line = f"-n 8 --size 64 --machine {path}"
@@ -268,7 +271,7 @@ def test_links_are_drawn_where_the_file_is_a_picture(
     content = picture.read_bytes().lstrip()
     assert content.startswith(begins)
     if ending == "svg":
-        assert b">allreduce ring, 6 ranks, 8 KiB, machine mine<" in content
+        assert b">allreduce ring, 6 ranks, 8 KiB, elements of 4 B, machine mine<" in content
         assert re.search(rb">[\d.]+ us<", content)
 
 
@@ -298,7 +301,7 @@ def test_links_over_time_are_written_as_their_file_ends(
     assert len({row.split(",")[0] for row in rows}) == ran.json["links"]["used_links"]
     assert hocket_command(f"{line} {tmp_path}/load.svg").out.endswith(f"links over time: {tmp_path}/load.svg\n")
     content = (tmp_path / "load.svg").read_text()
-    assert "allreduce ring, 6 ranks, 8 KiB, machine mine, " in content and content.count(">+x<") == 6
+    assert "allreduce ring, 6 ranks, 8 KiB, elements of 4 B, machine mine, " in content and content.count(">+x<") == 6
     both = f"{tmp_path}/both.html"
     assert bad_input(f"{line} {both} --links {both}").endswith("twice, expected two files")
     assert bad_input(line.replace(str(machine), "cluster"), both).startswith("passages: machine cluster has no")

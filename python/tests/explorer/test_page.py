@@ -112,10 +112,10 @@ def test_every_tab_is_filled(opened: Opened) -> None:
         charts = opened.page.locator(f"#panel-{name} :is(canvas, svg.marks)").count()
         assert charts == (0 if name == "verdict" else 1), name
     assert titles == {
-        "times": "allreduce on 8 ranks, machine small-torus",
+        "times": "allreduce on 8 ranks, elements of 4 B, machine small-torus",
         "map": "The fastest allreduce, machine small-torus",
-        "space-time": "allreduce neighbours, 8 ranks, 64 B, machine small-torus",
-        "links": "allreduce neighbours, 8 ranks, 64 B, machine small-torus",
+        "space-time": "allreduce neighbours, 8 ranks, 64 B, elements of 4 B, machine small-torus",
+        "links": "allreduce neighbours, 8 ranks, 64 B, elements of 4 B, machine small-torus",
         "verdict": "allreduce/neighbours is wrong",
     }
     assert "expected (0+2)+1 as on rank 0" in opened.page.inner_text("#panel-verdict")
@@ -323,7 +323,10 @@ def test_two_machines_are_side_by_side(opened: Opened) -> None:
     opened.shown("times")
     assert page.locator("#panel-times canvas").count() == 2
     titles = page.locator("#panel-times h2").all_inner_texts()
-    assert titles == ["allreduce on 8 ranks, machine small-torus", "allreduce on 8 ranks, machine cluster"]
+    assert titles == [
+        "allreduce on 8 ranks, elements of 4 B, machine small-torus",
+        "allreduce on 8 ranks, machine cluster",
+    ]
     left, right = (page.locator("#panel-times h2").nth(number).bounding_box() for number in (0, 1))
     assert left and right and left["y"] == right["y"] and left["x"] < right["x"]
     opened.tab("links")

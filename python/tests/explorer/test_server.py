@@ -80,7 +80,7 @@ def test_the_policy_allows_only_the_servers_own_files(client: TestClient) -> Non
 def test_a_view_of_a_job_is_that_of_the_module(client: TestClient) -> None:
     status, found = answer(client, QUICK)
     assert status == 200
-    assert found["title"] == "allreduce on 8 ranks, machine cluster"
+    assert found["title"] == "allreduce on 8 ranks, elements of 4 B, machine cluster"
     assert found["tables"][0]["rows"][0][0] == "8 B"
 
 

@@ -81,7 +81,7 @@ def test_a_gap_is_refused_where_nobody_would_leave_it() -> None:
 
 def test_processors_that_are_interrupted_let_messages_leave_later() -> None:
     """One event of 0.5 us begins in each period of 1 us: it extends the software latency of 1 us by 0.5 us."""
-    noise = '[noise.os]\nmodel = "periodic"\nperiod = "1 us"\nduration = "0.5 us"'
+    noise = '[noise.os]\nmodel = "periodic"\nperiod = "1 us"\nduration = "0.5 us"\noverlap = "arrival"'
     call = hocket.Call(ranks=2, size_bytes=2048)
     quiet, noisy = (
         hocket.simulate("broadcast/linear", call, machine=machine(setting, software_us=1), trials=hocket.Trials(8))

@@ -85,7 +85,7 @@ def test_compositions_are_not_written() -> None:
 def test_the_command_says_it(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "device.mpich-5.0.json"
     file.write_text(tree())
-    out = hocket_command(f"rules explain {file} --ranks 8 --ranks-per-node 4").out
+    out = " ".join(hocket_command(f"rules explain {file} --ranks 8 --ranks-per-node 4").out.split())
     assert "on several nodes, processes cannot open the memory of another node" in out
     told = hocket_command(f"rules explain {file} --ranks 8 --ranks-per-node 8 --json").json
     assert told[0]["remark"] == "all processes by shared memory alone, on one node"

@@ -86,7 +86,9 @@ def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> Non
         call = situation(function, ranks, size)
         rule = deciding_rule(rules, call)
         ours = rule.choice if rule else None
-        found = open_mpi.chosen(table, function, ranks, measured(known.measures[function], size, ranks), call.placement)
+        found = open_mpi.chosen(
+            table, function, ranks, measured(known.measures[function], size, ranks, call.element_bytes), call.placement
+        )
         theirs = known.find(function, str(found.algorithm)) if found else None
         assert (ours.algorithm if ours else None) == (theirs.name if theirs else None), (call, found)
         if ours and found:
@@ -117,7 +119,7 @@ def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) ->
             rule = deciding_rule(rules, replace(call, conditions={**call.conditions, "memory": memory}))
             is_named = rule is not None and rule.choice is not None and function not in ("barrier", "gather")
             measure = LIBRARIES["ucc-1"].measures[function]
-            algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks))
+            algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks, call.element_bytes))
             assert algorithm == (rule.choice.algorithm if is_named else "" if rule and rule.choice else None)
 
 

@@ -96,13 +96,18 @@ impl Exchanges {
         let mut processor_hits = Hits::new(random, 1, self.processor_hit);
         let transfers_s = [self.transfer_s, self.transfer_s + self.late.duration_s];
         ranks.times_s.fill(0.0);
+        let mut suspend = |ranks: &mut Ranks| {
+            processor_hits.each(ranks.times_s.len(), |rank| ranks.times_s[rank] += self.processor_hit.duration_s);
+        };
         for step in 0..self.steps {
+            suspend(ranks);
             ranks.meet(step, &mut late, transfers_s, later_s);
         }
         sums_s[0] += ranks.latest_s();
         for (exchange, sum_s) in (0..).zip(&mut sums_s[1..]) {
+            suspend(ranks);
             ranks.meet(exchange, &mut late, transfers_s, |_, other_s| other_s);
-            ranks.send(&mut processor_hits, [self.overhead_s, self.processor_hit.duration_s]);
+            ranks.send(self.overhead_s);
             *sum_s += ranks.latest_s();
         }
     }
@@ -134,11 +139,10 @@ impl Ranks {
         hits.each(times_s.len(), |rank| times_s[rank] = begin(before_s[rank], before_s[rank ^ half]) + late_s);
     }
 
-    /// If a rank has its own result before the copy of the other rank, it goes on when it has sent the result. Sending
-    /// takes `overhead_s`, or `held_s` with a hit.
-    fn send(&mut self, hits: &mut Hits, [overhead_s, held_s]: [f64; 2]) {
+    /// If a rank has its own result before the copy of the other rank, it goes on when it has sent the result, which takes
+    /// `overhead_s`.
+    fn send(&mut self, overhead_s: f64) {
         let Self { times_s, before_s } = self;
-        hits.each(times_s.len(), |rank| before_s[rank] += held_s);
         for (time_s, own_s) in times_s.iter_mut().zip(before_s) {
             let sent_s = *own_s + overhead_s;
             *time_s = if *time_s < sent_s { *time_s } else { sent_s };
