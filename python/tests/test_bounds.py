@@ -64,7 +64,7 @@ def test_nothing_is_said_where_bytes_have_no_known_time(capsys: pytest.CaptureFi
     found = hocket.bound("allreduce", call, machine=machine)
     assert (found.bandwidth_s, found.time_s) == (None, found.latency_s)
     assert hocket.explain("allreduce/ring", call, machine=machine).bound is None
-    for command in ("explain allreduce ring", "compare allreduce"):
+    for command in ("explain allreduce ring --element 1B", "compare allreduce --element 1B"):
         words = f"{command} --ranks 8 --size 1MiB --machine {tmp_path / 'gpus.toml'}"
         assert run(words.split()) == 0
         assert "lower bound" not in capsys.readouterr().out

@@ -124,7 +124,7 @@ def estimate(
         >>> import hocket
         >>> found = hocket.estimate("broadcast/chain", hocket.Call(ranks=64, size_bytes=1 << 30), machine="cluster")
         >>> f"{found.time_s * 1e3:.1f} ms, from {found.simulated[-1]['size_bytes'] >> 20} MiB"
-        '124.2 ms, from 60 MiB'
+        '124.2 ms, from 94 MiB'
     """
     most = share("within", within)
     machine = as_machine(machine)

@@ -325,7 +325,7 @@ def test_two_machines_are_side_by_side(opened: Opened) -> None:
     titles = page.locator("#panel-times h2").all_inner_texts()
     assert titles == [
         "allreduce on 8 ranks, elements of 4 B, machine small-torus",
-        "allreduce on 8 ranks, machine cluster",
+        "allreduce on 8 ranks, elements of 4 B, machine cluster",
     ]
     left, right = (page.locator("#panel-times h2").nth(number).bounding_box() for number in (0, 1))
     assert left and right and left["y"] == right["y"] and left["x"] < right["x"]
