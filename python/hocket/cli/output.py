@@ -284,6 +284,8 @@ def _least_width(table: Table) -> int:
 
 def _cells(text: str) -> int:
     """Return how many cells of a terminal a text occupies."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     from rich.cells import cell_len
 
     return cell_len(printable(text))

@@ -20,7 +20,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
-from hocket.definitions.calls import declared_values, estimate_s
+from hocket.definitions.calls import declared_values, element_of, estimate_s
 from hocket.definitions.discrepancies import discrepancy_of
 from hocket.definitions.library import (
     COLLECTIVES,
@@ -166,6 +166,7 @@ class Comparison(Result):
         faults: The faults of links, as texts.
         without_faults: With faults: the simulations without them, by size and then by algorithm.
         too_late: Algorithms and sizes that are in none of the places that matter.
+        elements_bytes: The sizes of the elements of all calls.
     """
 
     collective: str
@@ -182,11 +183,12 @@ class Comparison(Result):
     faults: tuple[str, ...] = ()
     without_faults: tuple[Simulation, ...] = ()
     too_late: tuple[TooLate, ...] = ()
+    elements_bytes: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
         """The collective, ranks, elements and machine."""
-        elements = format_elements(self.collective, [one.element_bytes for one in self.simulations])
+        elements = format_elements(self.collective, self.elements_bytes)
         return f"{self.collective} on {format_count(self.ranks, 'rank')}{elements}, machine {self.machine.name}"
 
     @property
@@ -647,6 +649,7 @@ def _comparison(
         simulations=simulations,
         not_compared=tuple(outcome for outcome in results if isinstance(outcome, NotCompared)),
         too_late=tuple(outcome for outcome in results if isinstance(outcome, TooLate)),
+        elements_bytes=tuple({element_of(call, algorithm.collective) for _, _, call in tasks}),
         missing=tuple(key for key in keys if key not in outcomes or key in repeats),
         defaults=tuple(
             _default(key, choice, outcomes.get(key))
