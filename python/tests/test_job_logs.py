@@ -142,9 +142,11 @@ def test_the_table_and_what_is_left_to_mpi(tmp_path: Path, hocket_command: Calla
     assert rows[0] == ["2", "jobs"]
     assert rows[1] == ["began", "2026-11-24T03:18:22Z"]
     assert rows[3][-1] == "12.5%"  # 2 s of 2 jobs, 4 ranks, 2 s
-    assert ["allreduce", "-", "ring", "1", "10", "3.906", "KiB", "1.000", "s", "50.0%", "25.00", "ms"] in rows
-    assert ["allreduce", "64", "B..", "ring", "2", "20", "7.812", "KiB", "1.000", "s", "50.0%", "12.50", "ms"] in rows
-    assert rows[-1] == ["MPI_Allreduce", "no", "rule", "for", "it", "1", "10", "3.906", "KiB", "-", "-", "-"]
+    assert ["allreduce"] in rows
+    assert ["-", "ring", "1", "10", "3.906", "KiB", "1.000", "s", "50.0%", "25.00", "ms"] in rows
+    assert ["64", "B..", "ring", "2", "20", "7.812", "KiB", "1.000", "s", "50.0%", "12.50", "ms"] in rows
+    assert rows[-2] == ["MPI_Allreduce", "no", "rule", "1", "10", "3.906", "KiB", "-", "-", "-"]
+    assert rows[-1] == ["for", "it"]
     found = hocket_command("mpi report --by size --json", str(tmp_path / "logs")).json
     assert [(row["size_from_bytes"], row["calls"], row["mean_s"]) for row in found["rows"]] == [
         (64, 30, 0.0125),
