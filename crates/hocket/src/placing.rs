@@ -131,12 +131,12 @@ impl Slots<'_> {
         if let Some(node) = nodes.iter().find(|node| **node >= count) {
             return refused(format!("got {node}, expected nodes 0 to {}", count - 1));
         }
-        let there: VecDeque<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
-        if there.len() < ranks {
-            let count = count_in_words(there.len(), "rank");
+        let slots: VecDeque<_> = nodes.iter().flat_map(|node| fabric.placement.ranks_on(*node, self.room)).collect();
+        if slots.len() < ranks {
+            let count = count_in_words(slots.len(), "rank");
             return refused(format!("got nodes for {count}, expected room for {ranks}"));
         }
-        Ok(there)
+        Ok(slots)
     }
 
     fn node_of(&self, rank: usize) -> usize {
