@@ -336,8 +336,10 @@ def test_calls_of_the_tutorial_in_rust() -> None:
     assert [found["ranks"] for found in wrong.counterexamples] == [4, 5, 6, 7, 8]
     both_operators = hocket.verify("allreduce/recursive_doubling", "1-33,47,64").checked
     page = (DOCS / "tutorial.md").read_text()
-    assert f"allreduce/far_first: WRONG, P = 4-8, {wrong.checked} calls, deterministic\n" in page
-    assert f"wrong: {wrong.checked} calls checked\n" in page
+    found = re.search(r"far_first: WRONG, P = 4-8, (\d+) calls, deterministic\n", page)
+    assert found and f"wrong: {found[1]} calls checked\n" in page
+    # The search for a smaller counterexample ends by the clock, so a slow machine may check a call less.
+    assert int(found[1]) - wrong.checked in (0, 1)
     right = re.search(r"far_first: ok, P = 1-33, 47, 64, (\d+) calls, deterministic\n\nok: (\d+) calls checked\n", page)
     assert right and right[1] == right[2]
     # Of the large rank counts, which are drawn, there is a call each where it is short.
