@@ -17,7 +17,6 @@ from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.definitions.discrepancies import Discrepancy
-from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm
 from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
@@ -25,8 +24,7 @@ from hocket.definitions.topology import Topology
 _TIMES_PER_BYTE = [
     f"{section}.{key}_s_per_byte" for section in ("network", "host") for key in ("G", "O", "O_send", "O_receive")
 ]
-_NO_TIME_S_PER_BYTE = 1e-12
-"""1 TB/s: beyond what the networks of nodes reach."""
+_NO_TIME_S_PER_BYTE = 1e-12  # 1 TB/s: beyond what the networks of nodes reach
 
 _PRESETS = Path(__file__).parent / "machines"
 
@@ -108,14 +106,16 @@ class Machine:
     @property
     def libraries(self) -> tuple[str, ...]:
         """The libraries of `BY_MACHINE` that run there: those of accelerators, if its file has a section [gpu]."""
+        from hocket.definitions.libraries import BY_MACHINE
+
         return BY_MACHINE if any(key.startswith("gpu.") for key in self.quantities) else ()
 
     @property
     def lacks_bandwidth(self) -> bool:
         """Whether the bytes of a large message between nodes take no time, or at most 1 ps each."""
-        s_per_byte = [self.quantities.get(key, 0.0) for key in _TIMES_PER_BYTE]
-        last = [times[-1] if isinstance(times, tuple) else times for times in s_per_byte]
-        return self.model == "loggp" and max(last) <= _NO_TIME_S_PER_BYTE
+        times = [self.quantities.get(key, 0.0) for key in _TIMES_PER_BYTE]
+        last_s = max(each[-1] if isinstance(each, tuple) else each for each in times)
+        return self.model == "loggp" and last_s <= _NO_TIME_S_PER_BYTE
 
     @property
     def description(self) -> str:
