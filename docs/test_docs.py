@@ -338,7 +338,7 @@ def test_calls_of_the_tutorial_in_rust() -> None:
     page = (DOCS / "tutorial.md").read_text()
     found = re.search(r"far_first: WRONG, P = 4-8, (\d+) calls, deterministic\n", page)
     assert found and f"wrong: {found[1]} calls checked\n" in page
-    # The search for a smaller counterexample ends by the clock, so a slow machine may check a call less.
+    # On a busy machine, one call less has been counted; a quiet one counts all.
     assert int(found[1]) - wrong.checked in (0, 1)
     right = re.search(r"far_first: ok, P = 1-33, 47, 64, (\d+) calls, deterministic\n\nok: (\d+) calls checked\n", page)
     assert right and right[1] == right[2]
