@@ -57,6 +57,12 @@ impl Request {
         hocket::effort_s(entry, &call.content(), platform, &how.scene(), trials, engine).unwrap_or(0.0)
     }
 
+    /// The messages of the call, by the formula of an algorithm of the catalogue; 0 if they are unknown.
+    #[getter]
+    fn messages(&self) -> f64 {
+        self.call.entry().ok().and_then(|entry| hocket::messages(entry, &self.call.content()).ok()).unwrap_or(0.0)
+    }
+
     /// The result. Progress callback `on_trials`: receives the number of finished trials.
     #[pyo3(signature = (on_trials = None))]
     fn simulate(&self, py: Python<'_>, on_trials: Option<Py<PyAny>>) -> PyResult<Plain<Simulation>> {

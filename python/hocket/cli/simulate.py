@@ -29,6 +29,7 @@ from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.encoding import PICTURES, picture_of
 from hocket.drawing.link_activity import activity_chart
 from hocket.drawing.link_map import drawn_links, link_chart
+from hocket.drawing.space_time import check_operations
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
@@ -143,6 +144,8 @@ def simulate(
         trials=repeated,
         keep=keep,
     )
+    if plot is not None:
+        check_operations(2 * simulation_plan.messages)  # a send and a receive each
     announce([simulation_plan.effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
     with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:

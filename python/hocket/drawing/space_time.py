@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     alt = Lazy("altair")
 
-_MOST_OPERATIONS = 100_000  # more events take a browser seconds to draw
+_MOST_OPERATIONS = 100_000
 _WIDTH = 1000  # pixels
 _MOST_LABELS = 32
 _LEAST_HEIGHT, _RANK_HEIGHT, _MOST_HEIGHT = 240, 22, 600  # pixels
@@ -26,6 +26,12 @@ _PATH_COLOUR = "#d62728"
 _KINDS = {"reduce": "#54a24b", "copy": "#b79a20", "compute": "#9d755d", "connect": "#b279a2", "disconnect": "#ff9da6"}
 _MOST_TAG = 9999  # shown as it is
 _TAGS = ("#4c78a8", "#f58518", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b", "#1f3a5f", "#9ccc65")
+
+
+def check_operations(count: float) -> None:
+    """Refuse a picture of more operations than a browser draws in a few seconds."""
+    if count > _MOST_OPERATIONS:
+        raise Error(f"a picture of {count:.0f} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes")
 
 
 def space_time_chart(
@@ -46,10 +52,7 @@ def space_time_chart(
     end_s = max((event.end_s for event in event_list), default=0.0)
     if not end_s > 0:
         raise Error("nothing to draw, expected operations that take time")
-    if len(event_list) > _MOST_OPERATIONS:
-        raise Error(
-            f"a picture of {len(event_list)} operations, expected at most {_MOST_OPERATIONS}: fewer ranks or bytes"
-        )
+    check_operations(len(event_list))
     scale, unit = time_unit(end_s)
     ranks = max(event.rank for event in event_list) + 1
     x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)

@@ -601,6 +601,11 @@ class Plan:
         """
         return self.request.effort_s
 
+    @property
+    def messages(self) -> float:
+        """The number of messages of a call, by the formula of its algorithm; 0 if unknown, as `effort_s`."""
+        return self.request.messages
+
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)

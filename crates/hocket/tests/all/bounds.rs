@@ -259,6 +259,26 @@ fn bounds_of_levels_count_messages_between_nodes() {
     assert!((6e-6..6.1e-6).contains(&found.latency_s), "{found:?}");
 }
 
+/// By hand, of a root that receives 3 kB: by a level that occupies its interface for 2 ns/B, and by another that occupies its
+/// processor so long, both at the same time, it takes 1 ns/B. Its first message takes 1.6 us by the second level until the root
+/// takes it in, and the root takes in its last one in no time by the first level.
+#[test]
+fn bounds_of_levels_count_mixtures() {
+    let of_levels = |[first, second]: [&str; 2]| {
+        let network = format!(
+            "model = \"loggp\"\nL = \"9 us\"\no = \"9 us\"\nG = \"9 ns/B\"\nranks_per_node = 4\n\
+             [[level]]\nranks = 2\n{first}\n[[level]]\n{second}"
+        );
+        let call = Call { root: 3, ..Call::new(Collective::Gather, 4, 1000) };
+        bytes_s(bound(&call, &platform(&network, "")).unwrap())
+    };
+    let by_both = of_levels([
+        "L = \"2 us\"\no = \"0 s\"\ng = \"2 ns\"\nG = \"2 ns/B\"\nO = \"0 s/B\"",
+        "L = \"1 us\"\no = \"0.6 us\"\nG = \"0 s/B\"\nO = \"2 ns/B\"",
+    ]);
+    assert!((by_both - (1.6e-6 + 2.999e-6)).abs() < 1e-12, "{by_both}");
+}
+
 /// By hand, of 8 GPUs behind switches that add up 275 GB/s: every rank sends 2 * 7 / 8 of 1 GB, at 2.9 ps/B through no switch,
 /// and at 8 / 14 / 275 GB/s through one. Two nodes of 8 send 1 GB each through 8 cards of 50 GB/s, or by 8 ranks at 20 ps/B.
 #[test]

@@ -7,7 +7,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
 
 use super::faults::{Fault, Faults};
 use super::groups::Groups;
-use super::level::{Level, RECEIVE, SEND};
+use super::level::{Costs, Level, RECEIVE, SEND};
 use super::{Levels, Part, Regions, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 
@@ -143,13 +143,14 @@ impl Fabric {
         let nodes: BTreeSet<usize> = (0..call_demand.call.ranks).map(node_of).collect();
         let is_alone = nodes.len() == call_demand.call.ranks;
         let end = if spread.is_gathering { RECEIVE } else { SEND };
-        let gap = |level: &Level| if self.has_interfaces { level.least_gap_s(end) } else { level.least_end_s(end) };
+        let gap_s = |costs: &Costs, bytes: f64| {
+            [if self.has_interfaces { costs.interface_s(bytes) } else { 0.0 }, costs.end_s(end, bytes)]
+        };
         let ends_s = self.host.least_time_s();
         let is_on_link = is_alone || self.levels.as_ref().and_then(Levels::across_node).is_some();
-        let between_s = if is_on_link { ends_s + link_latency_s } else { ends_s };
-        let delay_s = |level: &Level| if std::ptr::eq(level, &self.host) { between_s } else { level.least_time_s() };
+        let link_s = |level: &Level| if is_on_link && std::ptr::eq(level, &self.host) { link_latency_s } else { 0.0 };
         let groups = Groups::new(self.levels.as_ref(), &self.host, &self.placement, call_demand.call.ranks);
-        let told_s = groups.telling_s(spread.ranks, |level| [delay_s(level), gap(level)]);
+        let told_s = groups.telling_s(spread.ranks, link_s, gap_s);
         let is_all = spread.ranks == call_demand.call.ranks;
         let farthest = if is_all { farthest(&self.topology, node_of(spread.rank), &nodes) } else { 0 };
         let way_s = if farthest > 0 { ends_s + farthest as f64 * link_latency_s } else { 0.0 };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hocket_machine::Placement;
 
-use super::level::{Level, passing_s};
+use super::level::{Costs, Level, RECEIVE, least_of_mixtures, passing_s};
 use super::levels::{Extent, Levels};
 use crate::call_demand::{CallDemand, Telling, telling_s};
 
@@ -35,13 +35,25 @@ impl<'a> Groups<'a> {
         self.costs_leaving(0, None)
     }
 
-    /// The least time until `count` ranks know the data of one rank. `of` has the delay and the gap of messages that cost so.
-    /// Ranks tell others at each level by itself; or one at a time, as if all messages were as cheap as the cheapest.
-    pub fn telling_s(&self, count: usize, of: impl Fn(&Level) -> [f64; 2]) -> f64 {
-        let least = |costs: &[&Level], most: usize| {
-            let [delay_s, gap_s] =
-                [0, 1].map(|which| costs.iter().map(|level| of(level)[which]).fold(f64::INFINITY, f64::min));
-            Telling { delay_s, gap_s, most }
+    /// The least time until `count` ranks know the data of one rank. Messages of a level take `further_s` more than their
+    /// costs, and `gap_s` at an interface and at a processor. Ranks tell others at each level by itself; or one at a time,
+    /// as if all messages were as cheap as the best mixture.
+    pub fn telling_s(
+        &self,
+        count: usize,
+        further_s: impl Fn(&Level) -> f64,
+        gap_s: impl Fn(&Costs, f64) -> [f64; 2],
+    ) -> f64 {
+        let least = |levels: &[&Level], most: usize| {
+            let smallest =
+                || levels.iter().flat_map(|level| level.spans().map(|(costs, [size, _])| (*level, costs, size)));
+            let taken_in_s = |costs: &Costs, size: f64| costs.end_s(RECEIVE, size);
+            let arrivals_s =
+                smallest().map(|(level, costs, size)| further_s(level) + costs.time_s(size) - taken_in_s(costs, size));
+            let least_s = arrivals_s.fold(f64::INFINITY, f64::min);
+            let last_s = smallest().map(|(_, costs, size)| taken_in_s(costs, size)).fold(f64::INFINITY, f64::min);
+            let gaps: Vec<_> = smallest().map(|(_, costs, size)| gap_s(costs, size)).collect();
+            Telling { delay_s: least_s + last_s, gap_s: least_of_mixtures(&gaps), most }
         };
         let levels = self.levels.map_or(&[][..], Levels::all);
         let mut tellings = Vec::new();

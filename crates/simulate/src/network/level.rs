@@ -71,7 +71,7 @@ pub(super) const OF_HOST: [&str; 13] = [
 impl Costs {
     /// How long a message occupies the processor at this end, in seconds.
     #[inline]
-    fn end_s(&self, end: usize, bytes: f64) -> f64 {
+    pub(super) fn end_s(&self, end: usize, bytes: f64) -> f64 {
         self.o[end] + following(bytes) * self.O[end]
     }
 
@@ -211,11 +211,6 @@ impl Level {
         self.least(|costs, [first, _]| costs.end_s(end, first))
     }
 
-    /// The least time between two messages at this end, in seconds.
-    pub(super) fn least_gap_s(&self, end: usize) -> f64 {
-        self.least(|costs, [first, _]| costs.interface_s(first).max(costs.end_s(end, first)))
-    }
-
     /// The least time of a message, in seconds.
     pub(super) fn least_time_s(&self) -> f64 {
         self.least(|costs, [first, _]| costs.time_s(first))
@@ -287,7 +282,7 @@ impl Level {
     }
 
     /// The ranges, with the sizes of their smallest and largest messages of at least one byte.
-    fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
+    pub(super) fn spans(&self) -> impl Iterator<Item = (&Costs, [f64; 2])> {
         self.spans_from(1.0)
     }
 
@@ -376,18 +371,20 @@ fn of_both_ends<T: Clone>(
 /// (M - 1) g + (n - M) G, and the processor (M - 1) o + (n - M) O, for the best M. None if bytes take time, but no known
 /// one: with g = o = 0, messages of one byte take none.
 ///
-/// Over several ranges or levels, the best one counts, with its smallest message. The last message may be in a range
-/// with a lower time per byte, so the largest size of such a range is subtracted.
+/// Over several ranges or levels, the best mixture counts, with its smallest message; a rank that receives waits for its
+/// first message, and takes in its last one, which may be in different ranges. The last message may be in a range with a
+/// lower time per byte, so the largest size of such a range is subtracted.
 pub(super) fn passing_s(levels: &[Level], bytes: f64, element_bytes: usize) -> Option<f64> {
     let spans = || levels.iter().flat_map(|level| level.spans_from(element_bytes as f64));
-    let per_byte_s = |costs: &Costs, [first, last]: [f64; 2]| {
+    let least = |of: fn(&Costs) -> f64| spans().map(|(costs, _)| of(costs)).fold(f64::INFINITY, f64::min);
+    let at_sizes = |(costs, sizes): (&Costs, [f64; 2])| {
         let [o, per_byte_s] = [costs.o, costs.O].map(|[send, receive]| send.min(receive));
-        least_of_greatest([costs.G, costs.g], [per_byte_s, o], [1.0 / last, 1.0 / first])
+        sizes.map(|size| [costs.G + (costs.g - costs.G) / size, per_byte_s + (o - per_byte_s) / size])
     };
-    let per_byte_s = spans().map(|(costs, sizes)| per_byte_s(costs, sizes)).fold(f64::INFINITY, f64::min);
+    let per_byte_s = least_of_mixtures(&spans().flat_map(at_sizes).collect::<Vec<_>>());
     let of_last = |costs: &Costs| costs.G.max(costs.O[SEND]) + costs.O[RECEIVE];
     let sizes_of_last = spans().map(|(costs, [_, last])| if of_last(costs) < per_byte_s { last } else { 1.0 });
-    let last_s = spans().map(|(costs, _)| costs.time_s(0.0)).fold(f64::INFINITY, f64::min);
+    let last_s = least(|costs| costs.o[SEND] + costs.L) + least(|costs| costs.o[RECEIVE]);
     let is_known = per_byte_s > 0.0 || spans().all(|(costs, _)| of_last(costs) == 0.0);
     is_known.then(|| last_s + per_byte_s * (bytes - sizes_of_last.fold(1.0, f64::max)).max(0.0))
 }
@@ -412,10 +409,15 @@ impl<T: Clock> Busy<T> {
     }
 }
 
-/// The minimum over x in [low, high] of the larger of a + (b - a) x for the two pairs (a, b).
-fn least_of_greatest(first: [f64; 2], second: [f64; 2], [low, high]: [f64; 2]) -> f64 {
-    let at = |x: f64| [first, second].map(|[a, b]| a + (b - a) * x).into_iter().fold(0.0, f64::max);
-    let crossing = (second[0] - first[0]) / (first[1] - first[0] - second[1] + second[0]);
-    let places = [low, high, if (low..=high).contains(&crossing) { crossing } else { low }];
-    places.map(at).into_iter().fold(f64::INFINITY, f64::min)
+/// The least, over all mixtures of two quantities, of the greater one: two of the points make the best mixture.
+pub(super) fn least_of_mixtures(points: &[[f64; 2]]) -> f64 {
+    let greater = |[a, b]: [f64; 2]| a.max(b);
+    let mixed = |[first, second]: [[f64; 2]; 2]| {
+        let [difference, other] = [first, second].map(|[a, b]| a - b);
+        let share = difference / (difference - other);
+        let is_between = (0.0..=1.0).contains(&share);
+        is_between.then(|| first[0] + (second[0] - first[0]) * share).unwrap_or(f64::INFINITY)
+    };
+    let pairs = points.iter().enumerate().flat_map(|(place, one)| points[..place].iter().map(|other| [*one, *other]));
+    points.iter().copied().map(greater).chain(pairs.map(mixed)).fold(f64::INFINITY, f64::min)
 }

@@ -106,10 +106,9 @@ impl Network for Loggp {
     /// rank take [`Groups::passing_s`]. A processor does one thing at a time.
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
         let groups = Groups::new(self.levels.as_ref(), &self.between, &self.placement, call_demand.call.ranks);
-        let gap = |costs: &Costs, [first, _]: [f64; 2]| costs.interface_s(first).max(costs.processor_s(first));
-        let of = |level: &Level| [level.least_time_s(), level.least(gap)];
+        let gap_s = |costs: &Costs, bytes: f64| [costs.interface_s(bytes), costs.processor_s(bytes)];
         Bound {
-            latency_s: call_demand.spread().map_or(0.0, |spread| groups.telling_s(spread.ranks, of)),
+            latency_s: call_demand.spread().map_or(0.0, |spread| groups.telling_s(spread.ranks, |_| 0.0, gap_s)),
             bandwidth_s: groups.passing_s(call_demand),
             computation_s: call_demand.combining_s(),
         }
