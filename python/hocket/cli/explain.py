@@ -14,7 +14,7 @@ from hocket.cli.output import print_facts, print_result, print_table, progress, 
 from hocket.cli.printing import say
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.simulating.explanation import Explanation, effort_s
+from hocket.simulating.explanation import Explanation, efforts_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
@@ -56,7 +56,7 @@ def explain(
     """
     algorithm = options.one_algorithm(names, algorithms)
     call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
-    announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
+    announce(efforts_s(algorithm, call, machine=machine, among=algorithms), yes=yes)
     with progress("explaining", None):
         explanation = explain_call(
             algorithm,

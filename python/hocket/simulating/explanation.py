@@ -188,11 +188,13 @@ def explain(
     )
 
 
-def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
-    """Return the estimated seconds of an explanation on one core; see `hocket.simulating.effort`."""
+def efforts_s(
+    algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None
+) -> Iterator[float]:
+    """Give the estimated seconds of each simulation of an explanation on one core; see `hocket.simulating.effort`."""
     own = [algorithm] * (2 + len(_REMEDIES))
     algorithms_tried = [*own, *_candidates_for(algorithm, machine, among)]
-    return sum(simulation_s(each, of_algorithm(each, call), machine=machine) for each in algorithms_tried)
+    return (simulation_s(each, of_algorithm(each, call), machine=machine) for each in algorithms_tried)
 
 
 def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:

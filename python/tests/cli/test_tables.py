@@ -67,7 +67,7 @@ LINES = [
     "show machine marenostrum5-gpu",
     "show machine leonardo",
     f"simulate {LARGEST} redundant_butterfly --ranks 16 --size 1MiB --machine jitter-paper --trials 100",
-    f"compare {LARGEST} --ranks 64 --sizes 8B..1GiB:64 --machine leonardo --defaults",
+    f"compare {LARGEST} --ranks 8 --sizes 8B..1GiB:64 --machine leonardo --defaults",
     f"verify {LARGEST} --ranks 1-3",
 ]
 
