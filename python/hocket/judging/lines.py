@@ -25,7 +25,7 @@ _MOST_RANKS = 10_000_000
 _NUMBERS: Mapping[str, int] = MappingProxyType(
     {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16}
 )
-NUMBER = rf"(?<![\w.])(?P<{{}}>[0-9]{{{{1,3}}}}(?![0-9])|{'|'.join(_NUMBERS)})"
+NUMBER = rf"(?<![\w.])(?P<count>[0-9]{{1,3}}(?![0-9])|{'|'.join(_NUMBERS)})"
 DEVICE = re.compile(r"\bRank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
 ROW = re.compile(
     r"(?<!\S)(?P<size>[0-9]{1,15})\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?(?:\[[0-9]+\])?"
