@@ -9,6 +9,7 @@ from typing import Any
 
 from hocket.base.files import read_rows
 from hocket.base.names import unknown
+from hocket.base.units import parse_choice
 
 WHOLE_BYTES = 1 << 40
 """Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
@@ -162,7 +163,7 @@ def _algorithms(library: str) -> Mapping[str, tuple[Counterpart, ...]]:
 
 def _counterpart(row: Mapping[str, str], function: str) -> Counterpart:
     (name, own), (hocket, parameters), (similar, values_of_similar) = (
-        _choice(row[column]) for column in ("algorithm", "hocket", "similar")
+        parse_choice(row[column]) for column in ("algorithm", "hocket", "similar")
     )
     names = {str(value)[1:-1]: key for key, value in parameters.items() if str(value).startswith("<")}
     return Counterpart(
@@ -178,17 +179,6 @@ def _counterpart(row: Mapping[str, str], function: str) -> Counterpart:
     )
 
 
-def _choice(text: str) -> tuple[str, dict[str, int | str]]:
-    """Return an algorithm and values of parameters."""
-    name, _, values = text.partition(" ")
-    return name, dict(_pairs(values.split()))
-
-
-def _pairs(words: list[str]) -> Iterator[tuple[str, int | str]]:
-    for key, _, value in (word.partition("=") for word in words):
-        yield key, int(value) if value.isdecimal() else value
-
-
 def _terms(text: str) -> Iterator[tuple[str, Any]]:
     """Give other attributes of a counterpart."""
     for name, *words in map(str.split, text.split(";") if text else ()):
@@ -197,7 +187,7 @@ def _terms(text: str) -> Iterator[tuple[str, Any]]:
         elif name in ("asks", "protocols"):
             yield name, tuple(words)
         elif name == "needs":
-            yield name, tuple(_pairs(words))
+            yield name, tuple((key, value) for key, _, value in (word.partition("=") for word in words))
         elif name == "in_channels":
             yield name, words[0]
         else:
