@@ -54,7 +54,7 @@ def _in_line(line: str, source: str) -> Iterator[Mention]:
             for match in matches if pattern.kind in _SEVERAL_IN_LINE else islice(matches, 1):
                 yield from _by_pattern(pattern, match, source)
     yield from _cards(line, source)
-    if LAUNCH_COMMAND.search(line) is None and any(ranks_of_command(line)):
+    if LAUNCH_COMMAND.search(line) is None and ranks_of_command(line):
         yield Mention("nodes", "1", source)  # a single process runs all ranks
 
 
