@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
+from hocket.base.files import read_rows
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
-from hocket.judging.lines import DEVICE, ROW, lines_of, whole_number, with_words
+from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
 from hocket.judging.mention import Mention, Mentions
-from hocket.judging.patterns import LAUNCH, PATTERNS, Pattern
+from hocket.judging.patterns import LAUNCH
 from hocket.judging.topology_tables import topologies_in
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
@@ -25,6 +27,36 @@ _USING = re.compile(r"\bNET/(?:IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
 _USING_CARD = re.compile(r"\[[0-9]+\]([\w.-]+):[0-9]+/(?:IB|RoCE)")
 _LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
 _NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
+
+
+class Pattern(NamedTuple):
+    """What to search in a line: a row of `patterns.csv`, whose attributes are explained there."""
+
+    kind: str
+    value: str
+    sentence: str
+    subject: str
+    expression: re.Pattern[str]
+
+
+_PARTS = {
+    "<IS>": r"(?:\s*=\s*|\s+set (?:by environment )?to\s+)['\"]?",
+    "<WARNS>": r"(?i:error|warn|fail|missing|not |unable|could)",
+    "<NUMBER>": NUMBER,
+    "<DEVICE>": DEVICE.pattern,
+}
+
+
+def _expression(text: str) -> re.Pattern[str]:
+    for name, part in _PARTS.items():
+        text = text.replace(name, part)
+    return re.compile(text)
+
+
+PATTERNS = tuple(
+    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
+)
+"""The patterns. Of a kind and a value, the first line counts."""
 
 
 def mentions_of(text: str, file: str) -> Mentions:

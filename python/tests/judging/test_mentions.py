@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hocket.judging.facts import facts_in
-from hocket.judging.mentions import mentions_of
-from hocket.judging.patterns import PATTERNS
+from hocket.judging.mentions import PATTERNS, mentions_of
 
 _SPELLINGS = [
     ("gpu", "H100", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
