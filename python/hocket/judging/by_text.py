@@ -20,8 +20,8 @@ from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
 from hocket.judging.rows import rows_in
-from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
-from hocket.measurements.measurement import Measurement
+from hocket.judging.shape import Shape, shape_of, shape_of_points
+from hocket.measurements.measurement import Measurement, bus_share
 
 NO_NUMBERS = "numbers"
 """The subject of the verdict on a text that has none."""
