@@ -6,13 +6,13 @@ Nothing is guessed. Where two lines disagree, neither counts, and the disagreeme
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
-from hocket.judging.lines import DEVICE, ROW, NumberedLines, is_row_of_nccl, lines_of, whole_number, with_words
+from hocket.judging.lines import DEVICE, NumberedLines, lines_of, row_of_nccl, whole_number, with_words
 from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
 from hocket.measurements.nccl_tests import ranks_of_bandwidths
@@ -55,7 +55,7 @@ def facts_in(text: str, file: str) -> TextFacts:
     lines = with_words(text)
     sources: dict[str, str] = {}
     disagreements: list[str] = []
-    rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := ROW.search(line)) is not None]
+    rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := row_of_nccl(line)) is not None]
     collectives = list(_collectives(lines, rows, file))
     collective = _only("collective", collectives, sources, disagreements)
     ratio = list(_ranks_by_ratio(rows, file, collective))
@@ -219,15 +219,13 @@ def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
                 yield nodes, per_node
 
 
-def _ranks_by_ratio(rows: Iterable[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
+def _ranks_by_ratio(rows: Sequence[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
     """Give the number of ranks that the ratio of the bandwidths of nccl-tests has, if one number only fits all rows."""
-    of_nccl = [(number, row) for number, row in rows if is_row_of_nccl(row)]
-    least, most = ranks_of_bandwidths(
-        collective or "", [(int(row["size"]), row["time"], row["bus"]) for _, row in of_nccl]
-    )
+    columns = [(int(row["size"]), row["time"], row["bus"]) for _, row in rows]
+    least, most = ranks_of_bandwidths(collective or "", columns)
     if least == most:
-        yield int(least), f"{file}:{of_nccl[0][0]}"
+        yield int(least), f"{file}:{rows[0][0]}"
 
 
 def _is_above_one(row: re.Match[str]) -> bool:
-    return is_row_of_nccl(row) and float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))
+    return float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))
