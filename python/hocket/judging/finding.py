@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_rate, format_time
@@ -31,7 +32,7 @@ class Finding:
 
 
 _FINDINGS = {row["name"]: row for row in read_rows(__file__, "findings.csv")}
-_FORMATS = {"bytes_per_s": format_rate, "bytes": format_bytes, "_s": format_time}
+_FORMATS: Mapping[str, Callable[[Any], str]] = {"bytes_per_s": format_rate, "bytes": format_bytes, "_s": format_time}
 
 
 def conclude(name: str, *, kind: Kind | None = None, source: str = "", **values: str | float) -> Finding:

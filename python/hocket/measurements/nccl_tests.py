@@ -317,7 +317,9 @@ class _Row:
     def disagreement(self, name: str, ranks: int, teller: str) -> Error | None:
         """Return an error if the bandwidth of the bus does not follow from a number of ranks."""
         share = bus_share(name, ranks)
-        for _, bus, gb_per_s in self.rates if share is not None else ():
+        if share is None:
+            return None
+        for _, bus, gb_per_s in self.rates:
             bus_gb_per_s = float(bus)
             rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
             if not abs(share * gb_per_s - bus_gb_per_s) <= rounding_gb_per_s:
