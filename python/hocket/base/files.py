@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import errno
 import fcntl
 import io
@@ -89,6 +90,12 @@ def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise Error(f"{where}: expected a JSON object")
     return data
+
+
+def read_rows(module_file: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a table in CSV that lies beside a module; lines that begin with # are comments."""
+    lines = read_text(Path(module_file).with_name(name)).splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:

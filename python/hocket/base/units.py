@@ -179,3 +179,10 @@ def _size_range(text: str) -> list[int]:
 def format_choice(name: str, parameters: Iterable[tuple[str, object]], separator: str = " ") -> str:
     """Return an algorithm with values of its parameters in one line: "trinaryx3 segment=4096"."""
     return separator.join([name, *(f"{parameter}={value}" for parameter, value in parameters)])
+
+
+def parse_choice(text: str) -> tuple[str, dict[str, int | str]]:
+    """Return the algorithm and the values of parameters of such a line."""
+    name, *pairs = text.split() or [""]
+    values = (pair.partition("=") for pair in pairs)
+    return name, {key: int(value) if value.isdecimal() else value for key, _, value in values}

@@ -11,17 +11,17 @@ from dataclasses import replace
 from itertools import groupby
 from math import ceil, log2
 
-from hocket.base.units import format_bytes, format_count, format_rate, format_time
+from hocket.base.units import format_count, format_rate
 from hocket.definitions.library import COLLECTIVES
 from hocket.judging.causes import causes_of
 from hocket.judging.context import Job, job_of, usual_rate_of
 from hocket.judging.figures import Figure, figures_in
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
 from hocket.judging.rows import rows_in
-from hocket.judging.shape import Shape, bus_share, shape_of, shape_of_points
-from hocket.measurements.measurement import Measurement
+from hocket.judging.shape import Shape, shape_of, shape_of_points
+from hocket.measurements.measurement import Measurement, bus_share
 
 NO_NUMBERS = "numbers"
 """The subject of the verdict on a text that has none."""
@@ -80,7 +80,7 @@ def _shape_of_rows(mentions: Mentions) -> Shape | None:
 def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentions: Mentions) -> Finding:
     figures = figures_in(mentions)
     if shape is not None and shape.ranks == 1:
-        return Finding("unknown", f"{_call(job)} sends nothing, so its times tell nothing of the network", "ranks")
+        return conclude("sends nothing", call=_call(job))
     if shape is not None:
         for verdict in (_between_runs(curve), _collapse(shape), _small_calls(shape, job), _jump(shape)):
             if verdict is not None:
@@ -95,18 +95,14 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
     if shape is None and curve:
         one = curve[0]
         call = _call(replace(job, collective=one.collective, ranks=one.ranks))
-        sentence = f"{call} takes {format_time(one.time_s)}: only beside a machine can that be judged"
-        return Finding("unknown", sentence, "machine")
+        return conclude("single time", call=call, time_s=one.time_s)
     if shape is None:
-        return Finding("unknown", "The text has no measured time and no bandwidth", NO_NUMBERS)
-    if shape.bus_share is None and shape.ranks is not None and shape.collective:
-        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])} of its whole vector. It has no bus bandwidth"
-        return Finding("unknown", f"{sentence}: only beside a machine can that be judged", "machine")
-    if shape.bus_share is None:
-        lacking = "tell on how many ranks" if shape.ranks is None else "name the collective"
-        sentence = f"{_call(job)} reaches {format_rate(shape.best[1])}, but the text does not {lacking}"
-        return Finding("unknown", sentence, "ranks" if shape.ranks is None else "collective")
-    return Finding("unknown", f"{_call(job)} has no large sizes, so its bandwidth is not known", "sizes")
+        return conclude("no number")
+    if shape.bus_share is not None:
+        return conclude("no large sizes", call=_call(job))
+    has_ranks = shape.ranks is not None
+    name = "ranks not told" if not has_ranks else "no bus bandwidth" if shape.collective else "collective not told"
+    return conclude(name, call=_call(job), bytes_per_s=shape.best[1])
 
 
 def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
@@ -119,11 +115,14 @@ def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
     growth = (sizes[1] / times[1]) / (sizes[0] / times[0])
     if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or growth < _LEAST_GROWTH:
         return None
-    sentence = (
-        f"{_call(job)} reaches {format_rate(bus_bytes_per_s)} of bus bandwidth at {format_bytes(sizes[1])}, and more "
-        f"at larger sizes: the rows imply {format_rate(shape.bus_bytes_per_s)}, usual for {usual.what}"
+    return conclude(
+        "still rising",
+        call=_call(job),
+        bytes_per_s=bus_bytes_per_s,
+        size_bytes=sizes[1],
+        implied_bytes_per_s=shape.bus_bytes_per_s,
+        what=usual.what,
     )
-    return Finding("fine", sentence, "sizes")
 
 
 def _call(job: Job) -> str:
@@ -138,12 +137,8 @@ def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
     for (size, _), group in groupby(rows, key=lambda row: row[:2]):
         times = [time_s for *_, time_s in group]
         if times[-1] > _RUNS_FACTOR * times[0]:
-            return Finding(
-                "slow",
-                f"Two runs of {format_bytes(size)} differ: one takes {format_time(times[0])}, the other "
-                f"{format_time(times[-1])}, {times[-1] / times[0]:.1f} times as long",
-                "two runs",
-            )
+            factor = times[-1] / times[0]
+            return conclude("two runs", size_bytes=size, least_s=times[0], most_s=times[-1], factor=factor)
     return None
 
 
@@ -154,11 +149,14 @@ def _collapse(shape: Shape) -> Finding | None:
     if size == shape.sizes_bytes[-1] or rate < _COLLAPSE_FACTOR * last or len(shape.sizes_bytes) < 3:
         return None
     share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
-    return Finding(
-        "slow",
-        f"Large calls are slow: {format_bytes(size)} reach {format_rate(rate * share)}{of_bus}, but "
-        f"{format_bytes(shape.sizes_bytes[-1])} only {format_rate(last * share)}, {rate / last:.1f} times less",
-        "large sizes",
+    return conclude(
+        "large calls",
+        best_bytes=size,
+        best_bytes_per_s=rate * share,
+        of_bus=of_bus,
+        last_bytes=shape.sizes_bytes[-1],
+        last_bytes_per_s=last * share,
+        factor=rate / last,
     )
 
 
@@ -173,12 +171,7 @@ def _small_calls(shape: Shape, job: Job) -> Finding | None:
     floor_s = shape.floor_s if shape.floor_s is not None else min(shape.times_s)
     if floor_s < _SLOW_CALLS_FACTOR * normal_s:
         return None
-    return Finding(
-        "slow",
-        f"Small calls are slow: {_call(job)} takes {format_time(floor_s)}, {floor_s / normal_s:.0f} times what the "
-        "latencies of slow Ethernet explain",
-        "small sizes",
-    )
+    return conclude("small calls", call=_call(job), time_s=floor_s, factor=floor_s / normal_s)
 
 
 def _jump(shape: Shape) -> Finding | None:
@@ -187,8 +180,7 @@ def _jump(shape: Shape) -> Finding | None:
     if not jumps:
         return None
     jump = max(jumps, key=lambda kink: kink.factor)
-    sentence = f"{format_bytes(jump.size_bytes)} takes {jump.factor:.1f} times what the sizes beside it explain"
-    return Finding("slow", f"Some sizes are slow: {sentence}", "some sizes")
+    return conclude("some sizes", size_bytes=jump.size_bytes, factor=jump.factor)
 
 
 def _between_averages(figures: Sequence[Figure]) -> Finding | None:
@@ -196,13 +188,13 @@ def _between_averages(figures: Sequence[Figure]) -> Finding | None:
     averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
     if len(averages) < 2 or averages[-1].bytes_per_s < _RUNS_FACTOR * averages[0].bytes_per_s:
         return None
-    less, more = averages[0], averages[-1]
-    return Finding(
-        "slow",
-        f"Two runs differ: one has {format_rate(more.bytes_per_s)} on average, the other "
-        f"{format_rate(less.bytes_per_s)}, {more.bytes_per_s / less.bytes_per_s:.1f} times less",
-        "two runs",
-        less.source,
+    less, more = averages[0].bytes_per_s, averages[-1].bytes_per_s
+    return conclude(
+        "two averages",
+        source=averages[0].source,
+        most_bytes_per_s=more,
+        least_bytes_per_s=less,
+        factor=more / less,
     )
 
 
@@ -215,13 +207,7 @@ def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
         )
     share = 2 * (job.ranks - 1) / job.ranks if job.ranks and job.collective == "allreduce" else None
     if share is None:
-        return Finding(
-            "unknown",
-            f"The text quotes {rate} of algorithm bandwidth: the bus bandwidth of an allreduce is up to twice as much, "
-            "and only that compares with a link",
-            "bus bandwidth",
-            figure.source,
-        )
+        return conclude("algorithm bandwidth", source=figure.source, bytes_per_s=figure.bytes_per_s)
     bus = figure.bytes_per_s * share
     return bandwidth_verdict(
         bus, job, f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source

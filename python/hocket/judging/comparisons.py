@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import lines_of
 from hocket.judging.mention import Mentions
-
-SLOW_NODE = "slow node"
-VERSION = "library version"
 
 _PAIR = re.compile(
     r"^\W*(?P<one>[a-z][\w-]*[0-9][\w-]*)\s*[,+&/-]\s*(?P<other>[a-z][\w-]*[0-9][\w-]*)"
@@ -47,8 +44,8 @@ def _slow_nodes(lines: Iterable[str], file: str) -> Iterator[Finding]:
     for host in dict.fromkeys(hosts):
         if hosts.count(host) > 1 and host not in fast_hosts:
             number = next(number for match, number in slow if host in match.groups())
-            sentence = f"Host {host} is in {hosts.count(host)} of {len(slow)} slow pairs and in no fast one"
-            yield Finding("cause", sentence, SLOW_NODE, f"{file}:{number}")
+            source = f"{file}:{number}"
+            yield conclude("slow node", source=source, host=host, pairs=hosts.count(host), slow_pairs=len(slow))
 
 
 def _changes_of_version(lines: Iterable[str], file: str) -> Iterator[Finding]:
@@ -61,10 +58,10 @@ def _changes_of_version(lines: Iterable[str], file: str) -> Iterator[Finding]:
     for (before, _), (after, number) in pairwise(rows):
         old, new = float(before["value"]), float(after["value"])
         if new > 0 and old > _CHANGE_FACTOR * new:
-            yield Finding(
-                "cause",
-                f"From version {before['version']} to {after['version']}, the bandwidth falls {old / new:.1f}-fold on "
-                "the same machine: the library detects or chooses something else",
-                VERSION,
-                f"{file}:{number}",
+            yield conclude(
+                "library version",
+                source=f"{file}:{number}",
+                before=before["version"],
+                after=after["version"],
+                factor=old / new,
             )

@@ -151,24 +151,18 @@ def carried_share(job: Job) -> float | None:
     return None if share is None else share / (2 * (job.ranks - 1) / job.ranks)
 
 
-def _within_node(job: Job, gpu: GpuModel) -> UsualRate | None:
-    count = f"{job.ranks} " if job.ranks else ""
-    what = f"{count}{gpu.name} GPUs on {gpu.fabric}"
-    highest = gpu.highest_bytes_per_s
-    if job.collective not in ("allreduce", ""):
-        highest = max(gpu.lowest_bytes_per_s, highest)
-    return UsualRate(what, gpu.lowest_bytes_per_s, highest)
+def _within_node(job: Job, gpu: GpuModel) -> UsualRate:
+    count = f"{job.ranks} " if job.is_one_node and job.ranks else ""
+    return UsualRate(f"{count}{gpu.name} GPUs on {gpu.fabric}", gpu.lowest_bytes_per_s, gpu.highest_bytes_per_s)
 
 
 def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
-    what = f"{format_count(cards, 'card')} of {card.name}"
+    """Return what the cards allow, or the GPUs of a node if their links allow less."""
     of_bus = cards * bus_over_cards(job)
     lowest, highest = of_bus * card.lowest_bytes_per_s, of_bus * card.highest_bytes_per_s
     if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
-        return UsualRate(
-            f"{job.gpu.name} GPUs on {job.gpu.fabric}", job.gpu.lowest_bytes_per_s, job.gpu.highest_bytes_per_s
-        )
-    return UsualRate(what, lowest, highest)
+        return _within_node(job, job.gpu)
+    return UsualRate(f"{format_count(cards, 'card')} of {card.name}", lowest, highest)
 
 
 def bus_over_cards(job: Job) -> float:

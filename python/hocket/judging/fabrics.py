@@ -7,10 +7,10 @@ within `_USUAL_SPREAD`.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+
+from hocket.base.files import read_rows
 
 _GB = 1e9
 _US = 1e-6
@@ -81,7 +81,7 @@ def fabrics() -> tuple[Fabric, ...]:
             _number(row["highest_latency_us"], _US),
             tuple(row["source"].split()),
         )
-        for row in _rows("fabrics.csv")
+        for row in read_rows(__file__, "fabrics.csv")
     )
 
 
@@ -90,7 +90,7 @@ def gpu_models() -> tuple[GpuModel, ...]:
     """Return the models of GPUs, in the order of their table."""
     return tuple(
         GpuModel(row["model"], row["form"], row["fabric"], *_range(row), tuple(row["source"].split()))
-        for row in _rows("gpus.csv")
+        for row in read_rows(__file__, "gpus.csv")
     )
 
 
@@ -108,11 +108,6 @@ def card_fabric(kind: str, gbit_per_s: int) -> Fabric | None:
 def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric, ...]:
     """Return the fabrics of some kinds on which benchmarks reach a bus bandwidth."""
     return tuple(one for one in fabrics() if one.kind in kinds and one.fits(bytes_per_s))
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    text = resources.files("hocket.judging").joinpath(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
 
 
 def _number(text: str, unit: float) -> float | None:

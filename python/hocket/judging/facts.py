@@ -6,13 +6,13 @@ Nothing is guessed. Where two lines disagree, neither counts, and the disagreeme
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from math import prod
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
-from hocket.judging.lines import DEVICE, ROW, NumberedLines, is_row_of_nccl, lines_of, whole_number, with_words
+from hocket.judging.lines import DEVICE, NumberedLines, lines_of, row_of_nccl, whole_number, with_words
 from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
 from hocket.measurements.nccl_tests import ranks_of_bandwidths
@@ -55,7 +55,7 @@ def facts_in(text: str, file: str) -> TextFacts:
     lines = with_words(text)
     sources: dict[str, str] = {}
     disagreements: list[str] = []
-    rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := ROW.search(line)) is not None]
+    rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := row_of_nccl(line)) is not None]
     collectives = list(_collectives(lines, rows, file))
     collective = _only("collective", collectives, sources, disagreements)
     ratio = list(_ranks_by_ratio(rows, file, collective))
@@ -63,10 +63,10 @@ def facts_in(text: str, file: str) -> TextFacts:
     if ratio and len({device["rank"] for device in devices.values()}) != ratio[0][0]:
         devices = {}  # the list of devices was shortened by hand
     is_whole = _is_whole_list(all_lines, devices)
-    statements = _above_zero(_ranks(lines, devices, file, is_whole=is_whole))
-    ranks = _only("ranks", statements or ratio, sources, disagreements)
-    statements = _above_zero(_ranks_per_node(lines, devices, file, is_whole=is_whole))
-    per_node = _only("ranks_per_node", statements, sources, disagreements)
+    counts = [each for each in _counts(lines, devices, file, is_whole=is_whole) if each[1] > 0]
+    of_ranks, of_node = ([each[1:] for each in counts if each[0] == name] for name in ("ranks", "ranks_per_node"))
+    ranks = _only("ranks", of_ranks or ratio, sources, disagreements)
+    per_node = _only("ranks_per_node", of_node, sources, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
             f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
@@ -76,10 +76,6 @@ def facts_in(text: str, file: str) -> TextFacts:
         per_node = None
     facts = Facts(ranks=ranks, ranks_per_node=per_node, collective=collective)
     return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
-
-
-def _above_zero(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    return [(count, source) for count, source in counts if count > 0]
 
 
 def _only(
@@ -122,18 +118,39 @@ def _collective(word: str) -> str | None:
     return find_collective(name) if is_collective(name) else None
 
 
-def _ranks(
+def _counts(
     lines: NumberedLines, devices: Mapping[int, re.Match[str]], file: str, *, is_whole: bool
-) -> Iterator[tuple[int, str]]:
-    """Give the numbers of ranks that commands, libraries and, if it is whole, the list of devices tell."""
+) -> Iterator[tuple[str, int, str]]:
+    """Give the numbers of ranks, and of ranks on a node, that commands, sentences and a whole list of devices tell."""
+    hosts: dict[str, set[int]] = {}
+    local: list[tuple[str, int, str]] = []
+    for device in devices.values():
+        hosts.setdefault(device["host"], set()).add(int(device["rank"]))
     for number, line in lines:
         source = f"{file}:{number}"
-        yield from ((count, source) for count in ranks_of_command(line))
-        yield from ((count, source) for match in _NRANKS.finditer(line) if (count := whole_number(match["count"])))
-        yield from ((nodes * per_node, source) for nodes, per_node in _nodes_and_ranks(line))
+        count, launch = ranks_of_command(line), LAUNCH_COMMAND.search(line)
+        if count is not None:
+            yield "ranks", count, source
+        yield from (("ranks", int(match["count"]), source) for match in _NRANKS.finditer(line))
+        if launch is not None:
+            test = _TEST.search(line)
+            options = line[launch.end() : test.start() if test is not None else None]
+            yield from (("ranks_per_node", each, source) for each in _per_node(options, launch["launcher"], count or 0))
+            if count is not None and not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
+                local.append(("ranks_per_node", count, source))
+        elif count is not None:
+            yield "ranks_per_node", count, source
+        for nodes, per_node in _nodes_and_ranks(line):
+            yield "ranks", nodes * per_node, source
+            yield "ranks_per_node", per_node, source
+    if len(hosts) == 1:
+        yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
     first = {int(device["rank"]): number for number, device in reversed([*devices.items()])}
     if len(first) > 1 and sorted(first) == [*range(len(first))] and is_whole:
-        yield len(first), f"{file}:{first[0]}"
+        yield "ranks", len(first), f"{file}:{first[0]}"
+    sizes = {len(ranks) for ranks in hosts.values()}
+    if len(hosts) > 1 and len(sizes) == 1 and is_whole:
+        yield "ranks_per_node", sizes.pop(), f"{file}:{min(devices)}"
 
 
 def _is_whole_list(lines: Sequence[str], devices: Mapping[int, re.Match[str]]) -> bool:
@@ -142,32 +159,32 @@ def _is_whole_list(lines: Sequence[str], devices: Mapping[int, re.Match[str]]) -
     return next_line < len(lines) and re.match(r"\s*#|.*NCCL (?:version|INFO)", lines[next_line]) is not None
 
 
-def ranks_of_command(line: str) -> Iterator[int]:
-    """Give the number of ranks that a command starts, if the line is one."""
+def ranks_of_command(line: str) -> int | None:
+    """Return the number of ranks that a command starts; None if the line is none, or does not tell it."""
     launch = LAUNCH_COMMAND.search(line)
     options = line[launch.end() :] if launch is not None else line
     test = _TEST.search(options)
-    per_process = 1
-    if test is not None:
-        for option in ("-g", "-t"):
-            count = re.search(rf"\s{option}\s+([0-9]{{1,3}})(?!\S)", options[test.end() :])
-            per_process *= int(count[1]) if count else 1
+    behind = options[test.end() :] if test is not None else ""
+    per_process = prod(each for name in ("-g", "-t") if (each := _option(name, behind)) is not None)
     if launch is None:
-        if test is not None and per_process > 1:
-            yield per_process
-        return
+        return per_process if per_process > 1 else None
     processes = _processes(options[: test.start()] if test is not None else options)
-    if processes is not None:
-        yield processes * per_process
+    return None if processes is None else processes * per_process
+
+
+def _option(names: str, options: str) -> int | None:
+    """Return the number that an option has; `names` are an expression."""
+    match = re.search(rf"(?:^|\s)(?:{names})(?:=|\s+)([0-9]{{1,7}})(?!\S)", options)
+    return None if match is None else int(match[1])
 
 
 def _processes(options: str) -> int | None:
     """Return the number of processes that options of a launcher ask for."""
-    if (count := re.search(r"(?:^|\s)(?:--?np?|--ntasks)[ =]([0-9]{1,7})(?!\S)", options)) is not None:
-        return int(count[1])
-    nodes = re.search(r"(?:^|\s)(?:-N|--nodes)[ =]([0-9]{1,6})(?!\S)", options)
+    if (count := _option("--?np?|--ntasks", options)) is not None:
+        return count
+    nodes = _option("-N|--nodes", options)
     if nodes is not None and (per_node := _PER_NODE.search(options)) is not None:
-        return int(nodes[1]) * int(per_node["count"])
+        return nodes * int(per_node["count"])
     return sum(slots) if (slots := _slots(options)) else None
 
 
@@ -178,19 +195,19 @@ def _slots(options: str) -> list[int]:
     return [int(slot) for slot in slots] if slots and all(re.fullmatch("[0-9]{1,4}", slot) for slot in slots) else []
 
 
-def _per_node(options: str, launcher: str, line: str) -> Iterator[int]:
-    """Give the number of ranks on a node that options of a launcher ask for."""
+def _per_node(options: str, launcher: str, ranks: int) -> Iterator[int]:
+    """Give the number of ranks on a node that options of a launcher, which starts so many ranks, ask for."""
     expression = _TASKS_PER_NODE if launcher == "srun" else _PER_NODE
     slots = {*_slots(options)}
     processes = _processes(options)
-    per_process = next(iter(ranks_of_command(line)), 0) // processes if processes else 1
-    nodes = re.search(r"(?:^|\s)(?:-N|--nodes)[ =]([0-9]{1,6})(?!\S)", options) if launcher == "srun" else None
+    per_process = ranks // processes if processes else 1
+    nodes = _option("-N|--nodes", options) if launcher == "srun" else None
     if (per_node := expression.search(options)) is not None:
         yield int(per_node["count"]) * per_process
     elif len(slots) == 1:
         yield slots.pop() * per_process
-    elif nodes is not None and processes and int(nodes[1]) and processes % int(nodes[1]) == 0:
-        yield processes // int(nodes[1]) * per_process
+    elif nodes and processes and processes % nodes == 0:
+        yield processes // nodes * per_process
 
 
 def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
@@ -202,42 +219,13 @@ def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
                 yield nodes, per_node
 
 
-def _ranks_per_node(
-    lines: NumberedLines, devices: Mapping[int, re.Match[str]], file: str, *, is_whole: bool
-) -> Iterator[tuple[int, str]]:
-    """Give the numbers of ranks on a node that commands, lists of devices and sentences tell."""
-    hosts: dict[str, set[int]] = {}
-    for device in devices.values():
-        hosts.setdefault(device["host"], set()).add(int(device["rank"]))
-    local: list[tuple[int, str]] = []
-    for number, line in lines:
-        source = f"{file}:{number}"
-        launch = LAUNCH_COMMAND.search(line)
-        if launch is not None:
-            test = _TEST.search(line)
-            options = line[launch.end() : test.start() if test is not None else None]
-            yield from ((count, source) for count in _per_node(options, launch["launcher"], line))
-            if not _HOST_OPTION.search(options) and launch["launcher"] != "srun":
-                local += [(count, source) for count in ranks_of_command(line)]
-        elif len(counts := list(ranks_of_command(line))) == 1:
-            yield counts[0], source
-        yield from ((ranks, source) for _, ranks in _nodes_and_ranks(line))
-    if len(hosts) == 1:
-        yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
-    counts_on_hosts = Counter(len(ranks) for ranks in hosts.values())
-    if len(hosts) > 1 and len(counts_on_hosts) == 1 and is_whole:
-        yield next(iter(counts_on_hosts)), f"{file}:{min(devices)}"
-
-
-def _ranks_by_ratio(rows: Iterable[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
+def _ranks_by_ratio(rows: Sequence[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:
     """Give the number of ranks that the ratio of the bandwidths of nccl-tests has, if one number only fits all rows."""
-    of_nccl = [(number, row) for number, row in rows if is_row_of_nccl(row)]
-    least, most = ranks_of_bandwidths(
-        collective or "", [(int(row["size"]), row["time"], row["bus"]) for _, row in of_nccl]
-    )
+    columns = [(int(row["size"]), row["time"], row["bus"]) for _, row in rows]
+    least, most = ranks_of_bandwidths(collective or "", columns)
     if least == most:
-        yield int(least), f"{file}:{of_nccl[0][0]}"
+        yield int(least), f"{file}:{rows[0][0]}"
 
 
 def _is_above_one(row: re.Match[str]) -> bool:
-    return is_row_of_nccl(row) and float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))
+    return float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hocket.base.units import format_bytes, format_count
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
-from hocket.judging.lines import ROW, is_row_of_nccl, lines_of
+from hocket.judging.lines import lines_of, row_of_nccl
 
 _TOTAL = re.compile(r"\bOut of bounds values\s*:\s*(?P<count>[0-9]{1,15})\s+FAILED\b")
 _ROW_OF_OSU = re.compile(r"(?<!\S)(?P<size>[0-9]{1,15})(?:[ \t]+[0-9.]+)+[ \t]+Fail\s*$")
@@ -78,7 +78,7 @@ def _wrong_size(line: str) -> Iterator[int]:
     """Give the size of a row whose results are wrong."""
     if "Fail" in line and (row := _ROW_OF_OSU.search(line)) is not None:
         yield int(row["size"])
-    elif (row := ROW.search(line)) is not None and is_row_of_nccl(row):
+    elif (row := row_of_nccl(line)) is not None:
         counts = line[row.end() :].split()[::_IN_PLACE]
         if any(count.isdecimal() and count.strip("0") for count in counts[:2]):
             yield int(row["size"])

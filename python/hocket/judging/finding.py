@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
+
+from hocket.base.files import read_rows
+from hocket.base.units import format_bytes, format_rate, format_time
 
 Kind: TypeAlias = Literal["fine", "slow", "fast", "cause", "hint", "unknown"]
 """What a finding is: times as good as the machine allows, longer or shorter times; a cause that the text or the times
@@ -25,3 +29,26 @@ class Finding:
     sentence: str
     subject: str = ""
     source: str = ""
+
+
+_FINDINGS = {row["name"]: row for row in read_rows(__file__, "findings.csv")}
+_FORMATS: Mapping[str, Callable[[Any], str]] = {"bytes_per_s": format_rate, "bytes": format_bytes, "_s": format_time}
+
+
+def conclude(name: str, *, kind: Kind | None = None, source: str = "", **values: str | float) -> Finding:
+    """Return a finding of `findings.csv`, by its name there.
+
+    Args:
+        name: Its name.
+        kind: What it is, where that depends on the times.
+        source: The file and the line that show it.
+        values: What stands in its sentence. The end of a name tells the unit of a number.
+    """
+    row = _FINDINGS[name]
+    words = {key: _with_unit(key, value) for key, value in values.items()}
+    return Finding(kind or cast("Kind", row["kind"]), row["sentence"].format(**words), row["subject"], source)
+
+
+def _with_unit(name: str, value: str | float) -> str | float:
+    form = next((each for ending, each in _FORMATS.items() if name.endswith(ending)), None)
+    return value if form is None or isinstance(value, str) else form(value)

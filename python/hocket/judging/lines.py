@@ -25,7 +25,7 @@ _MOST_RANKS = 10_000_000
 _NUMBERS: Mapping[str, int] = MappingProxyType(
     {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16}
 )
-NUMBER = rf"(?<![\w.])(?P<{{}}>[0-9]{{{{1,3}}}}(?![0-9])|{'|'.join(_NUMBERS)})"
+NUMBER = rf"(?<![\w.])(?P<count>[0-9]{{1,3}}(?![0-9])|{'|'.join(_NUMBERS)})"
 DEVICE = re.compile(r"\bRank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
 ROW = re.compile(
     r"(?<!\S)(?P<size>[0-9]{1,15})\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?(?:\[[0-9]+\])?"
@@ -67,7 +67,11 @@ def whole_number(text: str) -> int | None:
     return value if value is not None and 0 < value <= _MOST_RANKS else None
 
 
-def is_row_of_nccl(row: re.Match[str]) -> bool:
-    """Return whether the bandwidth of a row follows from its size and its time."""
-    time_us = float(row["time"])
-    return time_us > 0 and abs(int(row["size"]) / time_us / 1e3 - float(row["alg"])) < 0.006 + 0.01 * float(row["alg"])
+def row_of_nccl(line: str) -> re.Match[str] | None:
+    """Return the row of nccl-tests in a line, if there is one whose bandwidth follows from its size and its time."""
+    row = ROW.search(line)
+    time_us = float(row["time"]) if row is not None else 0.0
+    if row is None or time_us <= 0:
+        return None
+    gb_per_s = float(row["alg"])
+    return row if abs(int(row["size"]) / time_us / 1e3 - gb_per_s) < 0.006 + 0.01 * gb_per_s else None

@@ -13,19 +13,20 @@ class Mention:
     """A thing that a line says.
 
     Attributes:
-        kind: What it is about: see `hocket.judging.patterns.Pattern`; also "host", "nodes", "rate", "net", "launch",
-            and "cards used", "cards named", "cards told", "links" and
-            "near cards".
+        kind: What it is about: "gpu", "transport", "library", "algorithm", "setting", "topology", "links", "host",
+            "nodes", "launch" or "product". Of network cards, "card" is what libraries print; "net" is the kind of the
+            network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used", "cards named",
+            "cards told" and "near cards" are numbers of cards of a node.
         value: The value.
-        sentence: What it means, without a full stop.
         source: The file and the line.
+        sentence: What it means, without a full stop; empty where no finding shows it.
         subject: What it may explain; empty for plain facts.
     """
 
     kind: str
     value: str
-    sentence: str
     source: str
+    sentence: str = ""
     subject: str = ""
 
 

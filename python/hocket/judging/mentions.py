@@ -3,24 +3,60 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
-from hocket.base.units import format_count
-from hocket.judging.cards import cards_in
+from hocket.base.files import read_rows
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
-from hocket.judging.lines import DEVICE, NUMBER, ROW, NumberedLines, lines_of, whole_number, with_words
+from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
 from hocket.judging.mention import Mention, Mentions
-from hocket.judging.patterns import LAUNCH, PATTERNS
-from hocket.judging.products import products_in
+from hocket.judging.patterns import LAUNCH
 from hocket.judging.topology_tables import topologies_in
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
-_NODE_COUNT = re.compile(
-    NUMBER.format("count") + r"(?:x|\s?\*)?\s+(?:(?:compute|GPU|HGX|DGX|AWS|P5|A100|H100|different|physical)\s+)*"
-    r"(?:nodes?|machines|servers|hosts|VMs|instances)\b",
-    re.I,
+_OF_CARDS = re.compile(
+    r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
+    r"|\b(?:EDR|HDR100|NDR200|HDR|NDR|XDR|FDR)\b"
 )
-_NODES_OF_JOB = re.compile(r"(?:\bnNodes |#SBATCH (?:--nodes=|-N ?)|--nnodes[ =])(?P<count>[0-9]{1,5})\b")
+_ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
+"""Kinds of which only lines on cards tell, and of which a line may tell several values."""
+
+_MOST = {"cards told": 32}
+_USING = re.compile(r"\bNET/(?:IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
+_USING_CARD = re.compile(r"\[[0-9]+\]([\w.-]+):[0-9]+/(?:IB|RoCE)")
+_LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
+_NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
+
+
+class Pattern(NamedTuple):
+    """What to search in a line: a row of `patterns.csv`, whose attributes are explained there."""
+
+    kind: str
+    value: str
+    sentence: str
+    subject: str
+    expression: re.Pattern[str]
+
+
+_PARTS = {
+    "<IS>": r"(?:\s*=\s*|\s+set (?:by environment )?to\s+)['\"]?",
+    "<WARNS>": r"(?i:error|warn|fail|missing|not |unable|could)",
+    "<NUMBER>": NUMBER,
+    "<DEVICE>": DEVICE.pattern,
+}
+
+
+def _expression(text: str) -> re.Pattern[str]:
+    for name, part in _PARTS.items():
+        text = text.replace(name, part)
+    return re.compile(text)
+
+
+PATTERNS = tuple(
+    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
+)
+"""The patterns. Of a kind and a value, the first line counts."""
 
 
 def mentions_of(text: str, file: str) -> Mentions:
@@ -31,16 +67,8 @@ def mentions_of(text: str, file: str) -> Mentions:
         file: The name of its file, for sources.
     """
     lines = lines_of(text)
-    lines_with_words = with_words(text)
-    all_mentions = [
-        *_by_patterns(lines_with_words, file),
-        *cards_in(lines_with_words, file),
-        *products_in(lines_with_words, file),
-        *topologies_in(lines, file),
-        *_hosts(lines_with_words, file),
-        *_nodes(lines_with_words, file),
-        *_separate_runs(lines, file),
-    ]
+    in_lines = [one for number, line in with_words(text) for one in _in_line(line, f"{file}:{number}")]
+    all_mentions = [*in_lines, *_of_product(in_lines), *topologies_in(lines, file), *_separate_runs(lines, file)]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: _line_number(one.source))
     return Mentions(file, tuple(mentions), facts_in(text, file), text)
@@ -50,31 +78,52 @@ def _line_number(source: str) -> int:
     return int(source.rpartition(":")[2])
 
 
-def _by_patterns(lines: NumberedLines, file: str) -> Iterator[Mention]:
-    for number, line in lines:
-        for pattern in PATTERNS:
-            if (match := pattern.expression.search(line)) is not None:
-                words = {name: (word or "").strip() for name, word in match.groupdict().items()}
-                value, sentence = (re.sub(r"(?<=[0-9])(?=SXM|PCI)", " ", text.format(**words))
-                                   for text in (pattern.value, pattern.sentence))  # fmt: skip
-                yield Mention(pattern.kind, value, sentence, f"{file}:{number}", pattern.subject)
+def _in_line(line: str, source: str) -> Iterator[Mention]:
+    is_of_cards = _OF_CARDS.search(line) is not None
+    for pattern in PATTERNS:
+        if is_of_cards or pattern.kind not in _ONLY_OF_CARDS:
+            matches = pattern.expression.finditer(line)
+            for match in matches if pattern.kind in _SEVERAL_IN_LINE else islice(matches, 1):
+                yield from _by_pattern(pattern, match, source)
+    yield from _cards(line, source)
+    if LAUNCH_COMMAND.search(line) is None and ranks_of_command(line):
+        yield Mention("nodes", "1", source)  # a single process runs all ranks
 
 
-def _hosts(lines: NumberedLines, file: str) -> Iterator[Mention]:
-    for number, line in lines:
-        if (device := DEVICE.search(line)) is not None:
-            yield Mention("host", device["host"], f"ranks run on {device['host']}", f"{file}:{number}")
+def _by_pattern(pattern: Pattern, match: re.Match[str], source: str) -> Iterator[Mention]:
+    words = {name: (word or "").strip() for name, word in match.groupdict().items()}
+    if "count" in words:
+        count = whole_number(words["count"])
+        if count is None or count > _MOST.get(pattern.kind, count):
+            return
+        words["count"] = str(count)
+    value = re.sub(r"(?<=[0-9])(?=SXM|PCI)", " ", pattern.value.format(**words))
+    yield Mention(pattern.kind, value, source, pattern.sentence.format(value=value, **words), pattern.subject)
 
 
-def _nodes(lines: NumberedLines, file: str) -> Iterator[Mention]:
-    for number, line in lines:
-        if LAUNCH_COMMAND.search(line) is None and any(ranks_of_command(line)):
-            yield Mention("nodes", "1", "a single process runs all ranks", f"{file}:{number}")
-        for match in (*_NODE_COUNT.finditer(line), *_NODES_OF_JOB.finditer(line)):
-            if (count := whole_number(match["count"])) is not None:
-                yield Mention(
-                    "nodes", str(count), f"the text tells of {format_count(count, 'node')}", f"{file}:{number}"
-                )
+def _cards(line: str, source: str) -> Iterator[Mention]:
+    """Give the number of cards that NCCL uses, and that a setting names."""
+    if (using := _USING.search(line)) is not None and (cards := _USING_CARD.findall(using["list"])):
+        is_cut = "…" in line or "..." in line  # the list is shortened, but its last number is not
+        count = int(_LAST_CARD.findall(using["list"])[-1]) + 1 if is_cut else len({*cards})
+        sentence = f"NCCL uses one card{'' if is_cut else f': {cards[0]}'}" if count == 1 else ""
+        yield Mention("cards used", str(count), source, sentence)
+        yield Mention("net", "rdma", source)
+    if (match := _NAMES.search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
+        names = {*match["list"].strip(",").split(",")}
+        if all(re.search("[0-9]", name) for name in names):
+            sentence = "NCCL_IB_HCA names one card" if len(names) == 1 else ""
+            yield Mention("cards named", str(len(names)), source, sentence)
+
+
+def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """Give the GPUs and the cards of the product that a text names, if it names no other one."""
+    products = {one.value: one for one in reversed(mentions) if one.kind == "product"}
+    if len(products) == 1:
+        ((value, one),) = products.items()
+        _, *values = value.split("; ")
+        for kind, part in zip(("gpu", "net", "cards told", "rate"), values, strict=True):
+            yield Mention(kind, part, one.source, one.sentence)
 
 
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
@@ -100,4 +149,4 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
 
 
 def _separate(source: str, sentence: str) -> Mention:
-    return Mention("launch", "separate runs", f"{sentence}: single jobs print into each other", source, LAUNCH)
+    return Mention("launch", "separate runs", source, f"{sentence}: single jobs print into each other", LAUNCH)

@@ -9,7 +9,7 @@ from hocket.base.units import format_rate, format_time
 from hocket.judging.causes import ONE_CARD, causes_of
 from hocket.judging.context import Job, job_of
 from hocket.judging.fabrics import fabrics
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.judging.message_tables import Table
 from hocket.judging.rates import bandwidth_verdict, unknowns_of
@@ -41,10 +41,9 @@ def _verdict(table: Table, job: Job) -> Finding:
     start = f"Point-to-point messages {' and '.join(part for part in (small, large) if part) or 'have few sizes'}"
     card_s = [one.highest_latency_s for one in fabrics() if one.kind == job.net == "rdma" and one.highest_latency_s]
     if table.latency_s is not None and card_s and job.is_of_cpus and table.latency_s > _SLOW_LATENCY * max(card_s):
-        usual = f"InfiniBand or RoCE takes {format_time(max(card_s))}"
-        return Finding("slow", f"{start}; {usual}: messages do not go to the card directly", "latency", table.source)
+        return conclude("messages by the processor", source=table.source, start=start, usual_s=max(card_s))
     if table.bytes_per_s is None:
-        return Finding("unknown", f"{start}: that tells little of the bandwidth", "sizes", table.source)
+        return conclude("few sizes of messages", source=table.source, start=start)
     return bandwidth_verdict(table.bytes_per_s, job, start, table.source)
 
 
@@ -62,4 +61,4 @@ def _latency(table: Table) -> Iterator[Finding]:
         f"like {names[0]}" if names else "less than cards take, as within a node" if len(slower) == len(ranges) else ""
     )
     if what:
-        yield Finding("hint", f"A small message takes {format_time(table.latency_s)}, {what}", "latency", table.source)
+        yield conclude("latency", source=table.source, latency_s=table.latency_s, what=what)

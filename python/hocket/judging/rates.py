@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import inf
 
-from hocket.base.units import format_count, format_rate
-from hocket.judging.context import Job, UsualRate, carried_share, usual_rate_of
+from hocket.base.units import format_count
+from hocket.judging.context import Job, carried_share, usual_rate_of
 from hocket.judging.fabrics import fabrics, fitting_fabrics
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 
 NORMAL_SHARE = 0.85
@@ -33,30 +33,17 @@ def bandwidth_verdict(
     if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
         return _fit(bus_bytes_per_s, job, start, source)
     usual = f"{_range(low, high)} is usual for {expected.what}"
-    if bus_bytes_per_s > _FAST_FACTOR * high:
-        return _above(bus_bytes_per_s, job, expected, f"{start}; {usual}", source)
-    if bus_bytes_per_s >= NORMAL_SHARE * low:
-        return Finding("fine", f"{start}: {usual}", "bandwidth", source)
-    if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
-        sentence = f"{start}; {usual} at large sizes. An average also counts small sizes, so half of it is normal"
-        return Finding("fine", sentence, "average", source)
-    return Finding("slow", f"{start}; {usual}: {low / bus_bytes_per_s:.1f} times as much", "bandwidth", source)
-
-
-def _above(bus_bytes_per_s: float, job: Job, expected: UsualRate, start: str, source: str) -> Finding:
-    """Return the verdict on a bus bandwidth above that of the cards: nodes may combine data before they send it."""
     share = carried_share(job)
-    if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * expected.highest_bytes_per_s:
-        rate_of_node = format_rate(bus_bytes_per_s * share)
-        return Finding(
-            "fine",
-            f"{start}. The cards carry only {rate_of_node}, as a tree combines the data of a node before it sends them",
-            "bus bandwidth",
-            source,
-        )
-    return Finding(
-        "fast", f"{start}: the machine has more cards or faster ones, or the sizes differ", "bandwidth", source
-    )
+    if bus_bytes_per_s > _FAST_FACTOR * high:
+        # nodes may combine data before they send it
+        if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * high:
+            return conclude("tree", source=source, start=start, usual=usual, bytes_per_s=bus_bytes_per_s * share)
+        return conclude("high bandwidth", source=source, start=start, usual=usual)
+    if bus_bytes_per_s >= NORMAL_SHARE * low:
+        return conclude("usual bandwidth", source=source, start=start, usual=usual)
+    if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low:
+        return conclude("average", source=source, start=start, usual=usual)
+    return conclude("low bandwidth", source=source, start=start, usual=usual, factor=low / bus_bytes_per_s)
 
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
@@ -76,12 +63,13 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
     if job.is_one_node is not True and job.net in ("", "rdma"):
         names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
     if names:
-        return Finding("unknown", f"{start}: that of {', or '.join(names[:_MOST_NAMES])}", "fabric", source)
+        fabrics_in_words = ", or ".join(names[:_MOST_NAMES])
+        return conclude("bandwidth of fabrics", source=source, start=start, fabrics=fabrics_in_words)
     below = [one for one in fabrics() if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
     if not below:
-        return Finding("unknown", f"{start}: less than any class of fabric reaches", "fabric", source)
+        return conclude("bandwidth of no fabric", source=source, start=start)
     nearest = max(below, key=lambda one: one.highest_bytes_per_s)
-    return Finding("unknown", f"{start}: more than {nearest.name} reaches", "fabric", source)
+    return conclude("bandwidth above a fabric", source=source, start=start, fabric=nearest.name)
 
 
 def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
@@ -109,12 +97,9 @@ def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]
     if verdict.kind != "unknown":
         return others
     if job.is_one_node is None:
-        sentence = "The text does not tell on how many nodes the ranks run: with that, the verdict would be exact"
-        others.append(Finding("unknown", sentence, "nodes"))
+        others.append(conclude("nodes not told"))
     if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
-        sentence = "The text does not name the network cards of a node and their rate: they limit calls between nodes"
-        others.append(Finding("unknown", sentence, "cards"))
+        others.append(conclude("cards not told"))
     if job.is_one_node is not False and not job.gpu_name and not job.is_of_cpus:
-        sentence = "The text does not name the GPUs: their links limit calls within a node"
-        others.append(Finding("unknown", sentence, "GPUs"))
+        others.append(conclude("GPUs not told"))
     return others

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hocket.judging.lines import ROW, is_row_of_nccl, lines_of
+from hocket.judging.lines import ROW, lines_of, row_of_nccl
 from hocket.judging.mention import Mentions
 from hocket.measurements.cuts import lack
 
@@ -47,17 +47,12 @@ def _tables_of_nccl(lines: Sequence[str], file: str) -> Iterator[Rows]:
     share: tuple[float, float] = (0.0, 0.0)
     first = 0
     for number, line in enumerate([*lines, "algbw"], start=1):
-        row = ROW.search(line)
-        if (
-            row is not None
-            and is_row_of_nccl(row)
-            and int(row["size"])
-            and (not points or int(row["size"]) > points[-1][0])
-        ):
+        row = row_of_nccl(line)
+        if row is not None and int(row["size"]) > (points[-1][0] if points else 0):
             first = first if points else number
             points.append((int(row["size"]), float(row["time"]) * 1e-6))
             share = max(share, (float(row["alg"]), float(row["bus"])))
-        elif ("algbw" in line or row is not None) and points:
+        elif points and ("algbw" in line or ROW.search(line)):
             yield Rows(tuple(points), share[1] / share[0] if share[0] else None, f"{file}:{first}")
             points, share = [], (0.0, 0.0)
 

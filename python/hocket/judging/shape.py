@@ -9,22 +9,13 @@ Source: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 from statistics import median
-from types import MappingProxyType
 
 from hocket.definitions.library import COLLECTIVES
-from hocket.measurements.measurement import Measurement
-
-_SHARES: Mapping[str, int] = MappingProxyType(
-    {"allreduce": 2, "allgather": 1, "reduce_scatter": 1, "alltoall": 1, "gather": 1, "scatter": 1}
-)
-"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times that of the algorithm."""
-
-_EQUAL = ("broadcast", "reduce")
-"""Collectives whose bandwidths of the bus and of the algorithm are equal. Others have none of the bus."""
+from hocket.measurements.measurement import Measurement, bus_share
 
 KINK_FACTOR = 1.6
 """A time that is as many times longer than its neighbours explain is a kink."""
@@ -116,13 +107,6 @@ class Shape:
     def nodes(self) -> int | None:
         """Number of nodes, where that is known."""
         return None if self.ranks_per_node is None or self.ranks is None else -(-self.ranks // self.ranks_per_node)
-
-
-def bus_share(collective: str, ranks: int) -> float | None:
-    """Return the bandwidth of the bus, divided by that of the algorithm; None if nccl-tests do not define it."""
-    if collective in _SHARES:
-        return _SHARES[collective] * (ranks - 1) / ranks
-    return 1.0 if collective in _EQUAL else None
 
 
 def node_share(collective: str, ranks: int, ranks_per_node: int | None) -> float | None:

@@ -28,14 +28,12 @@ def topologies_in(lines: Sequence[str], file: str) -> Iterator[Mention]:
         has_links = {link.startswith("NV") for link in between}
         if has_links == {True, False}:
             sentence = "NVLink joins some pairs of GPUs only, other pairs go through PCIe or the CPU"
-            yield Mention("links", PAIRS, sentence, source)
+            yield Mention("links", PAIRS, source, sentence)
         elif has_links:
-            has_all = has_links == {True}
-            words = "NVLink joins all GPUs" if has_all else "no NVLink joins the GPUs"
-            yield Mention("links", NVLINK if has_all else NO_NVLINK, words, source)
+            yield Mention("links", NVLINK if has_links == {True} else NO_NVLINK, source)
         if to_cards and not any(link in _LINKS_OF_SWITCH for link in to_cards):
             sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
-            yield Mention("near cards", "none", sentence, source)
+            yield Mention("near cards", "none", source, sentence)
 
 
 def _head(line: str) -> list[str]:

@@ -286,6 +286,19 @@ _TYPE_BYTES: Mapping[str, int] = MappingProxyType(
 NCCL_NAMES: Mapping[str, str] = MappingProxyType({"all_gather": "allgather", "all_reduce": "allreduce"})
 """Collectives by their names in nccl-tests, where those differ."""
 
+NCCL_OF_BLOCKS = frozenset({"allgather", "reduce_scatter", "alltoall", "gather", "scatter"})
+"""Collectives whose count in nccl-tests is that of a block: their size is that of as many blocks as there are ranks."""
+
+NCCL_BUS_SHARES: Mapping[str, int] = MappingProxyType({"allreduce": 2, **dict.fromkeys(NCCL_OF_BLOCKS, 1)})
+"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times the bandwidth of the algorithm."""
+
+
+def bus_share(collective: str, ranks: int) -> float | None:
+    """Return the bandwidth of the bus, divided by that of the algorithm; None if nccl-tests do not define it."""
+    if collective in NCCL_BUS_SHARES:
+        return NCCL_BUS_SHARES[collective] * (ranks - 1) / ranks
+    return 1.0 if collective in ("broadcast", "reduce") else None
+
 
 def type_bytes(name: str) -> int | None:
     """Return the size of an element of a type of MPI, NCCL, C or Python; None if it is unknown."""

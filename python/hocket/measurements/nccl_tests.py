@@ -23,13 +23,16 @@ from hocket.base.units import format_count
 from hocket.definitions.library import COLLECTIVES, find_collective, is_collective
 from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
+    NCCL_BUS_SHARES,
     NCCL_NAMES,
+    NCCL_OF_BLOCKS,
     Facts,
     Format,
     Measurement,
     Reading,
     Sizes,
     at,
+    bus_share,
     call_of,
     matching,
     seconds,
@@ -51,12 +54,6 @@ _DEVICE = re.compile(r"\s*#?\s*Rank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S
 _ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+[a-z]\w*\s")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _NO_TIME = "N/A"
-_OF_BLOCKS = frozenset({"allgather", "reduce_scatter", "alltoall", "gather", "scatter"})
-"""Collectives whose count is that of a block: their size is that of as many blocks as there are ranks."""
-_BUS_SHARES = {"allreduce": 2, **dict.fromkeys(_OF_BLOCKS, 1)}
-"""The bandwidth of the bus is this, times (ranks - 1) / ranks, times the bandwidth of the algorithm."""
-_OF_WHOLE = ("broadcast", "reduce")
-"""Collectives whose bandwidth of the bus is that of the algorithm."""
 _LEAST_RATIO_GB_PER_S = 1.0
 """Ratios of smaller bandwidths tell little."""
 _ANY_RANKS = (2, inf)
@@ -164,7 +161,7 @@ def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:
 
 def _ranks_of_rows(run: _Run, name: str) -> tuple[float, float]:
     """Return between which numbers of ranks all rows are: by their counts of elements, or else by their bandwidths."""
-    if name in _OF_BLOCKS:
+    if name in NCCL_OF_BLOCKS:
         blocks = {divmod(row.size_bytes, row.count * row.element_bytes) for row in run.rows if row.count}
         ranks = {whole for whole, rest in blocks if not rest and whole}
         return (min(ranks), max(ranks)) if len(ranks) == len(blocks) == 1 else _ANY_RANKS
@@ -204,7 +201,7 @@ def ranks_of_bandwidths(name: str, rows: Iterable[tuple[int, str, str]]) -> tupl
         name: The collective.
         rows: The size in bytes, and as they are printed the time in microseconds and the bandwidth of the bus in GB/s.
     """
-    share = _BUS_SHARES.get(name)
+    share = NCCL_BUS_SHARES.get(name)
     if share is None:
         return _ANY_RANKS
     lowest, highest = 0.0, inf
@@ -308,9 +305,9 @@ class _Row:
     def check_size(self, name: str, ranks: int) -> None:
         """Refuse a size that is not that of the count of elements."""
         size_bytes, count, element_bytes = self.size_bytes, self.count, self.element_bytes
-        blocks = [ranks] if name in _OF_BLOCKS else [1] if name in COLLECTIVES else [1, ranks]
+        blocks = [ranks] if name in NCCL_OF_BLOCKS else [1] if name in COLLECTIVES else [1, ranks]
         if size_bytes not in [count * element_bytes * number for number in blocks]:
-            factor = f" times {format_count(ranks, 'rank')}" if name in _OF_BLOCKS else ""
+            factor = f" times {format_count(ranks, 'rank')}" if name in NCCL_OF_BLOCKS else ""
             raise at(
                 *self.where,
                 f"got the size {size_bytes} for {count} elements of {self.cells[2]}{factor} in {name:.40}, "
@@ -319,9 +316,9 @@ class _Row:
 
     def disagreement(self, name: str, ranks: int, teller: str) -> Error | None:
         """Return an error if the bandwidth of the bus does not follow from a number of ranks."""
-        if name not in (*_BUS_SHARES, *_OF_WHOLE):
+        share = bus_share(name, ranks)
+        if share is None:
             return None
-        share = 1 if name in _OF_WHOLE else _BUS_SHARES[name] * (ranks - 1) / ranks
         for _, bus, gb_per_s in self.rates:
             bus_gb_per_s = float(bus)
             rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s

@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from hocket._native import Error
+from hocket.base.files import read_rows
+from hocket.base.units import parse_choice
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.measurements.columns import Columns, cut_rows_of, rows_of, tables_in
 from hocket.measurements.measurement import (
@@ -40,78 +42,12 @@ Program: TypeAlias = "tuple[str, Values]"
 
 _DEFAULTS = ("default-default", "default_ompi", "default_mpich")
 _NONE: Values = MappingProxyType({})
-_RADIX_2: Values = MappingProxyType({"radix": 2})
-_BINOMIAL: Values = MappingProxyType({"shape": "binomial"})
-_K_NOMIAL: Values = MappingProxyType({"shape": "k_nomial", "radix": 4})
-_BINARY: Values = MappingProxyType({"shape": "binary"})
-_SHIFT: Values = MappingProxyType({"pairing": "shift"})
-
-
-def _same(*names: str, algorithm: str, parameters: Values = _NONE) -> dict[str, Program]:
-    return {name: (algorithm, parameters) for name in names}
-
-
-_PROGRAMS: Mapping[str, Mapping[str, Program]] = {
-    "allgather": {
-        **_same("brucks_mpich", "default-bruck", algorithm="bruck", parameters=_RADIX_2),
-        **_same("neighbor_ompi", "default-neighbor", algorithm="neighbor_exchange"),
-        **_same("recursive_doubling_mpich", "recursive_doubling_ompi", algorithm="recursive_doubling"),
-        **_same("recursive_doubling_over", "default-recursive-doubling", algorithm="recursive_doubling"),
-        **_same("ring_mpich", "ring_ompi", "ring_over", "default-ring", algorithm="ring"),
-        **_same("sparbit_over", algorithm="sparbit"),
-    },
-    "allreduce": {
-        **_same("rabenseifner_mpich", "rabenseifner_ompi", "rabenseifner_over", algorithm="rabenseifner"),
-        **_same("recursive_doubling_mpich", "recursive_doubling_ompi", algorithm="recursive_doubling"),
-        **_same("recursive_doubling_over", "default-recursive_doubling", algorithm="recursive_doubling"),
-        **_same("ring_ompi", "ring_over", "default-ring", algorithm="ring"),
-        **_same("default-trix3", algorithm="trinaryx3"),
-    },
-    "alltoall": {
-        **_same("default-modified-bruck", algorithm="bruck", parameters=_RADIX_2),
-        **_same("default-pairwise", algorithm="pairwise_exchange", parameters=_SHIFT),
-    },
-    "broadcast": {
-        **_same("binomial_ompi", "default-binomial", algorithm="tree", parameters=_BINOMIAL),
-        **_same("knomial_ompi", algorithm="tree", parameters=_K_NOMIAL),
-        **_same("binary_ompi", "default-binary-tree", algorithm="tree", parameters=_BINARY),
-        **_same("scatter_allgather_ompi", algorithm="scatter_doubling_allgather"),
-        **_same("scatter_allgather_ring_ompi", algorithm="scatter_ring_allgather"),
-        **_same("default-trinaryx3", algorithm="trinaryx3"),
-    },
-    "gather": {
-        **_same("default-basic-linear", algorithm="linear"),
-        **_same("default-binomial", algorithm="binomial"),
-    },
-    "reduce": {
-        **_same("binomial_mpich", "default-binomial", algorithm="binomial"),
-        **_same("rabenseifner_mpich", algorithm="rabenseifner"),
-        **_same("default-linear", algorithm="linear"),
-        **_same("default-trinaryx3", algorithm="trinaryx3"),
-    },
-    "reduce_scatter": {
-        **_same("recursive_halving_ompi", "recursive_halving_over", algorithm="recursive_halving"),
-        **_same("default-recursive-halving", algorithm="recursive_halving"),
-        **_same("ring_ompi", "ring_over", "default-ring", algorithm="ring"),
-    },
-    "scatter": {
-        **_same("default-basic-linear", algorithm="linear"),
-    },
+_PROGRAMS: Mapping[tuple[str, str], Program] = {
+    (row["collective"], name): parse_choice(row["hocket"])
+    for row in read_rows(__file__, "pico.csv")
+    for name in row["names"].split()
 }
-"""The counterparts in Hocket. Similar programs without a counterpart:
-
-| name | difference |
-|---|---|
-| broadcast `default-basic-linear` | FJMPI ran its default |
-| broadcast and reduce `default-chain`, `default-pipeline` | unknown chains and segments of FJMPI |
-| broadcast `default-trinaryx6`, allreduce `default-trix6` | six trees; Hocket has three |
-| allreduce `default-basic_linear` | the result goes to all ranks at once |
-| allreduce `default-nonoverlapping` | a reduce and a broadcast, chosen by the library |
-| reduce `default-binary` | unknown segments |
-| alltoall `default-linear` | all sends at once, over unknown interfaces of the node |
-| scatter `default-binomial` | sends to the nearest child first; Hocket to the farthest |
-| `BINE..`, `RECDOUB..`, `RING..`, `bine_..` | PICO's own; some use another transport and several interfaces |
-"""
+"""The counterparts in Hocket, by collective and name."""
 
 _SMALL_MPICH_BYTES = 2048
 _SEGMENTS = ((64 << 10, 4 << 10), (512 << 10, 16 << 10))
@@ -175,7 +111,7 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
     """Return the program that ran; for some sizes it differs from the requested one."""
     if name in _DEFAULTS:
         return DEFAULT, _NONE
-    program = _PROGRAMS.get(collective, {}).get(name)
+    program = _PROGRAMS.get((collective, name))
     if program is None:
         return None
     algorithm, parameters = program

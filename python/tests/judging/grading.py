@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hocket._native import Error
-from hocket.judging import causes, comparisons, patterns
+from hocket.judging import causes, patterns
 from hocket.judging.by_text import judge_alone
 from hocket.judging.finding import Finding
 from hocket.judging.mentions import mentions_of
@@ -33,9 +33,9 @@ CLASSES = {
     patterns.PROTOCOL: "algorithm",
     patterns.BINDING: "binding",
     causes.ONE_CARD: "one card",
-    causes.READING: "reading",
-    comparisons.SLOW_NODE: "hardware",
-    comparisons.VERSION: "configuration",
+    "bus bandwidth": "reading",
+    "slow node": "hardware",
+    "library version": "configuration",
     "noise": "noise",
 }
 """The class of a cause, by the subject of a finding."""

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hocket.judging.facts import facts_in
-from hocket.judging.mentions import mentions_of
-from hocket.judging.patterns import PATTERNS
+from hocket.judging.mentions import PATTERNS, mentions_of
 
 _SPELLINGS = [
     ("gpu", "H100", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
@@ -60,6 +59,28 @@ _SPELLINGS = [
     ("topology", "NV18", "GPU0     X      NV18    NV18"),
     ("topology", "PIX", "GPU0     X      PIX     PHB"),
     ("topology", "NVLS", "NVLS multicast support is available on dev 0"),
+    ("net", "slingshot", "FI_CXI_RX_MATCH_MODE=software"),
+    ("net", "omni-path", "Omni-Path"),
+    ("net", "efa", "provider is efa"),
+    ("net", "rdma", "HDR InfiniBand"),
+    ("rate", "200", "NIC of 200 Gb/s"),
+    ("rate", "400", "InfiniBand 400G"),
+    ("rate", "56", "FDR"),
+    ("rate", "100", "EDR"),
+    ("rate", "200", "NDR200"),
+    ("rate", "400", "NDR"),
+    ("rate", "800", "XDR"),
+    ("cards told", "4", "four NICs"),
+    ("host", "node0", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
+    ("nodes", "2", "two nodes"),
+    ("nodes", "16", "#SBATCH --nodes=16"),
+    ("product", "p3dn; V100 SXM; efa; 1; 100", "p3dn.24xlarge"),
+    ("product", "p4d; A100 SXM; efa; 4; 100", "p4de.24xlarge"),
+    ("product", "p5; H100 SXM; efa; 32; 100", "p5.48xlarge"),
+    ("product", "DGX A100; A100 SXM; rdma; 8; 200", "DGX-A100"),
+    ("product", "DGX H100; H100 SXM; rdma; 8; 400", "a DGX H100"),
+    ("product", "ND A100; A100 SXM; rdma; 8; 200", "ND96amsr_A100_v4"),
+    ("product", "ND H100; H100 SXM; rdma; 8; 400", "ND96isr_H100_v5"),
 ]
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.judging.shape import bus_share, node_share, shape_of
-from hocket.measurements.measurement import Measurement
+from hocket.judging.shape import node_share, shape_of
+from hocket.measurements.measurement import Measurement, bus_share
 
 _SIZES = [1 << exponent for exponent in range(3, 34)]
 _LATENCIES_S = st.floats(1e-6, 1e-3)

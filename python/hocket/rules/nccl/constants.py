@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Literal, TypeAlias
 
-from hocket.base.files import read_text
+from hocket.base.files import read_rows
 
 Version: TypeAlias = Literal["2.20", "2.27"]
 """A version of NCCL whose constants are known: 2.20 also has those of the versions up to 2.22."""
@@ -27,11 +25,9 @@ Values: TypeAlias = tuple[float, ...]
 @cache
 def constants(version: Version = VERSION) -> Mapping[tuple[str, str], Values]:
     """Return the values of a version by table and key."""
-    text = read_text(Path(__file__).with_name("constants.csv"))
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {
         (row["table"], row["key"]): tuple(map(float, row["values"].split()))
-        for row in rows
+        for row in read_rows(__file__, "constants.csv")
         if version in row["version"].split()
     }
 
