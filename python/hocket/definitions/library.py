@@ -24,9 +24,6 @@ AXES = ("X", "Y", "Z", "W", "V", "U")
 AUTO = "auto"
 """The value of a parameter that asks for its automatic value."""
 
-LATE = "late"
-"""The parameter of algorithms that know which rank is late. By default it is the rank that the arrivals say is late."""
-
 GAP = "gap"
 """The name and the unit of the parameter of paced algorithms; its value is a text."""
 

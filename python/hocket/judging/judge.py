@@ -20,7 +20,7 @@ from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.by_text import NO_NUMBERS, judge_alone
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.generations import other_generation
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
 from hocket.judging.mention import Mentions
@@ -70,10 +70,9 @@ def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
     """Give what was not looked at."""
     sizes, number = len(expectation.curve.measurements), len(curve.measurements)
     if sizes < number:
-        yield Finding("unknown", f"{sizes} of {number} sizes are judged, spread evenly", "sizes")
+        yield conclude("sizes left out", number=sizes, sizes=number)
     if expectation.left_out:
-        names = ", ".join(expectation.left_out)
-        yield Finding("unknown", f"{names:.200}: not simulated, as it would take too long", "algorithm")
+        yield conclude("programs left out", programs=", ".join(expectation.left_out))
 
 
 def _row(expectation: Expectation, size_bytes: int) -> Row:
@@ -200,12 +199,7 @@ def _with_failures(judgement: CurveAssessment, sources: Sequence[Source]) -> Cur
 def _runs_of_one_machine(sources: Sequence[Source]) -> Iterator[Finding]:
     """Give what several texts are taken for."""
     if len(sources) > 1:
-        names = ", ".join(source.mentions.file for source in sources)
-        sentence = (
-            f"{names:.300} are taken for runs of one machine: of the same call, the median time is judged. "
-            "--before FILE names a run to compare with"
-        )
-        yield Finding("hint", sentence, "several files")
+        yield conclude("several files", files=", ".join(source.mentions.file for source in sources))
 
 
 def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
@@ -278,4 +272,4 @@ def _switches(before: CurveAssessment, after: CurveAssessment) -> Iterator[Findi
         sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
         if all(is_told for _, is_told in sizes) and not set(old) & set(new):
             where = from_to(sizes[0][0], sizes[-1][0])
-            yield Finding("cause", f"{after.curve.title}, {where}: {new[0]} runs, before it was {old[0]}", "algorithm")
+            yield conclude("another program", title=after.curve.title, where=where, after=new[0], before=old[0])

@@ -18,7 +18,7 @@ from hocket.definitions.machine import Machine
 from hocket.judging.assessment import LibraryChoice
 from hocket.judging.context import NCCL
 from hocket.judging.expecting import Expectation, simulate_decision
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
@@ -157,8 +157,6 @@ def choice_findings(choices: Mapping[int, LibraryChoice], mentions: Mentions) ->
         return
     version, other = _version(mentions)
     if other:
-        yield Finding(
-            "unknown", f"the text tells of {other}, the choices are by the table of NCCL {version}", "version"
-        )
+        yield conclude("another version", other=other, version=version)
     for one in mentions.of("algorithm"):
-        yield Finding("unknown", f"{one.sentence}: NCCL's table does not know that", "algorithm", one.source)
+        yield conclude("choice of the user", source=one.source, told=one.sentence)

@@ -12,7 +12,7 @@ from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row, mean_factor
 from hocket.judging.expecting import Expectation
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, conclude
 from hocket.judging.identifying import Guess
 from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
@@ -233,23 +233,11 @@ def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -
         return
     few, many = _factor(small), _factor(large)
     if many > _FLAT * few:
-        yield Finding(
-            "hint",
-            f"Large messages lose {many:.2g} times, small ones {few:.2g}: {_bandwidth(expectation, many)}",
-            "bandwidth",
-        )
+        yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
     elif few > _FLAT * many:
-        yield Finding(
-            "hint",
-            f"Small messages lose {few:.2g} times, large ones {many:.2g}: each message costs too much",
-            "latency",
-        )
+        yield conclude("small messages", small=few, large=many)
     elif _factor(rows) > _FLAT:
-        yield Finding(
-            "hint",
-            f"All sizes lose alike, {_factor(rows):.2g} times: ranks share processors, or another network",
-            "all sizes",
-        )
+        yield conclude("all messages", factor=_factor(rows))
 
 
 def _bandwidth(expectation: Expectation, factor: float) -> str:
@@ -264,7 +252,7 @@ def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
     """Return what to do."""
     one = expectation.curve.first
     if not _is_explained(expectation, slow):
-        return Finding("hint", "No choice of algorithm mends this: look for the cause below the library", "what to do")
+        return conclude("no better choice")
     first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
     machine = expectation.machine.name if is_preset(expectation.machine.name) else expectation.machine.file
     sizes = first if first == last else f"{first}..{last}"
