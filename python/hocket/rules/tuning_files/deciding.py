@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -12,15 +12,18 @@ from hocket.base.units import format_count
 from hocket.definitions.calls import element_of
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, usual_element_bytes
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.machine import Machine, algorithms_for, ranks_on_nodes
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, composition_plan
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import FLAT, default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
+from hocket.rules.tuning_files.levels import Plan, Step
+from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
@@ -40,6 +43,8 @@ DEFAULT_CONDITIONS = {
 other calls in its group, and buffers that are not registered."""
 
 _OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
+_ABOVE = {LIBRARY: (DEVICE, SHARED_MEMORY)}
+"""The rules that are asked before those of a library: for all ranks, and within a node."""
 NOT_ASKED = ("partitionMode", "localGroup")
 """Conditions that RCCL does not ask, unless RCCL_CHIPLET_TUNER_ENABLE is 1."""
 
@@ -58,24 +63,32 @@ class Verdict:
 
 
 def situation(
-    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int | None = None
+    function: str,
+    ranks: int,
+    size_bytes: int,
+    *,
+    ranks_per_node: int = 1,
+    element_bytes: int | None = None,
+    on_nodes: tuple[int, ...] = (),
 ) -> Situation:
-    """Return a call of which nothing else is said."""
+    """Return a call of which nothing else is said; `on_nodes` has the ranks of each node, not `ranks_per_node`."""
     if element_bytes is None:
         element_bytes = usual_element_bytes((collective_of(function) or (None,))[0], size_bytes)
     few = {
         name: "yes" if size_bytes < limit * element_bytes else "no" for name, limit in fewest_elements(ranks).items()
     }
-    nodes = -(-ranks // ranks_per_node)
+    ranks_per_node = max(on_nodes, default=ranks_per_node)
+    nodes = len(on_nodes) or -(-ranks // ranks_per_node)
     conditions = {
         **DEFAULT_CONDITIONS,
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
+        "is_node_consecutive": "no" if nodes == ranks else "yes",
         **few,
         EVEN_RANKS: "no" if ranks % 2 else "yes",
     }
     placement = "one-per-node" if ranks_per_node == 1 else "single-node" if ranks <= ranks_per_node else "any"
-    return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions)
+    return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions, on_nodes)
 
 
 def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
@@ -163,28 +176,37 @@ class LibraryDecision:
 
 
 def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
-    """Return the sizes, in bytes, from which on a library runs another algorithm, one rank per node.
+    """Return the sizes, in bytes, from which on a library runs another algorithm.
 
     Args:
         library: The library, of `DEFAULTS`, or of `BY_MACHINE` with a machine.
         collective: The collective.
         call: Calls like this one; its size does not matter.
-        machine: The machine, whose nodes have as many ranks as it says, for libraries of `BY_MACHINE`.
+        machine: The machine, which has the ranks on its nodes; without it there is one on each.
 
     Raises:
         Error: The machine does not say what the library decides by.
     """
     if library in BY_MACHINE and machine is not None:
         return _switches_on(machine, collective, call)
-    rules = [rule for rule in default_rules(library).of(of_function(collective)) if call.ranks in rule.ranks]
     unit = _unit_bytes(collective, call)
-    few = [elements * unit for elements in fewest_elements(call.ranks).values()]
-    sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
+    own = _situation_of(collective, call, None, machine)
+    rules = [rule for name in (library, *_ABOVE.get(library, ())) for rule in default_rules(name).of(own.function)]
+    sizes = {start for ranks in {own.ranks, own.nodes} for start in _starts(rules, ranks, unit)} - {0}
 
-    def runs(size_bytes: int) -> str | None:
-        return library_decision(library, collective, replace(call, size_bytes=size_bytes)).choice
+    def runs(size_bytes: int) -> tuple[str | None, str]:
+        decision = library_decision(library, collective, replace(call, size_bytes=size_bytes), machine=machine)
+        return decision.choice, decision.sentence
 
-    return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
+    return tuple(
+        first for first in (-(-size // unit) * unit for size in sorted(sizes)) if runs(first - unit) != runs(first)
+    )
+
+
+def _starts(rules: Sequence[Rule], ranks: int, element_bytes: int) -> set[int]:
+    """Return the sizes from which on other rules may decide for some ranks."""
+    few = [elements * element_bytes for elements in fewest_elements(ranks).values()]
+    return {*size_starts([rule for rule in rules if ranks in rule.ranks], ranks, "size"), *few}
 
 
 def _unit_bytes(collective: str, call: Call) -> int:
@@ -204,7 +226,7 @@ def library_decision(
     collective: str,
     call: Call,
     *,
-    ranks_per_node: int = 1,
+    ranks_per_node: int | None = None,
     machine: Machine | None = None,
     version: Version = VERSION,
 ) -> LibraryDecision:
@@ -214,7 +236,7 @@ def library_decision(
         library: The library.
         collective: The collective.
         call: The call.
-        ranks_per_node: Ranks on a node; those of the machine count for libraries of `BY_MACHINE`.
+        ranks_per_node: Ranks on a node; none for those of the machine, which libraries of `BY_MACHINE` always take.
         machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
         version: Whose tables count for libraries of `BY_MACHINE`.
 
@@ -223,17 +245,111 @@ def library_decision(
     """
     if library in BY_MACHINE:
         return _decision_on(machine, library, collective, call, version)
-    if library in FLAT and 1 < ranks_per_node < call.ranks:
+    own = _situation_of(collective, call, ranks_per_node, machine)
+    if library in FLAT and 1 < own.ranks_per_node < own.ranks:
         return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
+    if (plan := plan_of(library, own)) is not None and plan.steps:
+        return _of_steps(plan, step_decisions(library, plan, own), own, collective, call, has_nodes=machine is not None)
     rules = default_rules(library)
-    function = of_function(collective)
-    situation_of_call = situation(
-        function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
-    )
-    rule = deciding_rule(rules, situation_of_call)
+    rule = deciding_rule(rules, own)
     if rule is None or rule.choice is None:
         return LibraryDecision(None, None, "its choice is unknown, or has no counterpart in Hocket")
     return _equivalent(rule.choice, rules.library, collective, call)
+
+
+def _situation_of(collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None) -> Situation:
+    """Return a call as rules see it, on the nodes of a machine or with so many ranks on each."""
+    on_nodes = () if machine is None or ranks_per_node is not None else ranks_on_nodes(machine, call.ranks)
+    own = situation(
+        of_function(collective),
+        call.ranks,
+        call.size_bytes,
+        ranks_per_node=ranks_per_node or 1,
+        element_bytes=call.element_bytes,
+        on_nodes=on_nodes,
+    )
+    return own if call.commutative else replace(own, conditions={**own.conditions, "is_commutative": "no"})
+
+
+def plan_of(library: str, call: Situation) -> Plan | None:
+    """Return the component that takes a call, and its steps; none if the library has no such component."""
+    if library not in _ABOVE:
+        return None
+    rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
+    return composition_plan(rule) if rule is not None else None
+
+
+@dataclass(frozen=True)
+class StepDecision:
+    """What a library runs in a step of a call.
+
+    Attributes:
+        step: The step.
+        call: Its call; within nodes, that of the node with the most ranks.
+        choice: The algorithm in the words of the library; none if its rules leave the call open.
+        ours: Hocket's algorithm; none if there is none.
+        is_similar: Whether Hocket's is only the nearest.
+        why_not: Why there is none.
+    """
+
+    step: Step
+    call: Situation
+    choice: Choice | None
+    ours: str | None
+    is_similar: bool = False
+    why_not: str = ""
+
+
+def step_decisions(library: str, plan: Plan, call: Situation) -> tuple[StepDecision, ...]:
+    """Return what a library runs in the steps of a call that have several ranks."""
+    calls = ((step, _call_of_step(step, call)) for step in plan.steps)
+    return tuple(_step_decision(library, step, inner) for step, inner in calls if inner.ranks > 1)
+
+
+def _call_of_step(step: Step, call: Situation) -> Situation:
+    ranks = {"within nodes": min(call.ranks_per_node, call.ranks), "between nodes": call.nodes}.get(
+        step.where, call.ranks
+    )
+    size_bytes = call.size_bytes if step.size_bytes is None else step.size_bytes
+    inner = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
+    hierarchy = {"within nodes": "node", "between nodes": "node_roots"}.get(step.where, "parent")
+    conditions = {"comm_hierarchy": hierarchy, "is_commutative": call.conditions["is_commutative"]}
+    return replace(inner, conditions={**inner.conditions, **conditions})
+
+
+def _step_decision(library: str, step: Step, call: Situation) -> StepDecision:
+    names = [_ABOVE[library][1]] if step.where == "within nodes" and library in _ABOVE else []
+    rules = (deciding_rule(default_rules(name), call) for name in (*names, library))
+    choice = step.choice or next((rule.choice for rule in rules if rule is not None), None)
+    if choice is None:
+        return StepDecision(step, call, None, None, why_not=f"{call.function} {step.where}: its choice is unknown")
+    composition = COMPOSITIONS.get(choice.algorithm)
+    if composition is not None and composition.similar:
+        return StepDecision(step, call, choice, composition.similar, is_similar=True)
+    ours = to_hocket(call.function, choice, library)
+    return StepDecision(step, call, choice, ours.choice.algorithm if ours.choice else None, why_not=ours.note)
+
+
+def _of_steps(
+    plan: Plan,
+    steps: Sequence[StepDecision],
+    own: Situation,
+    collective: str,
+    call: Call,
+    *,
+    has_nodes: bool,
+) -> LibraryDecision:
+    """Return a decision for the steps of a call: the algorithm made of those of its steps."""
+    name = f"{plan.algorithm} ({', '.join(str(one.choice) for one in steps)})"
+    if lacking := next((one.why_not for one in steps if one.ours is None), ""):
+        return LibraryDecision(name, None, lacking)
+    parts = {one.step.part: one.ours for one in steps if one.step.part and one.ours}
+    group = {} if has_nodes else {"group": own.ranks_per_node}
+    ours = Choice("hierarchical", tuple({**parts, **plan.parameters, **group}.items()))
+    if own.nodes == 1:
+        ours = Choice(next(one.ours for one in steps if one.call.function == own.function and one.ours))
+    costs = (f"{one.choice} at the costs of {one.ours}" for one in steps if one.is_similar)
+    return replace(_run(name, ours, collective, call), costs=", ".join(dict.fromkeys(costs)))
 
 
 def _decision_on(
@@ -305,10 +421,15 @@ def _equivalent(own: Choice, library: str, collective: str, call: Call) -> Libra
     ours = to_hocket(of_function(collective), own, library)
     if ours.choice is None:
         return LibraryDecision(name, None, ours.note)
+    return _run(name, ours.choice, collective, call)
+
+
+def _run(name: str, ours: Choice, collective: str, call: Call) -> LibraryDecision:
+    """Return a decision with Hocket's algorithm."""
     try:
-        choice = choose(f"{collective}: {ours.choice}", collective, call)
+        choice = choose(f"{collective}: {ours}", collective, call)
     except Error as error:
         return LibraryDecision(name, None, str(error))
     if choice is None:
-        return LibraryDecision(name, None, f"{name}: Hocket's {ours.choice.algorithm} refuses the call")
-    return LibraryDecision(name, (choice[0], replace(call, parameters=dict(ours.choice.parameters))))
+        return LibraryDecision(name, None, f"{name}: Hocket's {ours.algorithm} refuses the call")
+    return LibraryDecision(name, (choice[0], replace(call, parameters=dict(ours.parameters))))

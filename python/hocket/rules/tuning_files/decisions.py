@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hocket.base.names import unknown
-from hocket.definitions.libraries import DEFAULTS, LIBRARY_RULES
+from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
 
@@ -22,7 +22,14 @@ class Defaults:
 
 
 _SOURCES = {
-    "mpich-5.0": ("mpich-5.0", "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/mpir/generic.json"),
+    **{
+        name: ("mpich-5.0", f"the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/{file}.json")
+        for name, file in (
+            (mpich_json.LIBRARY, "mpir/generic"),
+            (mpich_json.DEVICE, "ch4/generic"),
+            (mpich_json.SHARED_MEMORY, "ch4/posix_generic"),
+        )
+    },
     "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
     "ucc-1": (
         "ucc-1",
@@ -41,12 +48,12 @@ def defaults_of(name: str) -> Defaults:
         Error: They are not known.
     """
     if name not in _SOURCES:
-        raise unknown("defaults", name, DEFAULTS)
+        raise unknown("defaults", name, _SOURCES)
     format, source = _SOURCES[name]
     if format == name == ucc_tune.LIBRARY:
         return Defaults(name, source, format, ucc_defaults.text())
     if format == mpich_json.LIBRARY:
-        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree()))
+        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree(name)))
     return Defaults(name, source, format, LIBRARY_RULES[name])
 
 

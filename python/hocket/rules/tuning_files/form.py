@@ -143,6 +143,7 @@ class Situation:
         ranks_per_node: How many ranks are on each node, except perhaps the last.
         element_bytes: The size of an element.
         conditions: What else is so, by the names of conditions.
+        on_nodes: How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
     """
 
     function: str
@@ -152,6 +153,7 @@ class Situation:
     ranks_per_node: int = 1
     element_bytes: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)
+    on_nodes: tuple[int, ...] = ()
 
     @property
     def is_power_of_two(self) -> bool:
@@ -166,7 +168,7 @@ class Situation:
     @property
     def nodes(self) -> int:
         """On how many nodes the ranks are."""
-        return -(-self.ranks // self.ranks_per_node)
+        return len(self.on_nodes) or -(-self.ranks // self.ranks_per_node)
 
 
 @dataclass(frozen=True)

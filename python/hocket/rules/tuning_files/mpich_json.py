@@ -28,6 +28,8 @@ from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
 LIBRARY = "mpich-5.0"
+DEVICE = "mpich-5.0-device"
+SHARED_MEMORY = "mpich-5.0-shared-memory"
 Tree = dict[str, Any]
 
 _MOST = (1 << 31) - 1  # MPICH reads numbers by atoi
@@ -58,9 +60,9 @@ _TOTAL = (*_AVERAGE, "alltoallv", "alltoallw", "allgather", "allgatherv", "gathe
 
 
 @cache
-def default_tree() -> Tree:
-    """Return the tree that is compiled into MPICH 5.0.2."""
-    text = resources("hocket.rules.tuning_files").joinpath("defaults/mpich-5.0.json").read_text()
+def default_tree(name: str = LIBRARY) -> Tree:
+    """Return a tree that is compiled into MPICH 5.0.2: the device's, shared memory's, or the one below both."""
+    text = resources("hocket.rules.tuning_files").joinpath(f"defaults/{name}.json").read_text()
     tree: Tree = json.loads(text)
     return tree
 
