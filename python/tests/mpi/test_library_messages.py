@@ -18,6 +18,7 @@ import pytest
 import hocket
 from hocket.mpi.launch import environment_of_crowd
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
+from hocket.rules.tuning_files.deciding import library_decision
 
 from .conftest import AS_ROOT, Mpi
 
@@ -122,9 +123,9 @@ class Forced(Case):
         return self.known.short is not None and self.known.short.is_for(elements, self.ranks)
 
 
-def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call) -> Sent:
+def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call, machine: hocket.Machine | None = None) -> Sent:
     """Return the messages of an algorithm of the catalogue."""
-    schedule = hocket.record(algorithm, call).data
+    schedule = hocket.record(algorithm, call, machine=machine).data
     sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
     each = schedule["element_bytes"]
     return {rank: [(send["to"], send["data"]["len"] * each) for send in own] for rank, own in enumerate(sends)}
@@ -193,17 +194,25 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
                 yield Forced(function, ranks, root % 2, 8 * elements if whole else size_bytes, known)
 
 
-def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
-    """Return the messages of the library in each case, under environment variables; None for refused calls."""
+def sent(
+    mpi: Mpi,
+    wanted: Sequence[Case],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    nodes: Sequence[int] = (),
+) -> list[Sent | None]:
+    """Return the messages of the library in each case, under environment variables; None for refused calls.
+
+    All ranks are on this host, or as many as `nodes` says on each node.
+    """
     recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
     words = []
     for case in wanted:
         chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())
         words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
-    line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
+    start = mpi.on_nodes(*nodes) if nodes else [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks)]
     env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **BY_UCX, **variables}
-    ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
+    ran = subprocess.run([*start, *program], capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)
     for number, rank, *rest in map(str.split, ran.stdout.splitlines()):
@@ -298,3 +307,68 @@ def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -
         assert are_alike(real, simulated, case) != folds, f"{case}: {algorithm.name}\n{real}\n{simulated}"
         compared += 1
     assert compared > 40
+
+
+ON_NODES = [
+    (2, 2),
+    *(
+        pytest.param(nodes, marks=pytest.mark.real_mpi)
+        for nodes in ((1, 1), (3, 3), (4, 4), (3, 1), (1, 4), (2, 2, 2), (4, 1, 3), (1, 1, 2), (3, 3, 3))
+    ),
+]
+"""How many ranks each node has."""
+ON_NODES_MACHINE = """
+name = "nodes"
+[network]
+model = "hockney"
+latency = "2 us"
+bandwidth = "12 GB/s"
+ranks_on_nodes = {}
+[network.local]
+latency = "0.4 us"
+bandwidth = "8 GB/s"
+"""
+
+
+def between(sent: Sent, nodes: Sequence[int]) -> Sent:
+    """Return the messages between nodes."""
+    node = [number for number, ranks in enumerate(nodes) for _ in range(ranks)]
+    return {rank: [(to, size) for to, size in own if node[to] != node[rank]] for rank, own in sent.items()}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("nodes", ON_NODES, ids=str)
+@pytest.mark.parametrize("calls", [None, pytest.param("0", marks=pytest.mark.real_mpi)], ids=["", "shared memory"])
+def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(
+    mpi: Mpi, nodes: tuple[int, ...], calls: str | None
+) -> None:
+    """The trees see the ranks and sizes of each step; within nodes, shared memory sends no messages of UCX."""
+    if library_of(mpi) != "mpich-5.0":
+        pytest.skip("not MPICH")
+    machine, ranks = hocket.Machine.parse(ON_NODES_MACHINE.format(list(nodes))), sum(nodes)
+    wanted = [
+        Case(function, ranks, root, size_bytes)
+        for function in ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
+        for size_bytes in ((0,) if function == "barrier" else (8, 2048, 2056, 12280, 12288, 2**16, 2**19, 2**19 + 8))
+        for root in ((0, nodes[0]) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
+    ]
+    variables = {"MPIR_CVAR_NOLOCAL": "0", "MPIR_CVAR_DEVICE_COLLECTIVES": "percoll"}
+    variables |= {} if calls is None else {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": calls}
+    by_steps = 0
+    for case, real in zip(wanted, sent(mpi, wanted, variables, nodes), strict=True):
+        decision = library_decision("mpich-5.0", case.collective, case.call, machine=machine)
+        assert real is not None and decision.equivalent is not None, case
+        assert real == between(real, nodes), f"{case}: a message within a node"
+        algorithm, call = decision.equivalent
+        goes_by_rank_0 = case.root > 0 and "Reduce_intra_composition_alpha" in str(decision.choice)
+        simulated = dict(
+            between(recorded(algorithm, replace(call, root=0 if goes_by_rank_0 else call.root), machine), nodes)
+        )
+        if goes_by_rank_0:
+            simulated[0] = [*simulated[0], (case.root, case.size_bytes)]
+        folds = "Reduce_intra_reduce_scatter_gather" in str(decision.choice) and is_no_power_of_two(
+            replace(case, ranks=len(nodes) if "composition" in str(decision.choice) else ranks)
+        )
+        assert are_alike(real, simulated, case) != folds, f"{case}: {decision.choice}\n{real}\n{simulated}"
+        by_steps += "composition" in str(decision.choice)
+    assert (by_steps > 0) == (max(nodes) > 1)
