@@ -19,6 +19,7 @@ import hocket
 from hocket.mpi.launch import environment_of_crowd
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
 from hocket.rules.tuning_files.deciding import library_decision
+from tests.conftest import Ran
 
 from .conftest import AS_ROOT, Mpi
 
@@ -372,3 +373,47 @@ def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(
         assert are_alike(real, simulated, case) != folds, f"{case}: {decision.choice}\n{real}\n{simulated}"
         by_steps += "composition" in str(decision.choice)
     assert (by_steps > 0) == (max(nodes) > 1)
+
+
+FLAT_RULES = """
+allgather: ring
+allreduce[size=64KiB..]: ring
+barrier: dissemination
+broadcast[size=16KiB..]: scatter_ring_allgather
+gather: binomial
+reduce[size=4KiB..]: rabenseifner
+scatter: binomial
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    "nodes", [(2, 2), *(pytest.param(n, marks=pytest.mark.real_mpi) for n in ((4, 4), (3, 1), (2, 2, 2)))], ids=str
+)
+def test_files_for_mpich_take_effect_on_nodes(
+    mpi: Mpi, hocket_command: Callable[..., Ran], tmp_path: Path, nodes: tuple[int, ...]
+) -> None:
+    """All ranks run what the rules say; what they leave to MPICH has its steps, whose algorithms are MPICH's own."""
+    if library_of(mpi) != "mpich-5.0":
+        pytest.skip("not MPICH")
+    (source := tmp_path / "flat.rules").write_text(FLAT_RULES)
+    said = hocket_command(f"rules convert {source} {tmp_path}/flat.mpich-5.0.json").err
+    line = said.split("programs take it with ")[1].split("\n")[0]
+    machine, ranks = hocket.Machine.parse(ON_NODES_MACHINE.format(list(nodes))), sum(nodes)
+    wanted = [
+        Case(function, ranks, 0, size_bytes)
+        for function in ("allgather", "allreduce", "barrier", "bcast", "gather", "reduce", "scatter")
+        for size_bytes in ((0,) if function == "barrier" else (8, 2**16))
+    ]
+    variables = {"MPIR_CVAR_NOLOCAL": "0", "MPIR_CVAR_DEVICE_COLLECTIVES": "percoll"}
+    variables |= dict(word.split("=") for word in line.split())
+    by_steps = 0
+    for case, real in zip(wanted, sent(mpi, wanted, variables, nodes), strict=True):
+        own = library_decision("mpich-5.0", case.collective, case.call, machine=machine).equivalent
+        chosen = hocket.choose(FLAT_RULES, case.collective, case.call) or own
+        assert real is not None and chosen is not None, case
+        simulated = between(recorded(*chosen, machine), nodes)
+        folds = chosen[0].name == "rabenseifner" and is_no_power_of_two(case)
+        assert are_alike(real, simulated, case) != folds, f"{case}\n{real}\n{simulated}"
+        by_steps += chosen[0].name == "hierarchical"
+    assert by_steps == 3  # short calls of allreduce, bcast and reduce

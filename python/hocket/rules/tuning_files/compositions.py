@@ -136,6 +136,18 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
 """The compositions and the algorithms by shared memory, by name."""
 
 
+STEPPED: Mapping[str, str] = MappingProxyType(
+    {
+        name.lower(): f"MPIDI_{name}_intra_composition_{letter}"
+        for name, letters in _OF.items()
+        if any(each.steps for each in letters.values())
+        for letter, each in letters.items()
+        if each is _NETWORK
+    }
+)
+"""The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
+
+
 def composition_plan(rule: Rule) -> Plan | None:
     """Return the composition that a rule names, with its steps: none if the tree below decides for all ranks."""
     composition = COMPOSITIONS.get(rule.choice.algorithm) if rule.choice else None
