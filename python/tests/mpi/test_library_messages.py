@@ -17,7 +17,9 @@ import pytest
 
 import hocket
 from hocket.mpi.launch import environment_of_crowd
+from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
+from hocket.rules.tuning_files.deciding import library_decision
 
 from .conftest import AS_ROOT, Mpi
 
@@ -193,17 +195,25 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
                 yield Forced(function, ranks, root % 2, 8 * elements if whole else size_bytes, known)
 
 
-def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
-    """Return the messages of the library in each case, under environment variables; None for refused calls."""
+def sent(
+    mpi: Mpi,
+    wanted: Sequence[Case],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    nodes: Sequence[int] = (),
+) -> list[Sent | None]:
+    """Return the messages of the library in each case, under environment variables; None for refused calls.
+
+    All ranks are on this host, or as many as `nodes` says on each node.
+    """
     recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
     words = []
     for case in wanted:
         chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())
         words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
-    line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
+    start = mpi.on_nodes(*nodes) if nodes else [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks)]
     env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **BY_UCX, **variables}
-    ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
+    ran = subprocess.run([*start, *program], capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)
     for number, rank, *rest in map(str.split, ran.stdout.splitlines()):
@@ -298,3 +308,43 @@ def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -
         assert are_alike(real, simulated, case) != folds, f"{case}: {algorithm.name}\n{real}\n{simulated}"
         compared += 1
     assert compared > 40
+
+
+NODES = [
+    (2, 2),
+    *(
+        pytest.param(nodes, marks=pytest.mark.real_mpi)
+        for nodes in (
+            *((per_node,) * count for count in (2, 3, 4) for per_node in (1, 2, 3, 4) if (count, per_node) != (2, 2)),
+            *((2, 1), (3, 2), (4, 1), (4, 4, 3), (3, 3, 3, 1)),
+        )
+    ),
+]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("nodes", NODES, ids=lambda nodes: "+".join(map(str, nodes)))
+def test_messages_on_nodes_are_those_of_the_component_that_takes_the_call(
+    open_mpi: Mpi, nodes: tuple[int, ...]
+) -> None:
+    """HAN overlaps the messages of its parts, so that their order is open."""
+    assert library_of(open_mpi) == "openmpi-5.0"
+    ranks = sum(nodes)
+    wanted = [
+        Case(function, ranks, root, size_bytes)
+        for function in han.ALGORITHMS
+        for size_bytes in ((0,) if function == "barrier" else (8, 2**16, 2**20))
+        for root in ((0, 1, ranks - 1) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
+    ]
+    variables = {"OMPI_MCA_coll": "han,tuned,basic,libnbc,self,inter", "OMPI_MCA_coll_tuned_use_dynamic_rules": "0"}
+    by_han = 0
+    for case, real in zip(wanted, sent(open_mpi, wanted, variables, nodes), strict=True):
+        assert real is not None, case
+        decision = library_decision("openmpi-5.0", case.collective, case.call, ranks_per_node=nodes[0])
+        assert decision.equivalent is not None, f"{case}: {decision.sentence}"
+        real, simulated = (
+            {r: sorted(own) for r, own in each.items()} for each in (real, recorded(*decision.equivalent))
+        )
+        assert are_alike(real, simulated, case), f"{case}: {decision.choice}\n{real}\n{simulated}"
+        by_han += str(decision.choice).startswith("han ")
+    assert (by_han > 0) == (nodes[0] > 1)

@@ -16,8 +16,9 @@ from hocket.definitions.machine import Machine, algorithms_for
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
+from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.counterparts import fewest_elements
-from hocket.rules.tuning_files.decisions import FLAT, default_rules
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
@@ -58,7 +59,13 @@ class Verdict:
 
 
 def situation(
-    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int | None = None
+    function: str,
+    ranks: int,
+    size_bytes: int,
+    *,
+    ranks_per_node: int = 1,
+    element_bytes: int | None = None,
+    is_commutative: bool = True,
 ) -> Situation:
     """Return a call of which nothing else is said."""
     if element_bytes is None:
@@ -69,6 +76,7 @@ def situation(
     nodes = -(-ranks // ranks_per_node)
     conditions = {
         **DEFAULT_CONDITIONS,
+        "is_commutative": "yes" if is_commutative else "no",
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
         **few,
@@ -148,7 +156,8 @@ class LibraryDecision:
             if there is none.
         sentence: Why there is none.
         protocol: The protocol of the machine that has its costs; none for the machine's own costs.
-        costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
+        costs: In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm
+            that Hocket does not have; empty where the costs are the machine's own.
     """
 
     choice: str | None
@@ -204,7 +213,7 @@ def library_decision(
     collective: str,
     call: Call,
     *,
-    ranks_per_node: int = 1,
+    ranks_per_node: int | None = None,
     machine: Machine | None = None,
     version: Version = VERSION,
 ) -> LibraryDecision:
@@ -214,7 +223,7 @@ def library_decision(
         library: The library.
         collective: The collective.
         call: The call.
-        ranks_per_node: Ranks on a node; those of the machine count for libraries of `BY_MACHINE`.
+        ranks_per_node: Ranks on a node; None for as many as the machine has, as always for libraries of `BY_MACHINE`.
         machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
         version: Whose tables count for libraries of `BY_MACHINE`.
 
@@ -223,17 +232,52 @@ def library_decision(
     """
     if library in BY_MACHINE:
         return _decision_on(machine, library, collective, call, version)
-    if library in FLAT and 1 < ranks_per_node < call.ranks:
-        return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
-    rules = default_rules(library)
-    function = of_function(collective)
+    if ranks_per_node is None:
+        ranks_per_node = ranks_on_a_node(machine)
     situation_of_call = situation(
-        function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
+        of_function(collective),
+        call.ranks,
+        call.size_bytes,
+        ranks_per_node=ranks_per_node,
+        element_bytes=call.element_bytes,
+        is_commutative=call.commutative,
     )
+    component = component_for(library, situation_of_call)
+    if component is not None and component.choice is not None:
+        by_han = _equivalent(component.choice, HOCKET, collective, call)
+        return replace(by_han, choice=str(component), costs=component.remark)
+    rules = default_rules(library)
     rule = deciding_rule(rules, situation_of_call)
     if rule is None or rule.choice is None:
         return LibraryDecision(None, None, "its choice is unknown, or has no counterpart in Hocket")
     return _equivalent(rule.choice, rules.library, collective, call)
+
+
+def component_for(library: str, call: Situation, rules: Rules | None = None) -> han.Component | None:
+    """Return which component of Open MPI takes a call; None for other libraries.
+
+    Args:
+        library: The library with its version.
+        call: The call.
+        rules: A tuning file of tuned, which then decides first on the communicators that HAN makes.
+    """
+    if library not in han.PRIORITIES:
+        return None
+
+    def tuned(function: str, ranks: int, size_bytes: int) -> Choice | None:
+        inner = situation(function, ranks, size_bytes, element_bytes=call.element_bytes)
+        for own in (*([rules] if rules else []), default_rules("openmpi-5.0")):
+            rule = deciding_rule(own, inner)
+            if rule is not None and rule.choice is not None:
+                return to_hocket(function, rule.choice, own.library).choice
+        return None
+
+    return han.component(library, call, tuned)
+
+
+def ranks_on_a_node(machine: Machine | None) -> int:
+    """Return how many ranks a node of a machine has; 1 where there is none, or it does not say."""
+    return 1 if machine is None else int(machine.quantities.get("network.ranks_per_node") or 1)
 
 
 def _decision_on(
