@@ -17,6 +17,7 @@ import pytest
 
 import hocket
 from hocket.mpi.launch import environment_of_crowd
+from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
 from hocket.rules.tuning_files.deciding import library_decision
 from tests.conftest import Ran
@@ -310,6 +311,46 @@ def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -
     assert compared > 40
 
 
+NODES = [
+    (2, 2),
+    *(
+        pytest.param(nodes, marks=pytest.mark.real_mpi)
+        for nodes in (
+            *((per_node,) * count for count in (2, 3, 4) for per_node in (1, 2, 3, 4) if (count, per_node) != (2, 2)),
+            *((2, 1), (3, 2), (4, 1), (4, 4, 3), (3, 3, 3, 1)),
+        )
+    ),
+]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("nodes", NODES, ids=lambda nodes: "+".join(map(str, nodes)))
+def test_messages_on_nodes_are_those_of_the_component_that_takes_the_call(
+    open_mpi: Mpi, nodes: tuple[int, ...]
+) -> None:
+    """HAN overlaps the messages of its parts, so that their order is open."""
+    assert library_of(open_mpi) == "openmpi-5.0"
+    ranks = sum(nodes)
+    wanted = [
+        Case(function, ranks, root, size_bytes)
+        for function in han.ALGORITHMS
+        for size_bytes in ((0,) if function == "barrier" else (8, 2**16, 2**20))
+        for root in ((0, 1, ranks - 1) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
+    ]
+    variables = {"OMPI_MCA_coll": "han,tuned,basic,libnbc,self,inter", "OMPI_MCA_coll_tuned_use_dynamic_rules": "0"}
+    by_han = 0
+    for case, real in zip(wanted, sent(open_mpi, wanted, variables, nodes), strict=True):
+        assert real is not None, case
+        decision = library_decision("openmpi-5.0", case.collective, case.call, ranks_per_node=nodes[0])
+        assert decision.equivalent is not None, f"{case}: {decision.sentence}"
+        real, simulated = (
+            {r: sorted(own) for r, own in each.items()} for each in (real, recorded(*decision.equivalent))
+        )
+        assert are_alike(real, simulated, case), f"{case}: {decision.choice}\n{real}\n{simulated}"
+        by_han += str(decision.choice).startswith("han ")
+    assert (by_han > 0) == (nodes[0] > 1)
+
+
 ON_NODES = [
     (2, 2),
     *(
@@ -367,11 +408,13 @@ def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(
         )
         if goes_by_rank_0:
             simulated[0] = [*simulated[0], (case.root, case.size_bytes)]
-        folds = "Reduce_intra_reduce_scatter_gather" in str(decision.choice) and is_no_power_of_two(
-            replace(case, ranks=len(nodes) if "composition" in str(decision.choice) else ranks)
+        is_divided = algorithm.name == "hierarchical"
+        runs = call.parameters.get("network") if is_divided else algorithm.name
+        folds = (case.function, runs) == ("reduce", "rabenseifner") and is_no_power_of_two(
+            replace(case, ranks=len(nodes) if is_divided else ranks)
         )
         assert are_alike(real, simulated, case) != folds, f"{case}: {decision.choice}\n{real}\n{simulated}"
-        by_steps += "composition" in str(decision.choice)
+        by_steps += is_divided
     assert (by_steps > 0) == (max(nodes) > 1)
 
 

@@ -132,9 +132,9 @@ def test_the_trees_of_mpich_decide_on_nodes_in_their_order(
     assert own.choice is not None and own.equivalent is not None
     found, call = own.equivalent
     assert format_choice(found.name, call.parameters.items()) == algorithm
-    begin = f"MPIDI_{of_function(collective).capitalize()}_intra_composition_"
+    begin = f"MPICH's device MPIDI_{of_function(collective).capitalize()}_intra_composition_"
     assert own.choice.startswith(f"{begin}{composition} (" if composition else "MPIR_")
-    assert ("release_gather" in own.choice) == ("at the costs of binomial" in own.costs) == bool(composition)
+    assert ("binomial stands for MPIDI_POSIX_mpi_" in own.costs) == bool(composition)
     assert hocket.simulate(found, call, machine=machine).time_s.mean > 0
 
 
@@ -182,22 +182,22 @@ def test_times_and_judgements_are_of_what_mpich_runs_on_nodes() -> None:
 def test_every_door_knows_what_mpich_runs_on_nodes(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     (machine := tmp_path / "nodes.toml").write_text(NODES)
     out = hocket_command(f"compare allreduce --ranks 10 --sizes 64KiB --machine {machine} --defaults-of mpich").out
-    assert "MPIDI_Allreduce_intra_composition_alpha" in out and "at the costs of binomial" in " ".join(out.split())
+    assert "MPIDI_Allreduce_intra_composition_alpha" in out and "binomial stands for MPIDI_" in " ".join(out.split())
     words = "rules explain mpich-5.0 --ranks 10 --ranks-per-node 4 --size 64KiB --collective"
     out = " ".join(hocket_command(f"{words} allreduce").out.split())
-    assert "allreduce between nodes (3 ranks, 65536 bytes): MPIR_Allreduce_intra_reduce_scatter_allgather" in out
+    assert "MPICH's device takes the call: line 44 of its tree names MPIDI_Allreduce_intra_composition_alpha" in out
+    assert "allreduce one per node 3 64 KiB lower tree rabenseifner" in out
     assert "in Hocket: hierarchical, reduce=binomial, network=rabenseifner, broadcast=binomial, group=4" in out
     (told,) = hocket_command(f"{words} reduce --json").json
-    assert told["algorithm"] == "MPIDI_Reduce_intra_composition_alpha" and told["component"] == "MPICH's device"
-    assert [(one["where"], one["ranks"], one["is_similar"]) for one in told["steps"]] == [
-        ("within nodes", 4, True),
-        ("between nodes", 3, False),
+    component = told["component"]
+    assert component["algorithm"] == "MPIDI_Reduce_intra_composition_alpha"
+    assert [(one["call"]["is_within"], one["ranks"], one["component"]) for one in component["inner"]] == [
+        (True, 4, "shared memory"),
+        (False, 3, "lower tree"),
     ]
     out = " ".join(hocket_command(f"{words} allgather").out.split())
-    assert (
-        "MPICH's device takes the call: MPIDI_Allgather_intra_composition_beta" in out
-        and "line 118, for 655360 bytes" in out
-    )
+    assert "line 124 of its tree names MPIDI_Allgather_intra_composition_beta" in out
+    assert "line 118, for 655360 bytes" in out
 
 
 def test_the_table_for_shared_memory_that_mpich_ships_is_right() -> None:

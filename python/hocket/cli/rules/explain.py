@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
 from hocket._native import Error
-from hocket.base.call import Call
-from hocket.base.units import format_choice, format_count
+from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
+from hocket.cli.rules.by_component import component_of, print_component
 from hocket.cli.rules.by_machine import (
     decides_by_machine,
     explain_by_machine,
@@ -22,20 +22,11 @@ from hocket.cli.rules.by_machine import (
 from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
-from hocket.rules.tuning_files.compositions import COMPOSITIONS, remark
-from hocket.rules.tuning_files.deciding import (
-    StepDecision,
-    Verdict,
-    library_decision,
-    plan_of,
-    situation,
-    step_decisions,
-    verdicts,
-)
+from hocket.rules.tuning_files.compositions import remark
+from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
-from hocket.rules.tuning_files.formats import is_library, read
-from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
-from hocket.rules.tuning_files.levels import Plan
+from hocket.rules.tuning_files.formats import read
+from hocket.rules.tuning_files.han import Component
 from hocket.rules.tuning_files.translation import perform
 
 
@@ -60,11 +51,10 @@ def explain(
     machine: Machine | None,
     as_json: bool,
 ) -> None:
-    """Show which line of FILE decides a call, and why.
+    """Show which line of FILE decides a call, and why; for an MPI, also which component takes the call.
 
     The command assumes a predefined MPI operator and no MPI_IN_PLACE. Without --collective it explains every collective
-    that FILE has rules for. With nccl-2 as FILE it prints the times by NCCL's table. With a library's name as FILE, and
-    several ranks on a node, it also prints the component that takes the call.
+    that FILE has rules for. With nccl-2 as FILE it prints the times by NCCL's table.
     """
     if decides_by_machine(file):
         explain_by_machine(given_machine(machine, file), ranks, size or 0, collective, as_json=as_json)
@@ -78,63 +68,32 @@ def explain(
     calls = [
         situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element) for each in functions
     ]
-    library = file if is_library(file) and source_format is None else ""
-    verdicts_by_call = [(call, plan_of(library, call), list(verdicts(rules, call))) for call in calls]
+    answers = [(call, component_of(file, rules, call)) for call in calls]
     if as_json:
-        print_json(
-            [
-                _entry_of_steps(library, plan, call) if plan and plan.steps else _entry(rules, call, all_verdicts)
-                for call, plan, all_verdicts in verdicts_by_call
-            ]
-        )
+        print_json([_entry(rules, call, component) for call, component in answers])
         return
-    for number, (call, plan, all_verdicts) in enumerate(verdicts_by_call):
+    for number, (call, component) in enumerate(answers):
         if number:
             say()
-        say(
-            f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True
-        )
-        if plan and call.ranks_per_node > 1:
-            print_words(f"{plan.component} takes the call: {plan.algorithm}, {plan.why}")
-        if plan and plan.steps:
-            _print_steps(library, plan, call)
-        else:
-            _print(rules, call, all_verdicts)
+        _print(rules, call, component)
 
 
-def _print_steps(library: str, plan: Plan, call: Situation) -> None:
-    decisions = step_decisions(library, plan, call)
-    for one in decisions:
-        size = f", {format_count(one.call.size_bytes, 'byte')}" if has_size(one.call.function) else ""
-        where = f"{one.call.function} {one.step.where} ({format_count(one.call.ranks, 'rank')}{size})"
-        print_words(f"{where}: {one.choice or 'unknown'}: {_in_hocket(one)}")
-    print_words(f"in Hocket: {_runs(library, call)}")
-    similar = [COMPOSITIONS[one.choice.algorithm].remark for one in decisions if one.choice and one.is_similar]
-    for sentence in filter(None, dict.fromkeys((plan.remark, *similar))):
-        print_words(sentence)
+def _verdicts(rules: Rules, call: Situation, component: Component | None) -> list[Verdict]:
+    """Return what the lines say of a call; nothing where a component takes it that does not ask them for all ranks."""
+    return [] if _divides(component) else list(verdicts(rules, call))
 
 
-def _in_hocket(one: StepDecision) -> str:
-    if one.ours is None:
-        return one.why_not
-    name = f"{one.step.part}={one.ours}" if one.step.part else one.ours
-    return f"nearest to Hocket's {name}" if one.is_similar else f"Hocket's {name}"
+def _divides(component: Component | None) -> bool:
+    return component is not None and (component.name == "han" or bool(component.inner))
 
 
-def _runs(library: str, call: Situation) -> str:
-    """Return Hocket's algorithm for a call with steps."""
-    collective = collective_of(call.function)
-    assert collective is not None  # a collective with steps
-    size_bytes = call.size_bytes if has_size(call.function) else 0
-    own = Call(ranks=call.ranks, size_bytes=size_bytes, element_bytes=call.element_bytes)
-    decision = library_decision(library, collective[0], own, ranks_per_node=call.ranks_per_node)
-    if decision.equivalent is None:
-        return decision.sentence
-    algorithm, with_parameters = decision.equivalent
-    return format_choice(algorithm.name, with_parameters.parameters.items(), ", ")
-
-
-def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
+def _print(rules: Rules, call: Situation, component: Component | None) -> None:
+    say(f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True)
+    if component is not None:
+        print_component(component)
+        if _divides(component):
+            return
+    all_verdicts = _verdicts(rules, call, component)
     verdicts = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
@@ -181,7 +140,8 @@ def _remark(rules: Rules, call: Situation, rule: Rule | None) -> str:
     return ""
 
 
-def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
+def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[str, Any]:
+    all_verdicts = _verdicts(rules, call, component)
     decides = _decides(all_verdicts)
     return {
         "collective": call.function,
@@ -195,36 +155,5 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "conclusion": _conclusion(rules, call, all_verdicts),
         "runs": str(perform(rules, decides.choice, call).choice) if decides and decides.choice else None,
         "remark": _remark(rules, call, decides),
-        "component": None,
-        "steps": [],
-    }
-
-
-def _entry_of_steps(library: str, plan: Plan, call: Situation) -> dict[str, Any]:
-    steps = [
-        {
-            "where": one.step.where,
-            "collective": one.call.function,
-            "ranks": one.call.ranks,
-            "size_bytes": one.call.size_bytes,
-            "algorithm": str(one.choice) if one.choice else None,
-            "in_hocket": one.ours,
-            "is_similar": one.is_similar,
-        }
-        for one in step_decisions(library, plan, call)
-    ]
-    return {
-        "collective": call.function,
-        "ranks": call.ranks,
-        "ranks_per_node": call.ranks_per_node,
-        "size_bytes": call.size_bytes,
-        "line": None,
-        "algorithm": plan.algorithm,
-        "parameters": {},
-        "passed": [],
-        "conclusion": f"{plan.component} takes the call: {plan.why}",
-        "runs": _runs(library, call),
-        "remark": plan.remark,
-        "component": plan.component,
-        "steps": steps,
+        "component": None if component is None else asdict(component),
     }

@@ -11,12 +11,12 @@ developers on the failure of a tuning file that gave it to all communicators. Fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hocket.rules.tuning_files.form import Rule, Situation
-from hocket.rules.tuning_files.levels import Plan, Step
+from hocket.rules.tuning_files.form import Choice, Rule, Situation
+from hocket.rules.tuning_files.han import Component, Inner, InnerChoice
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Composition:
         needs: What the communicator has to be, as a condition; none where it may be any.
         otherwise: What happens on other communicators.
         steps: Its steps; none where the tree below decides for all ranks, or the steps are not known.
-        remark: How it differs from Hocket's algorithm of the same steps; by shared memory, where messages replace it.
+        remark: How it differs from Hocket's algorithm of the same steps.
         similar: For an algorithm by shared memory: the one of Hocket that is nearest, and its costs stand for it.
     """
 
     what: str
     needs: tuple[str, str] | None = None
     otherwise: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Inner, ...] = ()
     remark: str = ""
     similar: str = ""
 
 
-def _levels(*steps: Step, remark: str = "") -> Composition:
+def _levels(*steps: Inner, remark: str = "") -> Composition:
     return Composition(
         "within each node by shared memory, and between the first processes of the nodes",
         ("comm_hierarchy", "parent"),
@@ -50,12 +50,12 @@ def _levels(*steps: Step, remark: str = "") -> Composition:
     )
 
 
-def _within(function: str, part: str | None = None, size_bytes: int | None = None) -> Step:
-    return Step("within nodes", function, part, size_bytes)
+def _within(function: str, part: str = "") -> Inner:
+    return Inner(part, function, True, "nothing" if function == "barrier" else "block")
 
 
-def _between(function: str) -> Step:
-    return Step("between nodes", function, "network")
+def _between(function: str) -> Inner:
+    return Inner("network", function, False, "nothing" if function == "barrier" else "block")
 
 
 _NETWORK = Composition("all processes, by an algorithm of MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE")
@@ -65,8 +65,8 @@ _REDUCE = _within("reduce", "local"), _between("reduce")
 _OF = {
     "Barrier": {
         "alpha": _levels(
-            *(_within("barrier", "local"), _between("barrier"), _within("bcast", size_bytes=1)),
-            remark="the last step is a broadcast of one byte, not a barrier",
+            *(_within("barrier", "local"), _between("barrier")),
+            remark="and at last a broadcast of one byte within each node",
         ),
         "beta": _NETWORK,
     },
@@ -110,15 +110,11 @@ _OF = {
 }
 
 _IPC_READ = Composition("the processes of a node, each of which copies from the memory of the root")
-_LIMITS = (
-    "within nodes, MPICH takes messages in the first four of these calls of a communicator, with MPI_THREAD_MULTIPLE, "
-    "and where a node's segments would exceed 64 MiB"
-)
 _SIMILAR = {"bcast": "binomial", "barrier": "binomial", "allreduce": "reduce_broadcast", "reduce": "binomial"}
 _BY_SHARED_MEMORY = {
     **{
         f"MPIDI_POSIX_mpi_{name}_release_gather": Composition(
-            "the processes of a node, by a segment of shared memory", similar=similar, remark=_LIMITS
+            "the processes of a node, by a segment of shared memory", similar=similar
         )
         for name, similar in _SIMILAR.items()
     },
@@ -148,13 +144,36 @@ STEPPED: Mapping[str, str] = MappingProxyType(
 """The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
 
 
-def composition_plan(rule: Rule) -> Plan | None:
-    """Return the composition that a rule names, with its steps: none if the tree below decides for all ranks."""
-    composition = COMPOSITIONS.get(rule.choice.algorithm) if rule.choice else None
+def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice]) -> Component | None:
+    """Return what the composition that a rule names does with a call; none if it is not known.
+
+    Args:
+        rule: The rule, of the device's tree.
+        call: The call.
+        decide: What the trees below decide for a step of some ranks.
+    """
+    name = rule.choice.algorithm if rule.choice else ""
+    composition = COMPOSITIONS.get(name)
     if composition is None:
         return None
-    why = f"line {rule.line} of the device's tree: {composition.what}"
-    return Plan("MPICH's device", str(rule.choice), why, composition.steps, composition.remark)
+    why = f"line {rule.line} of its tree names {name}: {composition.what}"
+    on_node = min(call.ranks_per_node, call.ranks)
+    ranks = ((step, on_node if step.is_within else call.nodes) for step in composition.steps)
+    inner = tuple(decide(step, count) for step, count in ranks if count > 1)
+    if not inner:
+        return Component("MPICH's device", why, name)
+    why = f"{why}; {composition.remark}" if composition.remark else why
+    return Component("MPICH's device", why, name, inner=inner, choice=_in_hocket(call, inner))
+
+
+def _in_hocket(call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
+    """Return Hocket's algorithm of the same steps; where the nodes are those of a machine, it takes them from there."""
+    if call.nodes == 1:
+        return next(one.choice for one in inner if one.call.function == call.function)
+    values: dict[str, int | str] = {one.call.part: one.choice.algorithm for one in inner}
+    return Choice(
+        "hierarchical", tuple((values if call.on_nodes else {**values, "group": call.ranks_per_node}).items())
+    )
 
 
 def remark(rule: Rule | None, call: Situation) -> str:

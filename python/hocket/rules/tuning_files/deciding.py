@@ -16,13 +16,13 @@ from hocket.definitions.machine import Machine, algorithms_for, ranks_on_nodes
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
-from hocket.rules.tuning_files.compositions import COMPOSITIONS, composition_plan
+from hocket.rules.tuning_files import han
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, by_composition
 from hocket.rules.tuning_files.counterparts import fewest_elements
-from hocket.rules.tuning_files.decisions import FLAT, default_rules
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
-from hocket.rules.tuning_files.levels import Plan, Step
 from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
@@ -69,6 +69,7 @@ def situation(
     *,
     ranks_per_node: int = 1,
     element_bytes: int | None = None,
+    is_commutative: bool = True,
     on_nodes: tuple[int, ...] = (),
 ) -> Situation:
     """Return a call of which nothing else is said; `on_nodes` has the ranks of each node, not `ranks_per_node`."""
@@ -81,6 +82,7 @@ def situation(
     nodes = len(on_nodes) or -(-ranks // ranks_per_node)
     conditions = {
         **DEFAULT_CONDITIONS,
+        "is_commutative": "yes" if is_commutative else "no",
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
         "is_node_consecutive": "no" if nodes == ranks else "yes",
@@ -161,7 +163,8 @@ class LibraryDecision:
             if there is none.
         sentence: Why there is none.
         protocol: The protocol of the machine that has its costs; none for the machine's own costs.
-        costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
+        costs: In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm
+            that Hocket does not have; empty where the costs are the machine's own.
     """
 
     choice: str | None
@@ -190,7 +193,7 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     if library in BY_MACHINE and machine is not None:
         return _switches_on(machine, collective, call)
     unit = _unit_bytes(collective, call)
-    own = _situation_of(collective, call, None, machine)
+    own = _situation_of(library, collective, call, None, machine)
     rules = [rule for name in (library, *_ABOVE.get(library, ())) for rule in default_rules(name).of(own.function)]
     sizes = {start for ranks in {own.ranks, own.nodes} for start in _starts(rules, ranks, unit)} - {0}
 
@@ -236,7 +239,7 @@ def library_decision(
         library: The library.
         collective: The collective.
         call: The call.
-        ranks_per_node: Ranks on a node; none for those of the machine, which libraries of `BY_MACHINE` always take.
+        ranks_per_node: Ranks on a node; None for as many as the machine has, as always for libraries of `BY_MACHINE`.
         machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
         version: Whose tables count for libraries of `BY_MACHINE`.
 
@@ -245,11 +248,11 @@ def library_decision(
     """
     if library in BY_MACHINE:
         return _decision_on(machine, library, collective, call, version)
-    own = _situation_of(collective, call, ranks_per_node, machine)
-    if library in FLAT and 1 < own.ranks_per_node < own.ranks:
-        return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
-    if (plan := plan_of(library, own)) is not None and plan.steps:
-        return _of_steps(plan, step_decisions(library, plan, own), own, collective, call, has_nodes=machine is not None)
+    own = _situation_of(library, collective, call, ranks_per_node, machine)
+    component = component_for(library, own)
+    if component is not None and component.choice is not None:
+        by_component = _equivalent(component.choice, HOCKET, collective, call)
+        return replace(by_component, choice=str(component), costs=component.remark)
     rules = default_rules(library)
     rule = deciding_rule(rules, own)
     if rule is None or rule.choice is None:
@@ -257,99 +260,75 @@ def library_decision(
     return _equivalent(rule.choice, rules.library, collective, call)
 
 
-def _situation_of(collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None) -> Situation:
-    """Return a call as rules see it, on the nodes of a machine or with so many ranks on each."""
-    on_nodes = () if machine is None or ranks_per_node is not None else ranks_on_nodes(machine, call.ranks)
-    own = situation(
+def _situation_of(
+    library: str, collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None
+) -> Situation:
+    """Return a call as rules see it, with so many ranks on each node, or on the nodes of a machine."""
+    knows_nodes = library in _ABOVE and machine is not None and ranks_per_node is None
+    return situation(
         of_function(collective),
         call.ranks,
         call.size_bytes,
-        ranks_per_node=ranks_per_node or 1,
+        ranks_per_node=ranks_per_node or ranks_on_a_node(machine),
         element_bytes=call.element_bytes,
-        on_nodes=on_nodes,
+        is_commutative=call.commutative,
+        on_nodes=ranks_on_nodes(machine, call.ranks) if knows_nodes and machine is not None else (),
     )
-    return own if call.commutative else replace(own, conditions={**own.conditions, "is_commutative": "no"})
 
 
-def plan_of(library: str, call: Situation) -> Plan | None:
-    """Return the component that takes a call, and its steps; none if the library has no such component."""
-    if library not in _ABOVE:
-        return None
-    rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
-    return composition_plan(rule) if rule is not None else None
+def component_for(library: str, call: Situation, rules: Rules | None = None) -> han.Component | None:
+    """Return which component of Open MPI or MPICH takes a call; None for other libraries.
 
-
-@dataclass(frozen=True)
-class StepDecision:
-    """What a library runs in a step of a call.
-
-    Attributes:
-        step: The step.
-        call: Its call; within nodes, that of the node with the most ranks.
-        choice: The algorithm in the words of the library; none if its rules leave the call open.
-        ours: Hocket's algorithm; none if there is none.
-        is_similar: Whether Hocket's is only the nearest.
-        why_not: Why there is none.
+    Args:
+        library: The library with its version.
+        call: The call.
+        rules: A tuning file of tuned, which then decides first on the communicators that HAN makes.
     """
+    if library in _ABOVE and rules is None:
+        return _device(library, call)
+    if library not in han.PRIORITIES:
+        return None
 
-    step: Step
-    call: Situation
-    choice: Choice | None
-    ours: str | None
-    is_similar: bool = False
-    why_not: str = ""
+    def tuned(function: str, ranks: int, size_bytes: int) -> Choice | None:
+        inner = situation(function, ranks, size_bytes, element_bytes=call.element_bytes)
+        for own in (*([rules] if rules else []), default_rules("openmpi-5.0")):
+            rule = deciding_rule(own, inner)
+            if rule is not None and rule.choice is not None:
+                return to_hocket(function, rule.choice, own.library).choice
+        return None
 
-
-def step_decisions(library: str, plan: Plan, call: Situation) -> tuple[StepDecision, ...]:
-    """Return what a library runs in the steps of a call that have several ranks."""
-    calls = ((step, _call_of_step(step, call)) for step in plan.steps)
-    return tuple(_step_decision(library, step, inner) for step, inner in calls if inner.ranks > 1)
-
-
-def _call_of_step(step: Step, call: Situation) -> Situation:
-    ranks = {"within nodes": min(call.ranks_per_node, call.ranks), "between nodes": call.nodes}.get(
-        step.where, call.ranks
-    )
-    size_bytes = call.size_bytes if step.size_bytes is None else step.size_bytes
-    inner = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
-    hierarchy = {"within nodes": "node", "between nodes": "node_roots"}.get(step.where, "parent")
-    conditions = {"comm_hierarchy": hierarchy, "is_commutative": call.conditions["is_commutative"]}
-    return replace(inner, conditions={**inner.conditions, **conditions})
+    return han.component(library, call, tuned)
 
 
-def _step_decision(library: str, step: Step, call: Situation) -> StepDecision:
-    names = [_ABOVE[library][1]] if step.where == "within nodes" and library in _ABOVE else []
-    rules = (deciding_rule(default_rules(name), call) for name in (*names, library))
-    choice = step.choice or next((rule.choice for rule in rules if rule is not None), None)
-    if choice is None:
-        return StepDecision(step, call, None, None, why_not=f"{call.function} {step.where}: its choice is unknown")
-    composition = COMPOSITIONS.get(choice.algorithm)
-    if composition is not None and composition.similar:
-        return StepDecision(step, call, choice, composition.similar, is_similar=True)
-    ours = to_hocket(call.function, choice, library)
-    return StepDecision(step, call, choice, ours.choice.algorithm if ours.choice else None, why_not=ours.note)
+def _device(library: str, call: Situation) -> han.Component | None:
+    """Return what MPICH's device does with a call."""
+    rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
+    return None if rule is None else by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
 
 
-def _of_steps(
-    plan: Plan,
-    steps: Sequence[StepDecision],
-    own: Situation,
-    collective: str,
-    call: Call,
-    *,
-    has_nodes: bool,
-) -> LibraryDecision:
-    """Return a decision for the steps of a call: the algorithm made of those of its steps."""
-    name = f"{plan.algorithm} ({', '.join(str(one.choice) for one in steps)})"
-    if lacking := next((one.why_not for one in steps if one.ours is None), ""):
-        return LibraryDecision(name, None, lacking)
-    parts = {one.step.part: one.ours for one in steps if one.step.part and one.ours}
-    group = {} if has_nodes else {"group": own.ranks_per_node}
-    ours = Choice("hierarchical", tuple({**parts, **plan.parameters, **group}.items()))
-    if own.nodes == 1:
-        ours = Choice(next(one.ours for one in steps if one.call.function == own.function and one.ours))
-    costs = (f"{one.choice} at the costs of {one.ours}" for one in steps if one.is_similar)
-    return replace(_run(name, ours, collective, call), costs=", ".join(dict.fromkeys(costs)))
+def _step(library: str, step: han.Inner, ranks: int, call: Situation) -> han.InnerChoice:
+    """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree."""
+    size_bytes = 0 if step.of == "nothing" else call.size_bytes
+    own = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
+    conditions = {
+        "comm_hierarchy": "node" if step.is_within else "node_roots",
+        "is_commutative": call.conditions["is_commutative"],
+    }
+    own = replace(own, conditions={**own.conditions, **conditions})
+    rule = deciding_rule(default_rules(_ABOVE[library][1]), own) if step.is_within else None
+    if rule is not None and rule.choice is not None:
+        similar = Choice(COMPOSITIONS[rule.choice.algorithm].similar)
+        remark = f"{similar} stands for {rule.choice}"
+        return han.InnerChoice(step, ranks, size_bytes, "shared memory", similar, remark)
+    rule = deciding_rule(default_rules(library), own)
+    ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
+    assert ours is not None  # MPICH's own tree names algorithms that have counterparts for steps
+    return han.InnerChoice(step, ranks, size_bytes, "lower tree", ours)
+
+
+def ranks_on_a_node(machine: Machine | None) -> int:
+    """Return how many ranks a node of a machine has; 1 where there is none, or it does not say."""
+    return 1 if machine is None else int(machine.quantities.get("network.ranks_per_node") or 1)
 
 
 def _decision_on(
@@ -421,15 +400,10 @@ def _equivalent(own: Choice, library: str, collective: str, call: Call) -> Libra
     ours = to_hocket(of_function(collective), own, library)
     if ours.choice is None:
         return LibraryDecision(name, None, ours.note)
-    return _run(name, ours.choice, collective, call)
-
-
-def _run(name: str, ours: Choice, collective: str, call: Call) -> LibraryDecision:
-    """Return a decision with Hocket's algorithm."""
     try:
-        choice = choose(f"{collective}: {ours}", collective, call)
+        choice = choose(f"{collective}: {ours.choice}", collective, call)
     except Error as error:
         return LibraryDecision(name, None, str(error))
     if choice is None:
-        return LibraryDecision(name, None, f"{name}: Hocket's {ours.algorithm} refuses the call")
-    return LibraryDecision(name, (choice[0], replace(call, parameters=dict(ours.parameters))))
+        return LibraryDecision(name, None, f"{name}: Hocket's {ours.choice.algorithm} refuses the call")
+    return LibraryDecision(name, (choice[0], replace(call, parameters=dict(ours.choice.parameters))))

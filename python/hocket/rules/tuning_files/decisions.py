@@ -30,15 +30,19 @@ _SOURCES = {
             (mpich_json.SHARED_MEMORY, "ch4/posix_generic"),
         )
     },
-    "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
+    **{
+        f"openmpi-{version}": (
+            "hocket",
+            f"ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI {version}{where}",
+        )
+        for version, where in (("5.0", ", on one node, or with one rank per node"), ("4.1", ""))
+    },
     "ucc-1": (
         "ucc-1",
         "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
         "alltoall are exact on powers of two of ranks and one more",
     ),
 }
-FLAT = ("openmpi-5.0",)
-"""Those whose decisions are not known for several nodes with several ranks each: other components take such calls."""
 
 
 def defaults_of(name: str) -> Defaults:
@@ -54,7 +58,7 @@ def defaults_of(name: str) -> Defaults:
         return Defaults(name, source, format, ucc_defaults.text())
     if format == mpich_json.LIBRARY:
         return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree(name)))
-    return Defaults(name, source, format, LIBRARY_RULES[name])
+    return Defaults(name, source, format, LIBRARY_RULES["openmpi-5.0"])
 
 
 @cache
