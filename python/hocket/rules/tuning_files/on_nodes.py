@@ -50,7 +50,7 @@ def _by_han(library: str, function: str, ranks: int, ranks_per_node: int) -> Ite
 
 def _starts(function: str, ranks: int, ranks_per_node: int) -> set[int]:
     """Return the sizes at which a choice within HAN may change."""
-    starts = {0, SEGMENT_BYTES}
+    starts = {0, SEGMENT_BYTES, SEGMENT_BYTES + 1}
     parts = {"node": ranks_per_node, "all": ranks}
     for one in ALGORITHMS[function].calls:
         members = ranks_per_node if one.is_within else -(-ranks // ranks_per_node)
@@ -60,4 +60,4 @@ def _starts(function: str, ranks: int, ranks_per_node: int) -> set[int]:
         few = [count * element for count in fewest_elements(members).values()]
         starts |= {-(-start // parts.get(one.of, 1)) for start in (*size_starts(rules, members, "size"), *few)}
     is_in_segments = any(one.of == "segment" for one in ALGORITHMS[function].calls)
-    return {start for start in starts if not (is_in_segments and start > SEGMENT_BYTES)}
+    return {start for start in starts if not (is_in_segments and start > SEGMENT_BYTES + 1)}
