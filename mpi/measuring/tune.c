@@ -195,8 +195,9 @@ static const struct {
 static int is_about_algorithms(const char *name)
 {
     size_t length = strlen(name);
-    const char *ends[] = {"_INTRA_ALGORITHM", "_algorithm"}, *begins[] = {"MPIR_CVAR_", "coll_tuned_"};
-    for (int i = 0; i < 2; i++) {
+    const char *ends[] = {"_INTRA_ALGORITHM", "_DEVICE_COLLECTIVE", "_algorithm"};
+    const char *begins[] = {"MPIR_CVAR_", "MPIR_CVAR_", "coll_tuned_"};
+    for (int i = 0; i < 3; i++) {
         size_t end = strlen(ends[i]);
         if (length > end && strcmp(name + length - end, ends[i]) == 0 && strncmp(name, begins[i], strlen(begins[i])) == 0)
             return 1;

@@ -266,8 +266,8 @@ def _print(tuning: Tuning, folder: str, own: str | None) -> None:
     contents = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
     say(f"{contents}: {folder}/")
     if own is not None and tuning.exporter is not None:
-        variables = " ".join(tuning.exporter.variables).replace("=FILE", f"={own}")
-        say(f"the MPI's own tuning file, which needs no preloading: {variables}")
+        line = tuning.exporter.line(own, tuning.own)
+        say(f"the MPI's own tuning file, which needs no preloading: {line}")
     library = tuning.about.get("library")
     if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
         say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")

@@ -38,10 +38,19 @@ class Exporter:
         return f"own.{self.format.name}.{'json' if self._writes_json else 'conf'}"
 
     @property
+    def device_file_name(self) -> str:
+        """The name of the second file, for formats that have one."""
+        return self.format.device_file(self.file_name)
+
+    def line(self, file: str, decisions: Iterable[Decision]) -> str:
+        """Return the environment variables that make a program use a file for decisions."""
+        if self.format.variables:
+            return self.format.line(file, has_device=bool(self.device_text(decisions)))
+        return " ".join(self.variables).replace("=FILE", f"={file}")
+
+    @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that make a program use the file; FILE stands for the file."""
-        if self.format.name.startswith("mpich"):
-            return ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE",)
+        """The environment variables that make a program use the file of Open MPI; FILE stands for the file."""
         return ("OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_dynamic_rules_filename=FILE")
 
     @property
@@ -57,8 +66,15 @@ class Exporter:
 
         Calls outside the measured range, and calls for which nothing was confirmed, are left to the MPI.
         """
-        rules = tuple(rule for decision in decisions for rule in self._rules(decision))
-        return self.format.write(Rules(self.format.library, rules)) if rules else None
+        rules = self._all_rules(decisions)
+        return self.format.write(rules) if rules.rules else None
+
+    def device_text(self, decisions: Iterable[Decision]) -> str:
+        """Return the second file for decisions; empty if the MPI needs none."""
+        return self.format.write_device(self._all_rules(decisions)) if self.format.write_device else ""
+
+    def _all_rules(self, decisions: Iterable[Decision]) -> Rules:
+        return Rules(self.format.library, tuple(rule for decision in decisions for rule in self._rules(decision)))
 
     def _rules(self, decision: Decision) -> Iterator[Rule]:
         function = function_of(decision.collective)

@@ -77,9 +77,12 @@ class Tuning:
         texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
         if self.exporter is not None and self.own_file is not None:
             texts[self.exporter.file_name] = self.own_file
+            if device := self.exporter.device_text(self.own):
+                texts[self.exporter.device_file_name] = device
         files.write_all({str(place / name): text for name, text in texts.items()})
-        if self.exporter is not None and self.own_file is None:
-            (place / self.exporter.file_name).unlink(missing_ok=True)
+        names = (self.exporter.file_name, self.exporter.device_file_name) if self.exporter is not None else ()
+        for name in {*names} - {*texts}:
+            (place / name).unlink(missing_ok=True)
 
     @property
     def noise(self) -> float:

@@ -69,6 +69,23 @@ def test_mpich_is_told_algorithms_with_what_they_need(tmp_path: Path) -> None:
     )
 
 
+def test_the_device_of_mpich_is_told_to_pass_on_what_a_file_decides(tmp_path: Path) -> None:
+    one, ring = exporter(MPICH), mpich("allreduce", "ring")
+    file = tmp_path / one.device_file_name
+    file.write_text(one.device_text([Decision("allreduce", (2, 9), (1024, 4096), ring)]))
+    chosen = {
+        size: str(rule.choice)
+        for size in (1023, 1024, 4095, 4096)
+        if (rule := deciding_rule(read(file), situation("allreduce", 8, size, ranks_per_node=4)))
+    }
+    begin = "MPIDI_Allreduce_intra_composition_"
+    assert chosen == {1023: f"{begin}alpha", 1024: f"{begin}beta", 4095: f"{begin}beta", 4096: f"{begin}alpha"}
+    line = one.line("own.json", [Decision("allreduce", (2, 9), (1024, 4096), ring)])
+    assert line.endswith("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE=own.device.json")
+    assert one.device_text([Decision("allgather", (2, 9), (8, 64), mpich("allgather", "ring"))]) == ""
+    assert exporter(OPEN_MPI).device_text([Decision("allreduce", (2, 9), (8, 64), open_mpi("allreduce", 4))]) == ""
+
+
 def test_what_files_have_no_place_for_is_not_named() -> None:
     point = Point("allreduce", 2, 64)
     assert exporter(MPICH).can_name(point, mpich("allreduce", "ring"))

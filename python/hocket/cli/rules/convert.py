@@ -44,6 +44,7 @@ def convert(
     if rules.chooses and not conversion.rules.chooses:
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
     content, notes = write_rules(conversion.rules, format), [*conversion.notes]
+    device = format.write_device(conversion.rules) if format.write_device else ""
     if conversion.left:
         rule_count = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
         notes.append(f"{conversion.left} of {rule_count} with an algorithm are left to {format.library}")
@@ -58,5 +59,13 @@ def convert(
                 if is_gain
                 else f"the converted rules are slower than {own}"
             )
+    if device and files.is_stdout(target):
+        notes.append(
+            f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
+        )
+    elif format.variables and not files.is_stdout(target):
+        if device:
+            files.write(format.device_file(target), device)
+        notes.append(f"programs take it with {format.line(target, has_device=bool(device))}")
     files.write(target, content)
     print_notes(notes)

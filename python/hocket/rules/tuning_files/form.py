@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePath
 
 from hocket._native import Error
 from hocket.base.units import format_choice
@@ -143,6 +144,7 @@ class Situation:
         ranks_per_node: How many ranks are on each node, except perhaps the last.
         element_bytes: The size of an element.
         conditions: What else is so, by the names of conditions.
+        on_nodes: How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
     """
 
     function: str
@@ -152,6 +154,7 @@ class Situation:
     ranks_per_node: int = 1
     element_bytes: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)
+    on_nodes: tuple[int, ...] = ()
 
     @property
     def is_power_of_two(self) -> bool:
@@ -166,7 +169,7 @@ class Situation:
     @property
     def nodes(self) -> int:
         """On how many nodes the ranks are."""
-        return -(-self.ranks // self.ranks_per_node)
+        return len(self.on_nodes) or -(-self.ranks // self.ranks_per_node)
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,10 @@ class Format:
         read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
+        variables: The environment variables that make the library take the file; FILE stands for it, and DEVICE for
+            the file of `write_device`.
+        write_device: Makes the text of a second file, without which the library does not ask the first one for some of
+            its calls; empty if it needs none.
     """
 
     name: str
@@ -186,6 +193,20 @@ class Format:
     read: Callable[[str, str], Rules] | None
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    write_device: Callable[[Rules], str] | None = None
+
+    @staticmethod
+    def device_file(file: str) -> str:
+        """Return the name of the second file beside the first one."""
+        path = PurePath(file)
+        return str(path.with_name(f"{path.stem}.device{path.suffix}"))
+
+    def line(self, file: str, *, has_device: bool) -> str:
+        """Return the variables that make the library take a file, and its second one, as a line to paste."""
+        names = {"FILE": file, **({"DEVICE": self.device_file(file)} if has_device else {})}
+        pairs = [variable.split("=") for variable in self.variables]
+        return " ".join(f"{name}={names.get(value, value)}" for name, value in pairs if value != "DEVICE" or has_device)
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:
