@@ -107,6 +107,19 @@ class Mpi:
             subprocess.run(line, check=True, capture_output=True)
         return str(target)
 
+    def on_nodes(self, *nodes: int) -> list[str]:
+        """Return the command that starts so many ranks on each node, of nodes that are this host under other names."""
+        if subprocess.run(["unshare", "-u", "true"], capture_output=True, check=False).returncode != 0:
+            pytest.skip("this user cannot give a process another host name")
+        hosts, agent = (
+            ",".join(f"n{number}:{ranks}" for number, ranks in enumerate(nodes, 1)),
+            str(PROGRAMS / "node_agent"),
+        )
+        by_agent = ["-launcher", "ssh", "-launcher-exec", agent, "-hosts", hosts]
+        if self.is_open_mpi:
+            by_agent = ["--prtemca", "plm_ssh_agent", agent, "--host", hosts, "--map-by", "slot"]
+        return [str(self.installation.mpiexec), *by_agent, "-n", str(sum(nodes))]
+
     def run(
         self,
         ranks: int,
