@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 import click
 
 from hocket._native import Error
@@ -10,7 +13,9 @@ from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX, environment_of, parameters_text, settings_of
 from hocket.rules.tuning_files.conversion import convert_rules
+from hocket.rules.tuning_files.form import Format
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.tuning.comparing import kept_gain
 
@@ -59,4 +64,15 @@ def convert(
                 else f"the converted rules are slower than {own}"
             )
     files.write(target, content)
-    print_notes(notes)
+    print_notes([*notes, *_activation(target, format, conversion.rules.functions)])
+
+
+def _activation(target: str, format: Format, functions: Iterable[str]) -> Iterator[str]:
+    """Write the parameters that make Open MPI take a file beside it, and say what makes a library take the file."""
+    if format.settings and Path(target).is_file():
+        settings = settings_of({target: format}, functions)
+        yield f"to use it: {environment_of(settings)}"
+        if parameters := parameters_text(settings):
+            place = Path(target).with_suffix(PARAMETERS_SUFFIX)
+            files.write(place, parameters)
+            yield f"the same as parameters of Open MPI: {place}"

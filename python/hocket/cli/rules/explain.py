@@ -25,6 +25,7 @@ from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
+from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level, level_of
 from hocket.rules.tuning_files.translation import perform
 
 
@@ -64,7 +65,12 @@ def explain(
         raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')
     functions = [collective] if collective else rules.functions
     calls = [
-        situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element) for each in functions
+        call
+        for each in functions
+        for call in calls_by_level(
+            situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element),
+            dict.fromkeys(map(level_of, rules.of(each))),
+        )
     ]
     verdicts_by_call = [(call, list(verdicts(rules, call))) for call in calls]
     if as_json:
@@ -77,7 +83,11 @@ def explain(
 
 
 def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
-    say(f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True)
+    level = f", {call.conditions[LEVEL]}" if rules.library == LIBRARY else ""
+    say(
+        f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}{level}",
+        bold=True,
+    )
     verdicts = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
@@ -128,6 +138,7 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
     decides = _decides(all_verdicts)
     return {
         "collective": call.function,
+        **({"level": call.conditions[LEVEL]} if rules.library == LIBRARY else {}),
         "ranks": call.ranks,
         "ranks_per_node": call.ranks_per_node,
         "size_bytes": call.size_bytes,

@@ -124,6 +124,7 @@ class Library:
         measures: What sizes count for each function.
         kin: Libraries of one kin have the same names or numbers of algorithms.
         most_channels: How many channels it opens at most, if it has any.
+        flat: The library whose algorithms its `tuned` stands for, whichever of them; empty if it has no such choice.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Library:
     measures: Mapping[str, str]
     kin: str = ""
     most_channels: int | None = None
+    flat: str = ""
 
     def find(self, function: str, name: str) -> Counterpart | None:
         """Return an algorithm by its name or, as text, its number."""
@@ -297,6 +299,26 @@ _OPENMPI_6_0 = {
     ),
     "reduce": (*_OPENMPI_5_0["reduce"], Counterpart("knomial", 8, what="a k-nomial tree")),
 }
+_BY_LEVELS = "by Open MPI's component han, within nodes and between them"
+_COMPONENTS = ("self", "basic", "libnbc", "tuned", "sm", "adapt")
+
+
+def _han(*algorithms: str) -> tuple[Counterpart, ...]:
+    """Return what a rule of HAN can name: HAN itself, or with one of its algorithms, and other components."""
+    return (
+        Counterpart("han", what=_BY_LEVELS, similar=("hierarchical", {})),
+        *(Counterpart(f"han @{name}", number, what=_BY_LEVELS) for number, name in enumerate(algorithms, start=1)),
+        *(Counterpart(name, what=f"as Open MPI's component {name} decides") for name in _COMPONENTS),
+    )
+
+
+_OPENMPI_5_0_HAN: Mapping[str, tuple[Counterpart, ...]] = {
+    **{name: _han("intra", "simple") for name in ("allgather", "bcast", "gather", "scatter")},
+    **{name: _han("intra", "simple", "reproducible") for name in ("allreduce", "reduce")},
+    "allgatherv": _han(),
+    "barrier": _han("simple"),
+}
+_HAN_MEASURES = {**dict.fromkeys(_OPENMPI_5_0_HAN, "size"), "barrier": "nothing"}
 _OPENMPI_MEASURES = {
     **{name: "size" for name in ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block")},
     # The mean block. The documentation claims the sum of the blocks.
@@ -544,6 +566,7 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
         for each in (
             Library("openmpi-4.1", _OPENMPI_4_1, _OPENMPI_MEASURES, "openmpi"),
             Library("openmpi-5.0", _OPENMPI_5_0, _OPENMPI_MEASURES, "openmpi"),
+            Library("openmpi-5.0-han", _OPENMPI_5_0_HAN, _HAN_MEASURES, flat="openmpi-5.0"),
             Library("openmpi-6.0", _OPENMPI_6_0, _OPENMPI_MEASURES, "openmpi"),
             Library("mpich-5.0", _MPICH_5_0, _MPICH_MEASURES),
             Library("ucc-1", _UCC_1, _UCC_MEASURES),
@@ -559,10 +582,13 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
 def library_of(name: str) -> Library:
     """Return a library by its name, which needs no version where one version alone is known.
 
+    A library whose choices only hand calls on is none.
+
     Raises:
         Error: There is none, or there are several.
     """
-    of_kind = [each for each in LIBRARIES if name in (each, each.split("-")[0])]
+    names = [each for each in LIBRARIES if not LIBRARIES[each].flat]
+    of_kind = [each for each in names if name in (each, each.split("-")[0])]
     if len(of_kind) != 1:
-        raise unknown("library", name, of_kind or LIBRARIES)
+        raise unknown("library", name, of_kind or names)
     return LIBRARIES[of_kind[0]]

@@ -179,6 +179,7 @@ class Format:
         read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
+        settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
     """
 
     name: str
@@ -186,6 +187,7 @@ class Format:
     read: Callable[[str, str], Rules] | None
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:

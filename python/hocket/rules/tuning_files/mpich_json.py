@@ -372,4 +372,4 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
     return result_by_key
 
 
-FORMATS = (Format(LIBRARY, LIBRARY, _read, _write),)
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)),)
