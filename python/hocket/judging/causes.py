@@ -30,6 +30,8 @@ from hocket.judging.patterns import (
 )
 from hocket.judging.shape import Kink, Shape
 from hocket.judging.topology_tables import PAIRS
+from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
 ONE_CARD = "one card"
 READING = "bus bandwidth"
@@ -46,6 +48,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
+_WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 
@@ -76,6 +79,7 @@ def causes_of(
         _kinks("cause", shape),
         _dips(shape),
         _many_ranks(verdict, job),
+        _by_levels(job, mentions),
         _runs(verdict, mentions),
         _findings_of("hint", mentions.about(ALGORITHM), mentions.about(PROTOCOL), mentions.about(BINDING)),
         _reading(job, mentions),
@@ -246,6 +250,16 @@ def _many_ranks(verdict: Finding, job: Job) -> Iterator[Finding]:
             f"{job.ranks_per_node} ranks of a node share its cards and its memory: compare with fewer on each node"
         )
         yield Finding("hint", sentence, BINDING)
+
+
+def _by_levels(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give that Open MPI 5 runs collectives by levels on several nodes with several ranks, unless a setting differs."""
+    library = next((one for one in mentions.of("library") if _WITH_HAN.match(one.value)), None)
+    has_levels = (job.ranks_per_node or 1) > 1 and (job.nodes or 1) > 1
+    is_set = any(one.value.startswith(("coll_han", "coll=")) for one in mentions.of("algorithm"))
+    if library is not None and has_levels and not is_set and of_function(job.collective) in FUNCTIONS_OF_HAN:
+        what = f"{job.collective.capitalize()} on several nodes with several ranks runs by levels in Open MPI 5 (HAN)"
+        yield Finding("hint", f"{what}: compare with --mca coll_han_priority 0", ALGORITHM, library.source)
 
 
 def _runs(verdict: Finding, mentions: Mentions) -> Iterator[Finding]:
