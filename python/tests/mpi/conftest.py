@@ -160,6 +160,16 @@ FIRST_OR_ALL = [_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for ot
 """The first MPI of this host; in long runs all MPIs."""
 
 
+@pytest.fixture(scope="session")
+def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """The first Open MPI of this host."""
+    for wrapper in wrappers():
+        found = Mpi(Installation.find(wrapper), tmp_path_factory.mktemp("programs"))
+        if found.is_open_mpi:
+            return found
+    pytest.skip("no Open MPI, expected what `make test-mpi` installs")
+
+
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The first MPI of this host; in long runs all MPIs."""

@@ -193,17 +193,25 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
                 yield Forced(function, ranks, root % 2, 8 * elements if whole else size_bytes, known)
 
 
-def sent(mpi: Mpi, wanted: Sequence[Case], variables: Mapping[str, str] = MappingProxyType({})) -> list[Sent | None]:
-    """Return the messages of the library in each case, under environment variables; None for refused calls."""
+def sent(
+    mpi: Mpi,
+    wanted: Sequence[Case],
+    variables: Mapping[str, str] = MappingProxyType({}),
+    nodes: Sequence[int] = (),
+) -> list[Sent | None]:
+    """Return the messages of the library in each case, under environment variables; None for refused calls.
+
+    All ranks are on this host, or as many as `nodes` says on each node.
+    """
     recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
     words = []
     for case in wanted:
         chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())
         words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
-    line = [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks), *program]
+    start = mpi.on_nodes(*nodes) if nodes else [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks)]
     env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **BY_UCX, **variables}
-    ran = subprocess.run(line, capture_output=True, text=True, timeout=150, env=env, check=False)
+    ran = subprocess.run([*start, *program], capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)
     for number, rank, *rest in map(str.split, ran.stdout.splitlines()):

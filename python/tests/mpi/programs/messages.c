@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SETTINGS = 8, MOST_TEXT = 1 << 20, MOST_TEXT_OF_VARIABLE = 8192 };
+enum { MOST_SETTINGS = 8, MOST_BYTES = 1 << 25, MOST_TEXT = 1 << 20, MOST_TEXT_OF_VARIABLE = 8192 };
 
 static int rank, ranks, root, size;
 static char *input, *result;
@@ -140,6 +140,7 @@ static void run(int number, char *text)
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    call(name); /* components may make communicators in the first call */
     record(1);
     status = call(name);
     record(0);
@@ -159,8 +160,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    input = calloc(1 << 22, 1);
-    result = calloc(1 << 22, 1);
+    input = calloc(MOST_BYTES, 1);
+    result = calloc(MOST_BYTES, 1);
     counts = calloc(3 * (size_t)ranks, sizeof *counts);
     places = counts + ranks;
     doubles = places + ranks;
