@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+from itertools import product
 from pathlib import Path
 
 from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
@@ -27,6 +28,7 @@ from hocket.rules.tuning_files.formats import FORMATS, read
 LARGEST_BYTES = 1 << 16
 RANKS = (1, 2, 7, 8, 64)
 SIZES = (0, 1, 100, 4096, 1 << 20)
+PER_NODE = (1, 4)
 MOST_RULES = 300
 """Files with more rules are only read: the time of the other checks grows with the square of the rules."""
 
@@ -86,8 +88,8 @@ def check(format: Format, file: Path, content: bytes) -> bool:
         convert_rules(rules, other, ranks=[4, 8])
     for function in rules.functions if again else ():
         for ranks in RANKS:
-            for size in SIZES:
-                call = situation(function, ranks, size)
+            for size, per_node in product(SIZES, PER_NODE):
+                call = situation(function, ranks, size, ranks_per_node=per_node)
                 choices = [rule and rule.choice for rule in (deciding_rule(rules, call), deciding_rule(again, call))]
                 is_left_open = choices[0] is None and format.name == "mpich-5.0"  # MPICH's own tree is written here
                 assert choices[0] == choices[1] or is_left_open, f"{function}, {ranks} ranks, {size} bytes: {choices}"

@@ -19,7 +19,8 @@
  *     end                             ends the program; so does the end of the input or of PROCESS
  *
  * Variables are set during the turns of a way. Open MPI reads them when a communicator is created: each such way has
- * its own communicator.
+ * its own communicator. Where Open MPI's component han takes calls, variables of its component tuned would choose what
+ * tuned does on the communicators that han makes; so the ways that set them have communicators without han.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -192,12 +193,26 @@ static const struct {
 
 /* Variables of the MPI */
 
-static int is_about_algorithms(const char *name)
+static const char tuned_prefix[] = "coll_tuned_", han_prefix[] = "coll_han_use_";
+
+/* Returns whether there are several nodes, and one with several ranks. */
+static int has_levels(void)
+{
+    int own, most;
+    MPI_Comm node;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &own);
+    PMPI_Allreduce(&own, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Comm_free(&node);
+    return 1 < most && most < ranks;
+}
+
+static int is_about_algorithms(const char *name, int with_han)
 {
     size_t length = strlen(name);
-    const char *ends[] = {"_INTRA_ALGORITHM", "_DEVICE_COLLECTIVE", "_algorithm"};
-    const char *begins[] = {"MPIR_CVAR_", "MPIR_CVAR_", "coll_tuned_"};
-    for (int i = 0; i < 3; i++) {
+    const char *ends[] = {"_INTRA_ALGORITHM", "_DEVICE_COLLECTIVE", "_algorithm", "_algorithm"};
+    const char *begins[] = {"MPIR_CVAR_", "MPIR_CVAR_", tuned_prefix, han_prefix};
+    for (int i = 0; i < 3 + with_han; i++) {
         size_t end = strlen(ends[i]);
         if (length > end && strcmp(name + length - end, ends[i]) == 0 && strncmp(name, begins[i], strlen(begins[i])) == 0)
             return 1;
@@ -220,7 +235,7 @@ static void print_values(MPI_T_enum names)
     }
 }
 
-static void print_variables(void)
+static void print_variables(int with_han)
 {
     int count, is_first = 1;
     MPI_T_cvar_get_num(&count);
@@ -231,7 +246,7 @@ static void print_variables(void)
         MPI_Datatype type;
         MPI_T_enum names;
         if (MPI_T_cvar_get_info(i, name, &name_length, &verbosity, &type, &names, about, &about_length, &bind, &scope) ||
-            !is_about_algorithms(name) || scope == MPI_T_SCOPE_READONLY || scope == MPI_T_SCOPE_CONSTANT)
+            !is_about_algorithms(name, with_han) || scope == MPI_T_SCOPE_READONLY || scope == MPI_T_SCOPE_CONSTANT)
             continue;
         printf("%s{\"name\":\"%s\",\"about\":\"", is_first ? "" : ",", name);
         print_text(stdout, about);
@@ -324,11 +339,16 @@ static void take_way(char *text)
         if (!way->function)
             fail(rest, "unknown composition for this collective");
     } else {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        if (strncmp(rest, tuned_prefix, strlen(tuned_prefix)) == 0)
+            MPI_Info_set(info, "ompi_comm_coll_preference", "^han");
         for (char *setting = strtok(rest, ","); setting; setting = strtok(NULL, ","))
             add_setting(way, setting);
         apply(way);
-        MPI_Comm_dup(MPI_COMM_WORLD, &way->members);
+        MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &way->members);
         MPI_Comm_set_errhandler(way->members, MPI_ERRORS_RETURN);
+        MPI_Info_free(&info);
         undo(way);
     }
 }
@@ -462,8 +482,11 @@ int main(int argc, char **argv)
     while (next(line)) {
         char *rest = strchr(line, ' ');
         rest = rest ? rest + 1 : line;
-        if (strncmp(line, "variables", 9) == 0 && rank == 0)
-            print_variables();
+        if (strncmp(line, "variables", 9) == 0) {
+            int with_han = has_levels();
+            if (rank == 0)
+                print_variables(with_han);
+        }
         else if (strncmp(line, "call ", 5) == 0)
             take_call(rest);
         else if (strncmp(line, "way ", 4) == 0)

@@ -183,6 +183,8 @@ def format_choice(name: str, parameters: Iterable[tuple[str, object]], separator
 
 def parse_choice(text: str) -> tuple[str, dict[str, int | str]]:
     """Return the algorithm and the values of parameters of such a line."""
-    name, *pairs = text.split() or [""]
-    values = (pair.partition("=") for pair in pairs)
-    return name, {key: int(value) if value.isdecimal() else value for key, _, value in values}
+    words = text.split()
+    values = (word.partition("=") for word in words if "=" in word)
+    return " ".join(word for word in words if "=" not in word), {
+        key: int(value) if value.isdecimal() else value for key, _, value in values
+    }

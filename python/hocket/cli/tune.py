@@ -24,10 +24,12 @@ from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
 from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files.activation import environment_of, parameters_text
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
 from hocket.tuning.deciding import Regret
+from hocket.tuning.exporting import PARAMETERS_FILE, file_name
 from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
 from hocket.tuning.report import RULES_FILE, Tuning, order_cost
@@ -210,11 +212,14 @@ def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
     """Write the files of a tuning, and print it."""
     files.make_folder(folder)
     tuning.write(folder)
-    own = None if tuning.own_file is None or tuning.exporter is None else f"{folder}/{tuning.exporter.file_name}"
     if as_json:
-        print_json({**tuning.as_dict(), "own_file": own, "folder": folder, "version": VERSION})
+        own = next((f"{folder}/{file_name(each)}" for each in tuning.own_files), None)
+        settings = tuning.own_settings(folder)
+        print_json(
+            {**tuning.as_dict(), "own_file": own, "own_settings": settings, "folder": folder, "version": VERSION}
+        )
     else:
-        _print(tuning, folder, own)
+        _print(tuning, folder)
 
 
 def _simulated(
@@ -258,16 +263,18 @@ def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool
         say(f"guidelines and measurements: {folder}/")
 
 
-def _print(tuning: Tuning, folder: str, own: str | None) -> None:
+def _print(tuning: Tuning, folder: str) -> None:
     say(tuning.rules)
     for line in _judgement_lines(tuning):
         say(line)
     is_read = "measured" in tuning.about
     contents = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
     say(f"{contents}: {folder}/")
-    if own is not None and tuning.exporter is not None:
-        line = tuning.exporter.line(own, tuning.own)
-        say(f"the MPI's own tuning file, which needs no preloading: {line}")
+    if tuning.own_files:
+        settings = tuning.own_settings(folder)
+        say(f"the MPI's own tuning file, which needs no preloading: {environment_of(settings)}")
+        if parameters_text(settings):
+            say(f"the same as parameters of Open MPI: {folder}/{PARAMETERS_FILE}")
     library = tuning.about.get("library")
     if library is not None and any(one.choice != DEFAULT for one in tuning.decisions):
         say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")

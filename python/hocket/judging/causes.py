@@ -17,6 +17,8 @@ from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.shape import Shape
 from hocket.judging.topology_tables import PAIRS
+from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
 ONE_CARD = "one card"
 
@@ -31,6 +33,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
+_WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
 """Unless it is told otherwise, mpirun binds ranks to cores: the threads that serve a GPU share one."""
@@ -64,6 +67,7 @@ def causes_of(
         *_kinks("cause", shape),
         *_dips(shape),
         *_hints(verdict, job, mentions),
+        *_by_levels(job, mentions),
         *_findings_of("hint", *choices),
         *reading,
     )
@@ -170,6 +174,15 @@ def _dips(shape: Shape | None) -> Iterator[Finding]:
     ratio, less_bytes, size = min(falls, default=(1.0, 0, 0))
     if ratio < _DIP:
         yield conclude("dip", before_bytes=less_bytes, size_bytes=size, percent=100 * (1 - ratio))
+
+
+def _by_levels(job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give that Open MPI 5 runs collectives by levels on several nodes with several ranks, unless a setting differs."""
+    library = next((one for one in mentions.of("library") if _WITH_HAN.match(one.value)), None)
+    has_levels = (job.ranks_per_node or 1) > 1 and (job.nodes or 1) > 1
+    is_set = any(one.value.startswith(("coll_han", "coll=")) for one in mentions.of("algorithm"))
+    if library is not None and has_levels and not is_set and of_function(job.collective) in FUNCTIONS_OF_HAN:
+        yield conclude("by levels", source=library.source, collective=job.collective.capitalize())
 
 
 def _hints(verdict: Finding, job: Job, mentions: Mentions) -> Iterator[Finding]:

@@ -1,22 +1,27 @@
-"""The tuning file of the MPI itself, for decisions among its own algorithms. It works without the preloaded library."""
+"""Tuning files of the MPI itself, for decisions among its own algorithms. They work without the preloaded library."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.installation import kind_of
+from hocket.rules.tuning_files import mpich_json, openmpi_han
+from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX
 from hocket.rules.tuning_files.counterparts import LIBRARIES, Counterpart
 from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.form import Format, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
+from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
 
 _FUNCTIONS = {"broadcast": "bcast", "reduce_scatter": "reduce_scatter_block"}
 """Measured functions whose names differ from the collective's."""
 _SEGMENT_SIZE = "_segmentsize"
+PARAMETERS_FILE = f"own{PARAMETERS_SUFFIX}"
+"""The name of the file of Open MPI's parameters that make it take the tuning files."""
 
 
 def exporter_for(library: str) -> Exporter | None:
@@ -28,38 +33,53 @@ def exporter_for(library: str) -> Exporter | None:
 
 @dataclass(frozen=True)
 class Exporter:
-    """Writes the tuning file of an MPI in its format."""
+    """Writes the tuning files of an MPI, mostly one in a format."""
 
     format: Format
 
     @property
     def file_name(self) -> str:
         """The name of the file, from which `hocket rules` knows the format."""
-        return f"own.{self.format.name}.{'json' if self._writes_json else 'conf'}"
-
-    @property
-    def device_file_name(self) -> str:
-        """The name of the second file, for formats that have one."""
-        return self.format.device_file(self.file_name)
-
-    def line(self, file: str, decisions: Iterable[Decision]) -> str:
-        """Return the environment variables that make a program use a file for decisions."""
-        if self.format.variables:
-            return self.format.line(file, has_device=bool(self.device_text(decisions)))
-        return " ".join(self.variables).replace("=FILE", f"={file}")
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The environment variables that make a program use the file of Open MPI; FILE stands for the file."""
-        return ("OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_dynamic_rules_filename=FILE")
-
-    @property
-    def _writes_json(self) -> bool:
-        return self.format.name in ("mpich-5.0", "openmpi-6.0")
+        return file_name(self.format)
 
     def can_name(self, point: Point, choice: Choice) -> bool:
         """Return whether files can express one of the MPI's own choices."""
-        return choice.owner != "mpi" or self._names_of(point.collective, choice) is not None
+        in_han = self._han is not None and algorithm_of_han(point.collective, choice) is not None
+        return choice.owner != "mpi" or in_han or self._names_of(point.collective, choice) is not None
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of all files that there may be."""
+        others = (each for each in (self._han, self.format.beside) if each)
+        return (self.file_name, *map(file_name, others), PARAMETERS_FILE)
+
+    @property
+    def _han(self) -> Format | None:
+        return FORMATS.get(f"{self.format.name}-han")
+
+    def texts(self, decisions: Sequence[Decision], *, has_levels: bool) -> dict[Format, str]:
+        """Return files that work together, for decisions among the MPI's own algorithms; none if they would be empty.
+
+        If Open MPI's component HAN took the calls, and some of them are left to it, it stays on. A file of its own then
+        gives the other calls to the component `tuned`. As `tuned` also reads its file for the communicators that HAN
+        makes, of at most half of the ranks, that file has no rules for such numbers.
+
+        Args:
+            decisions: The decisions.
+            has_levels: Whether HAN took the calls that were measured.
+        """
+        of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
+        if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
+            flat_rules = self._all_rules(decisions)
+            formats = [each for each in (self.format, self.format.beside) if each and flat_rules.rules]
+            texts = {each: each.write(flat_rules) for each in formats}
+            return {each: text for each, text in texts.items() if text}
+        most = max(one.ranks[0] for one in of_han)
+        inner = [one for one in of_han if 2 * one.ranks[0] <= most]
+        rules = [self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one)]
+        flat = self.text(one for one in decisions if one not in inner)
+        own = self._han.write(Rules(self._han.library, tuple(rules))) if any(rule.choice for rule in rules) else None
+        return {format: text for format, text in ((self.format, flat), (self._han, own)) if text}
 
     def text(self, decisions: Iterable[Decision]) -> str | None:
         """Return the file for decisions among the MPI's own algorithms; None if it would be empty.
@@ -68,10 +88,6 @@ class Exporter:
         """
         rules = self._all_rules(decisions)
         return self.format.write(rules) if rules.rules else None
-
-    def device_text(self, decisions: Iterable[Decision]) -> str:
-        """Return the second file for decisions; empty if the MPI needs none."""
-        return self.format.write_device(self._all_rules(decisions)) if self.format.write_device else ""
 
     def _all_rules(self, decisions: Iterable[Decision]) -> Rules:
         return Rules(self.format.library, tuple(rule for decision in decisions for rule in self._rules(decision)))
@@ -99,6 +115,12 @@ class Exporter:
                 conditions=counterpart.needs,
             )
 
+    def _rule_of_han(self, decision: Decision) -> Rule:
+        (first, end), (low, above) = decision.ranks, decision.sizes_bytes
+        choice = Named("tuned") if self._names_of(decision.collective, decision.choice) else _in_han(decision)
+        sizes = Span(low, above - 1) if COLLECTIVES[decision.collective].has_size else Span()
+        return Rule(function_of(decision.collective), choice, ranks=Span(first, end - 1), sizes=sizes)
+
     def _names_of(self, collective: str, choice: Choice) -> tuple[Counterpart, Named] | None:
         """Return a choice in the library's words; None if files cannot express it."""
         function, values = function_of(collective), dict(choice.parameters)
@@ -111,6 +133,25 @@ class Exporter:
             return None
         segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
         return counterpart, Named(counterpart.name, (*counterpart.own.items(), *segment))
+
+
+def _in_han(decision: Decision) -> Named | None:
+    return algorithm_of_han(decision.collective, decision.choice)
+
+
+def algorithm_of_han(collective: str, choice: Choice) -> Named | None:
+    """Return an algorithm of Open MPI's component HAN in the words of its file; None for other choices."""
+    function = function_of(collective)
+    number = dict(choice.parameters).get(f"coll_han_use_{function}_algorithm")
+    algorithms = LIBRARIES[openmpi_han.LIBRARY].algorithms.get(function, ())
+    return next((Named(each.name) for each in algorithms if number and each.number == number), None)
+
+
+def file_name(format: Format) -> str:
+    """Return the name of a tuning file of the MPI, from which `hocket rules` knows the format."""
+    if format.name == mpich_json.DEVICE:
+        return Format.file_beside(f"own.{mpich_json.LIBRARY}.json")
+    return f"own.{format.name}.{'json' if format.name in (mpich_json.LIBRARY, 'openmpi-6.0') else 'conf'}"
 
 
 def function_of(collective: str) -> str:

@@ -448,9 +448,9 @@ def _choice_names(point: Point, choice: Choice) -> tuple[str, str]:
 def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Choice]:
     """Return the MPI's own algorithms for a collective, as the variables that choose them.
 
-    The variables of Open MPI's component "tuned" name their values, and some algorithms take segments. For MPICH, the
-    text about a variable lists the algorithms in the order of the values; its device, which would run them in parts of
-    a call alone, or shared memory instead, is passed by.
+    The variables of Open MPI's component "tuned" name their values, and some algorithms take segments; its component
+    "han" has variables where it takes calls. For MPICH, the text about a variable lists the algorithms in the order of
+    the values; its device, which would run them in parts of a call alone, or shared memory instead, is passed by.
     """
     name = function_of(point.collective)
     choices: list[Choice] = []
@@ -461,6 +461,9 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
         if variable["name"] == f"coll_tuned_{name}_algorithm":
             for algorithm, value in variable["values"].items():
                 choices += _of_open_mpi(variable["name"], algorithm, value, point) if value else []
+        elif variable["name"] == f"coll_han_use_{name}_algorithm":
+            algorithms = variable["values"].items()
+            choices += [Choice("mpi", f"han @{one}", ((variable["name"], k),)) for one, k in algorithms if k]
         elif variable["name"] == f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM":
             names = re.findall(r"^(\w+) +- ", variable["about"], re.MULTILINE)
             choices += [

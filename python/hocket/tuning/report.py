@@ -14,9 +14,11 @@ from typing import Any
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import VERSION
+from hocket.rules.tuning_files.activation import parameters_text, settings_of
+from hocket.rules.tuning_files.form import Format
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at, needs_one_order, rules_of
 from hocket.tuning.deciding import Regret, Times
-from hocket.tuning.exporting import Exporter
+from hocket.tuning.exporting import PARAMETERS_FILE, Exporter, algorithm_of_han, file_name, function_of
 from hocket.tuning.pairing import BY_RULES, OWN, SECOND_DEFAULT, noise_of, ratio
 from hocket.tuning.records import PointRecord
 
@@ -62,12 +64,19 @@ class Tuning:
         return rules_of(self.decisions, order_is_fixed=self.order_is_fixed)
 
     @cached_property
-    def own_file(self) -> str | None:
-        """The MPI's own tuning file as text; None if it would be empty."""
-        return None if self.exporter is None else self.exporter.text(self.own)
+    def own_files(self) -> Mapping[Format, str]:
+        """The MPI's own tuning files as text, by format."""
+        choices = {(one.point.collective, choice) for one in self.records for choice in (*one.times, *one.omissions)}
+        has_levels = any(algorithm_of_han(*each) for each in choices)
+        return self.exporter.texts(self.own, has_levels=has_levels) if self.exporter else {}
+
+    def own_settings(self, folder: str) -> Mapping[str, str]:
+        """Return the parameters with which the MPI takes its own tuning files from a folder."""
+        functions = {function_of(one.collective) for one in self.own if one.choice != DEFAULT}
+        return settings_of({f"{folder}/{file_name(each)}": each for each in self.own_files}, functions)
 
     def write(self, folder: str | Path) -> None:
-        """Write rules, decisions, report and the MPI's own tuning file; remove earlier ones that no longer apply.
+        """Write rules, decisions, report and the MPI's own tuning files; remove earlier ones that no longer apply.
 
         Raises:
             Error: A file cannot be written; then none is written.
@@ -75,13 +84,11 @@ class Tuning:
         place = Path(folder)
         decisions = json.dumps({**self.as_dict(), "version": VERSION}, indent=2) + "\n"
         texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
-        if self.exporter is not None and self.own_file is not None:
-            texts[self.exporter.file_name] = self.own_file
-            if device := self.exporter.device_text(self.own):
-                texts[self.exporter.device_file_name] = device
+        texts |= {file_name(format): text for format, text in self.own_files.items()}
+        if self.own_files and (parameters := parameters_text(self.own_settings(str(folder)))):
+            texts[PARAMETERS_FILE] = parameters
         files.write_all({str(place / name): text for name, text in texts.items()})
-        names = (self.exporter.file_name, self.exporter.device_file_name) if self.exporter is not None else ()
-        for name in {*names} - {*texts}:
+        for name in {*(self.exporter.file_names if self.exporter else ())} - texts.keys():
             (place / name).unlink(missing_ok=True)
 
     @property

@@ -22,7 +22,12 @@ def write_rules(folder: Path) -> Path:
 def test_rules_become_a_file_of_open_mpi(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     target = tmp_path / "site.openmpi-5.0.conf"
     ran = hocket_command(f"rules convert {write_rules(tmp_path)} {target}")
-    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    parameters = tmp_path / "site.openmpi-5.0.mca-params.conf"
+    settings = ["coll_han_priority=0", "coll_tuned_use_dynamic_rules=1", f"coll_tuned_dynamic_rules_filename={target}"]
+    use = f"hocket: note: to use it: {' '.join(f'OMPI_MCA_{one}' for one in settings)}\n"
+    same = f"hocket: note: the same as parameters of Open MPI: {parameters}\n"
+    assert (ran.status, ran.out, ran.err) == (0, "", use + same)
+    assert parameters.read_text().splitlines()[1:] == [one.replace("=", " = ") for one in settings]
     lines = target.read_text().splitlines()
     assert lines[0] == "rule-file-version-2"
     assert lines[-2:] == ["0 3 0 0 0 # recursive_doubling", "65536 4 0 0 0 # ring"]
@@ -116,13 +121,48 @@ def test_lint_tells_of_lines_and_ends_with_1(hocket_command: Callable[..., Ran],
     assert hocket_command(f"rules lint {good}").status == 0
 
 
+def test_han_stays_on_for_rules_of_functions_that_it_does_not_take(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file, target = tmp_path / "a.rules", tmp_path / "a.openmpi-5.0.conf"
+    file.write_text("alltoall: bruck\n")
+    assert "coll_han_priority" not in hocket_command(f"rules convert {file} {target}").err
+    assert "coll_tuned_use" in hocket_command(f"rules convert {file} {target}").err
+    assert "coll_" not in hocket_command(f"rules convert {file} - --to openmpi-5.0").err
+
+
+def test_a_file_of_han_is_explained_at_each_level(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.openmpi-5.0-han.conf"
+    file.write_text("1 allreduce 2\nglobal_communicator 1 1 2\n0 han @simple\n9 tuned\nintra_node 1 1 1\n0 basic\n")
+    line = f"rules explain {file} --ranks 8 --size 8B"
+    found = hocket_command(f"{line} --ranks-per-node 4 --json").json
+    told = [(one["level"], one["ranks"], one["line"], one["algorithm"]) for one in found]
+    assert told == [("global_communicator", 8, 3, "han @simple"), ("intra_node", 4, 6, "basic")]
+    assert "allreduce on 4 ranks, 8 bytes, intra_node\n" in hocket_command(f"{line} --ranks-per-node 4").out
+    assert "HAN takes calls only on several nodes with" in hocket_command(line).out
+    file.write_text(file.read_text().replace("allreduce", "bcast"))
+    uneven = hocket_command(f"{line} --ranks-per-node 3").out
+    assert "HAN takes calls of it only on nodes with equal numbers" in uneven
+
+
+def test_lint_tells_what_the_communicators_of_han_meet(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "a.openmpi-5.0.conf"
+    file.write_text("1\n7\n1\n4\n1\n0 6 0 0\n")
+    ran = hocket_command(f"rules lint {file} --ranks 16 --ranks-per-node 4")
+    begin = f"{file}:6: hint: inner communicator: bcast: while HAN is on, its calls"
+    assert f"{begin} within a node, on 4 ranks, follow this line\n" in ran.out
+    assert f"{begin} between nodes, on 4 ranks, follow this line\n" in ran.out
+    assert ran.status == 0 and "HAN" not in hocket_command(f"rules lint {file} --ranks-per-node 1").out
+
+
 def test_a_hint_is_no_mistake(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "a.openmpi-5.0.conf"
     file.write_text("1\n7\n1\n4\n3\n0 6 0 0\n100 0 0 0\n200 6 0 0\n")
     ran = hocket_command(f"rules lint {file}")
     assert (
         ran.status == 0
-        and ran.out.startswith(f"{file}:7: hint: gap: bcast: ")
+        and ran.out.startswith(f"{file}:6: hint: not asked: bcast: ")
+        and ran.out.splitlines()[1].startswith(f"{file}:7: hint: gap: bcast: ")
         and ran.out.endswith("ok: 3 rules of openmpi-5.0\n")
     )
 

@@ -1,4 +1,4 @@
-"""Open MPI's rules of the component tuned: classic files and JSON."""
+"""Open MPI's rules of the component tuned: classic files and JSON; and those of the component han."""
 
 from __future__ import annotations
 
@@ -88,6 +88,55 @@ def _sizes(left: list[int], version: int) -> list[Sizes]:
     assert all(value <= _MOST_INT for row in rows for value in row[1:])
     lasts = [*(start - 1 for start in starts[1:]), _MOST_LONG]
     return [Sizes(row[0], last, row[1], tuple(row[2:])) for row, last in zip(rows, lasts, strict=True)]
+
+
+HAN_ALGORITHMS = {
+    **dict.fromkeys(("allgather", "bcast", "gather", "scatter"), ("default", "intra", "simple")),
+    **dict.fromkeys(("allreduce", "reduce"), ("default", "intra", "simple", "reproducible")),
+    **{"allgatherv": (), "barrier": ("default", "simple")},
+}
+
+
+def read_han(text: str) -> dict[tuple[str, str], Table]:
+    """Read a file of han as its loops do; return the table of each function and level.
+
+    Source: `mca_coll_han_init_dynamic_rules` in `ompi/mca/coll/han/coll_han_dynamic_file.c` in open-mpi/ompi.
+    """
+    left = [word for line in text.split("\n") for word in line.partition("#")[0].split()][::-1]
+    tables: dict[tuple[str, str], Table] = {}
+    count = int(left.pop())
+    assert count > 0
+    for _ in range(count):
+        function = left.pop()
+        assert function in FUNCTIONS
+        for _ in range(int(left.pop())):
+            level = left.pop()
+            assert level in ("intra_node", "inter_node", "global_communicator")
+            assert (function, level) not in tables
+            found = [(int(left.pop()), _han_sizes(left, function)) for _ in range(int(left.pop()))]
+            marks = [ranks for ranks, _ in found]
+            assert not marks or (marks[0] == 1 and marks == sorted(set(marks)))
+            lasts = [*(mark - 1 for mark in marks[1:]), _MOST_INT]
+            tables[function, level] = {
+                function: [Entry(first, last, sizes) for (first, sizes), last in zip(found, lasts, strict=False)]
+            }
+    assert not left
+    return tables
+
+
+def _han_sizes(left: list[str], function: str) -> list[Sizes]:
+    found = []
+    for _ in range(int(left.pop())):
+        size, component = int(left.pop()), left.pop()
+        assert component in ("self", "basic", "libnbc", "tuned", "sm", "adapt", "han")
+        if component == "han" and left and left[-1].startswith("@"):
+            algorithm = left.pop()[1:]
+            assert algorithm in HAN_ALGORITHMS[function]
+            component = f"han @{algorithm}"
+        found.append((size, component))
+    assert not found or found[0][0] <= 1
+    lasts = [*(size - 1 for size, _ in found[1:]), _MOST_LONG]
+    return [Sizes(size, last, component, ()) for (size, component), last in zip(found, lasts, strict=False)]
 
 
 def read_json(text: str, algorithms: Mapping[str, Sequence[str]]) -> Table:

@@ -90,6 +90,25 @@ def test_sources_are_lines_of_the_text() -> None:
     assert (cause.kind, cause.source) == ("cause", "out.txt:2")
 
 
+@pytest.mark.parametrize(
+    ("text", "ranks", "per_node", "is_named"),
+    [
+        ("openmpi/5.0.3", 64, 8, True),
+        ("Open MPI 4.1.6", 64, 8, False),
+        ("Open MPI v5.0.11", 64, 1, False),
+        ("Open MPI v5.0.11", 8, 8, False),
+        ("Open MPI v5.0.11 --mca coll_han_priority 0", 64, 8, False),
+    ],
+)
+def test_han_is_named_where_open_mpi_5_has_several_ranks_on_a_node(
+    text: str, ranks: int, per_node: int, is_named: bool
+) -> None:
+    slow = _rows(_SIZES[:-4], 40.0, ranks, per_node) + _rows(_SIZES[-4:], 5.0, ranks, per_node)
+    found = judge_alone(slow, mentions_of(text, "out.txt"))
+    named = [one for one in found if "--mca coll_han_priority 0" in one.sentence]
+    assert [(one.kind, one.source) for one in named] == ([("hint", "out.txt:1")] if is_named else [])
+
+
 _TOPOLOGY = "        GPU0    GPU1    GPU2    GPU3    mlx5_0  CPU Affinity"
 
 

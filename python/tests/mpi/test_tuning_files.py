@@ -109,7 +109,7 @@ def check_open_mpi(mpi: Mpi, folder: Path, file: Path, format: str, functions: S
             size = size // ranks * ranks if function.startswith("reduce_scatter") else size
             rule = deciding_rule(rules, situation(function, ranks, size))
             choice = rule.choice if rule else None
-            _, number, counted = told.pop(0)
+            _, number, counted, _ = told.pop(0)
             assert rule is not None
             assert int(counted) == measured(rule.measure, size, ranks), f"what a size of {function} counts"
             assert int(number) == number_of(rules, function, choice), (function, ranks, size, choice)

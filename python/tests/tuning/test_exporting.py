@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.formats import read
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Point
+from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point
 from hocket.tuning.exporting import Exporter, exporter_for
+from hocket.tuning.records import PointRecord
+from hocket.tuning.report import Tuning
 
 OPEN_MPI, MPICH = "Open MPI v5.0.11, package: x", "MPICH Version:      5.0.2"
 
@@ -54,6 +57,55 @@ def test_open_mpi_is_told_algorithms_and_segments_by_what_its_sizes_count(tmp_pa
     taken = [call for call, choice in said.items() if choice]
     assert taken == [("bcast", 2, 1024), ("bcast", 4, 4095), ("allgather", 3, 16), ("allgather", 4, 63)]
     assert said["bcast", 2, 1024] == "pipeline, seg_size=8192" and said["allgather", 4, 63] == "ring"
+
+
+def of_han(function: str, number: int) -> Choice:
+    return Choice("mpi", "any name", ((f"coll_han_use_{function}_algorithm", number),))
+
+
+def test_where_only_flat_algorithms_win_there_is_no_file_of_han() -> None:
+    one = exporter(OPEN_MPI)
+    flat = [Decision("broadcast", (16, 17), (8, 4096), open_mpi("bcast", 6))]
+    assert [each.name for each in one.texts(flat, has_levels=True)] == ["openmpi-5.0"]
+    assert [each.name for each in one.texts(flat, has_levels=False)] == ["openmpi-5.0"]
+    assert one.texts([Decision("broadcast", (16, 17), (8, 4096), DEFAULT)], has_levels=True) == {}
+
+
+def test_where_levels_win_too_han_gives_the_other_calls_to_tuned(tmp_path: Path) -> None:
+    decisions = [
+        Decision("broadcast", (8, 16), (8, 4096), open_mpi("bcast", 6)),  # communicators of HAN may have 8 ranks
+        Decision("broadcast", (16, 17), (8, 64), of_han("bcast", 2)),
+        Decision("broadcast", (16, 17), (64, 4096), open_mpi("bcast", 6)),
+        Decision("barrier", (16, 17), (0, 1), open_mpi("barrier", 4)),
+        Decision("allreduce", (16, 17), (8, 4096), DEFAULT),
+        Decision("alltoall", (8, 16), (8, 64), open_mpi("alltoall", 2)),
+    ]
+    texts = exporter(OPEN_MPI).texts(decisions, has_levels=True)
+    said = {}
+    for format, text in texts.items():
+        assert format.read is not None
+        rules = format.read(text, "written")
+        for function, ranks, size in product(("bcast", "barrier", "alltoall"), (8, 16), (0, 8, 64)):
+            rule = deciding_rule(rules, situation(function, ranks, size, ranks_per_node=4))
+            if rule is not None and rule.choice is not None:
+                said[format.name, function, ranks, size] = str(rule.choice)
+    han = {key[1:]: choice for key, choice in said.items() if key[0] == "openmpi-5.0-han" and choice != "han"}
+    assert han == {
+        **{("bcast", 16, 8): "han @simple", ("bcast", 16, 64): "tuned"},
+        **{("barrier", 16, size): "tuned" for size in (0, 8, 64)},
+    }
+    tuned = {key[1:]: choice for key, choice in said.items() if key[0] == "openmpi-5.0"}
+    assert tuned == {
+        **{("bcast", 16, 64): "binomial", ("alltoall", 8, 8): "pairwise"},
+        **{("barrier", 16, size): "bruck" for size in (0, 8, 64)},
+    }
+
+
+def test_files_of_other_numbers_of_an_mpi_know_no_han() -> None:
+    point = Point("broadcast", 16, 64)
+    assert exporter(OPEN_MPI).can_name(point, of_han("bcast", 2))
+    assert not exporter(OPEN_MPI).can_name(point, of_han("bcast", 3))  # there is no such algorithm
+    assert not exporter(OPEN_MPI.replace("5.0", "6.0")).can_name(point, of_han("bcast", 2))
 
 
 def test_mpich_is_told_algorithms_with_what_they_need(tmp_path: Path) -> None:
@@ -102,3 +154,37 @@ def test_without_a_gain_there_is_no_file(library: str) -> None:
 
 def test_of_other_mpis_no_format_is_known() -> None:
     assert exporter_for("Some MPI 1.2.3") is None and exporter_for("MPICH Version: 2.0.1") is None
+
+
+def tuning(own: tuple[Decision, ...], measured: Choice) -> Tuning:
+    """Return a tuning in which a choice was measured at a point."""
+    record = PointRecord(Point("broadcast", 16, 64), {measured: Estimate.exact(1.0)})
+    nothing = {
+        "decisions": (Decision("broadcast", (16, 17), (8, 64), DEFAULT),),
+        "confirming": (),
+        "regrets": (),
+        "own_regrets": (),
+    }
+    quality = {"tolerance": 0.03, "judging_noise": 0.0, "left_out": 0}
+    return Tuning(about={}, own=own, records=(record,), exporter=exporter(OPEN_MPI), **nothing, **quality)  # type: ignore[arg-type]
+
+
+def test_parameters_beside_the_files_of_open_mpi_make_it_take_them(tmp_path: Path) -> None:
+    flat = Decision("broadcast", (16, 17), (64, 4096), open_mpi("bcast", 6))
+    for own, measured in [((flat,), DEFAULT), ((flat,), of_han("bcast", 2))]:
+        tuning(own, measured).write(tmp_path)
+        assert {file.name for file in tmp_path.glob("own.*")} == {"own.openmpi-5.0.conf", "own.mca-params.conf"}
+        assert "coll_han_priority = 0" in (tmp_path / "own.mca-params.conf").read_text()
+    levels = Decision("broadcast", (16, 17), (8, 64), of_han("bcast", 2))
+    both = tuning((levels, flat), of_han("bcast", 2))
+    both.write(tmp_path)
+    names = ["own.mca-params.conf", "own.openmpi-5.0-han.conf", "own.openmpi-5.0.conf"]
+    assert sorted(file.name for file in tmp_path.glob("own.*")) == names
+    assert (tmp_path / names[0]).read_text().splitlines()[1:] == [
+        "coll_tuned_use_dynamic_rules = 1",
+        f"coll_tuned_dynamic_rules_filename = {tmp_path / names[2]}",
+        "coll_han_use_dynamic_file_rules = 1",
+        f"coll_han_dynamic_rules_filename = {tmp_path / names[1]}",
+    ]
+    tuning((), DEFAULT).write(tmp_path)
+    assert not [*tmp_path.glob("own.*")]

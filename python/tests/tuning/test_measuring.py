@@ -27,6 +27,7 @@ MPICH_ABOUT = "Variable to select\nauto - Internal\nnb       - Force nonblocking
 VARIABLES: list[dict[str, Any]] = [
     {"name": "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "about": MPICH_ABOUT, "values": {}},
     {"name": "coll_tuned_bcast_algorithm", "about": "", "values": {"ignore": 0, "binomial": 6, "knomial": 7}},
+    {"name": "coll_han_use_bcast_algorithm", "about": "", "values": {"default": 0, "intra": 1, "simple": 2}},
     {"name": "coll_tuned_reduce_scatter_algorithm", "about": "", "values": {"ignore": 0, "ring": 3}},
 ]
 
@@ -41,7 +42,7 @@ def test_the_mpis_own_algorithms_are_found_by_their_variables() -> None:
     device = {"name": "MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE", "about": "", "values": {}}
     assert [one.parameters[1:] for one in own_choices([*VARIABLES, device], POINT)] == [((device["name"], 0),)] * 2
     names = [one.name for one in own_choices(VARIABLES, Point("broadcast", 2, 16384))]
-    assert names == ["binomial", "binomial in segments of 8192 B", "knomial"]
+    assert names == ["binomial", "binomial in segments of 8192 B", "knomial", "han @intra", "han @simple"]
     assert own_choices(VARIABLES, Point("reduce_scatter", 2, 64)) == []  # reduce_scatter_block has other variables
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import merged, spans
+from hocket.rules.tuning_files.openmpi_han import LEVEL, LEVELS
 from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
 
 LARGEST = 1 << 20
@@ -47,6 +48,23 @@ def tables(draw: st.DrawFn, library: str, *, has_requests: bool, placements: Seq
             for sizes, each in [*row, *end]:
                 rules.append(Rule(function, each, ranks, sizes=sizes, measure=measure, placement=placement))
     return Rules(library, tuple(rules))
+
+
+@st.composite
+def levels_of_han(draw: st.DrawFn) -> Rules:
+    """Rules of HAN: of some functions at some levels, ranges of ranks from 1 on, each with ranges of sizes or none."""
+    library = LIBRARIES["openmpi-5.0-han"]
+    rules = []
+    for function in sorted(draw(st.sets(st.sampled_from(sorted(library.algorithms)), min_size=1, max_size=3))):
+        choice = st.sampled_from([Choice(each.name) for each in library.algorithms[function]])
+        for level in draw(st.lists(st.sampled_from(LEVELS), unique=True, min_size=1)):
+            for ranks in spans([1, *(first + 1 for first in draw(starts(5000))[1:])]):
+                for sizes, each in _row(draw, choice) if draw(st.integers(0, 3)) else ():
+                    measure = library.measures[function]
+                    rules.append(
+                        Rule(function, each, ranks, sizes=sizes, measure=measure, conditions=((LEVEL, level),))
+                    )
+    return Rules(library.name, tuple(rules))
 
 
 def _row(draw: st.DrawFn, choice: st.SearchStrategy[Choice | None]) -> tuple[tuple[Span, Choice | None], ...]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.checking import findings, findings_of_jobs
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
 
@@ -96,6 +96,55 @@ def test_the_meaning_of_numbers_of_ranks_is_told_where_it_matters() -> None:
     for format in ("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"):
         assert kinds(text, format) == [(6, "meaning of ranks")]
     assert kinds("1\n7\n1\n4\n1\n0 6 0 0\n", "openmpi-5.0") == []
+
+
+BELOW_HAN = """5
+2 1 0 1
+0 4 0 0
+3 1 0 1
+0 2 0 0
+6 1 4 1
+0 4 0 0
+11 2 0 1
+0 0 0 0
+4 2
+0 5 0 0
+65537 7 0 0
+7 2 0 1
+0 0 0 0
+5 1
+0 6 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "lines"),
+    [
+        (None, None, []),
+        (None, 4, [7, 11]),  # of a node: barrier, reduce of one segment
+        (20, 4, [7, 7, 11, 16]),  # between five nodes: barrier, broadcast
+        (8, 1, None),
+        (4, 4, None),
+    ],
+)
+def test_what_han_leaves_of_a_file_is_told(ranks: int | None, per_node: int | None, lines: list[int] | None) -> None:
+    rules = FORMATS["openmpi-5.0"].read(BELOW_HAN, "a")  # type: ignore[misc]
+    found = findings_of_jobs(rules, "openmpi-5.0", ranks=ranks, ranks_per_node=per_node)
+    asked = [one for one in found if one.kind == "not asked"]
+    assert [one.line for one in asked] == ([] if lines is None else [3])
+    assert all(one.sentence.startswith("allreduce, barrier, reduce, bcast: on several nodes with") for one in asked)
+    assert [one.line for one in found if one.kind == "inner communicator"] == (lines or [])
+    assert all(one.is_hint for one in found)
+
+
+def test_of_rules_of_han_those_without_effect_are_told() -> None:
+    level = "1 bcast 1 intra_node 1 1 5\n0 tuned\n1 han\n2 sm\n3 libnbc\n9 basic\n"
+    assert kinds(level, "openmpi-5.0-han") == [(3, "passed over"), (4, "passed over"), (5, "passed over")]
+    top = "1 bcast 1 global_communicator 2\n1 1\n0 han @simple\n9 2\n0 han\n9 tuned\n"
+    assert kinds(top, "openmpi-5.0-han") == []
+    assert kinds(top.replace("bcast", "allgatherv").replace(" @simple", ""), "openmpi-5.0-han")[0] == (3, "passed over")
+    late = "1 bcast 1 global_communicator 3 1 1\n0 han\n9 1\n0 tuned\n4 1\n0 han\n"
+    assert kinds(late, "openmpi-5.0-han") == [(4, "unreachable")]  # the last size that is not larger decides
 
 
 SMALL = st.builds(

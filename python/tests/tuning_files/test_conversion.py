@@ -118,3 +118,19 @@ def test_between_versions_of_a_library_numbers_stay() -> None:
         Rules("openmpi-5.0", (Rule("allgather", Choice("sparbit"), measure="total"),)), "openmpi-4.1"
     )
     assert sparbit.notes == ("allgather: openmpi-4.1 has no sparbit, left to the library",)
+
+
+def test_han_takes_what_runs_by_levels_and_leaves_flat_algorithms_to_tuned() -> None:
+    rules = FORMATS["hocket"].read(
+        "allreduce[size=64KiB..]: ring\nallreduce: hierarchical\nbarrier: dissemination\nallgather: pat\nscan: chain\n",
+        "file",
+    )
+    found = convert_rules(rules, "openmpi-5.0-han")
+    choices = [(rule.function, str(rule.sizes), str(rule.choice)) for rule in found.rules.rules]
+    assert choices == [
+        *[("allreduce", "0..65535", "han"), ("allreduce", "65536..", "tuned"), ("barrier", "any", "tuned")],
+        *[("allgather", "any", "None"), ("allgatherv", "any", "None")],
+    ]
+    assert found.notes[-1] == "scan: left out, as openmpi-5.0-han has no rules for it" and found.left == 2
+    of_tuned = Rules("openmpi-5.0", (Rule("gather", Choice("linear_sync"), measure="total"),))
+    assert [str(rule.choice) for rule in convert_rules(of_tuned, "openmpi-5.0-han").rules.rules] == ["tuned"]

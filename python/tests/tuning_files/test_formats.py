@@ -18,6 +18,7 @@ from hocket.rules.tuning_files.deciding import deciding_rule, situation, verdict
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
+from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, LEVEL, calls_by_level
 from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 from tests.foreign import ncclx, open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich
@@ -96,6 +97,29 @@ def test_open_mpi_decides_as_the_rules_do(name: str, data: st.DataObject) -> Non
                 **dict.fromkeys(("faninout", "seg_size", "reqs")[: len(found.values)], 0),
                 **dict(ours.parameters),
             }
+
+
+@few
+@given(
+    strategies.levels_of_han().filter(lambda rules: bool(rules.rules)),
+    st.sampled_from([(8, 2), (12, 4), (64, 8), (6, 3)]),
+)
+def test_han_decides_at_each_level_as_the_rules_do(rules: Rules, job: tuple[int, int]) -> None:
+    text = write_rules(rules, FORMATS["openmpi-5.0-han"])
+    read_again = again(rules, "openmpi-5.0-han")
+    assert again(read_again, "openmpi-5.0-han") == read_again
+    tables = open_mpi.read_han(text)
+    assert tables.keys() == {(rule.function, dict(rule.conditions)[LEVEL]) for rule in rules.rules}
+    for (function, level), size in product(tables, SIZES):
+        (call,) = calls_by_level(situation(function, job[0], size, ranks_per_node=job[1]), [level])
+        ranks = {"intra_node": job[1], "inter_node": job[0] // job[1]}.get(level, job[0])
+        asked = measured(LIBRARIES["openmpi-5.0-han"].measures[function], size, ranks)
+        theirs = open_mpi.chosen(tables[function, level], function, ranks, asked)
+        is_asked = level != "global_communicator" or function in FUNCTIONS_OF_HAN
+        for some in (rules, read_again):
+            rule = deciding_rule(some, call)
+            ours = rule.choice.algorithm if rule and rule.choice else None
+            assert ours == (theirs.algorithm if theirs and is_asked else None), call
 
 
 @few
@@ -312,6 +336,7 @@ def same_decisions(one: Rules, two: Rules) -> None:
 
 FOREIGN = {
     **dict.fromkeys(("openmpi-4.1", "openmpi-5.0", "openmpi-6.0-classic"), open_mpi.read_classic),
+    "openmpi-5.0-han": open_mpi.read_han,
     "openmpi-6.0": open_mpi.read_json,
     "mpich-5.0": read_by_mpich,
     "ucc-1": ucc.read_by_ucc,
@@ -434,6 +459,7 @@ def test_what_numbers_of_ranks_mean_depends_on_the_version(name: str, ranks: lis
     assert [rule.ranks for rule in read_classic(MEANING, "a").rules] == ranks
 
 
+COMPONENTS = "expected the name of a component: self, basic, libnbc, tuned, sm, adapt, han"
 BAD = [
     ("hocket", "allreduce: ring\nallreduce: rings\n", "bad:2: unknown allreduce algorithm"),
     ("openmpi-5.0", "", "bad:1: the file ends too early, expected the number of collectives"),
@@ -446,6 +472,27 @@ BAD = [
     ("openmpi-5.0", "1\n7\n1\n2\n3\n0 6 0 0\n9 6 0 0\n", "bad:5: promises 3 message sizes, 2 follow"),
     ("openmpi-5.0", "1\n7\n2\n2\n2\n0 6 0 0\n4\n1\n0 6 0 0\n", "bad:5: promises 2 message sizes, 1 follows"),
     ("openmpi-5.0", "2\n2 0\n2 0\n", "bad:3: allreduce appears twice, expected each collective once"),
+    ("openmpi-5.0-han", "", "bad:1: the file ends too early, expected the number of collectives"),
+    ("openmpi-5.0-han", "# none\n0\n", 'bad:2: got "0", expected the number of collectives, at least 1'),
+    ("openmpi-5.0-han", "1\nallreduces\n", 'bad:2: unknown collective "allreduces", did you mean allreduce?'),
+    ("openmpi-5.0-han", "1\n7 1\n3\n", 'bad:3: unknown level "3", expected one of intra_node, inter'),
+    ("openmpi-5.0-han", "1\nbcast 1\ninter 1\n", 'bad:3: unknown level "inter", did you mean inter_node?'),
+    ("openmpi-5.0-han", "1 bcast 1 2 1\n8 1\n", "bad:2: got a communicator of 8 ranks, expected 1 first, and no 0"),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 1\n8 han\n", "bad:2: the first message size is 8, expected 0"),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 1\n0 3\n", 'bad:2: got "3", expected the name of a component: self, basic,'),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 1\n0 tune\n", 'bad:2: got "tune", expected the name of a component: self'),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 1\n0\nhan@simple\n", f'bad:3: got "han@simple", {COMPONENTS}, and a blank'),
+    (
+        "openmpi-5.0-han",
+        "1 bcast 1 2 1 1 1 0 han\n@\ntree",
+        'bad:3: unknown algorithm of HAN for bcast "tree", expected one of default, intra, simple',
+    ),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 2\n0 tuned\n@simple 9 han", 'bad:3: got "@simple", expected a message size'),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1 1 0 han\n5 han\n", 'bad:2: got "5", expected the end of the file, acc'),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1\n3\n0 han\n9 tuned\n", "bad:2: promises 3 message sizes, 2 follow"),
+    ("openmpi-5.0-han", "1 bcast 1 2 1 1\n1\n0 han\n9 tuned\n", "bad:2: promises 1 message size, 2 follow"),
+    ("openmpi-5.0-han", "1 bcast 2 2 0\n2 0", "bad:2: global_communicator appears twice, expected each level once"),
+    ("openmpi-5.0-han", "1 bcast 1 0 1 1 1 0 tuned [4\n5", "bad:2: the file ends too early, expected ] after the len"),
     ("openmpi-6.0", "{", "bad:1: not JSON: got the end, expected a name in quotes"),
     ("openmpi-6.0", "[" * 5000, "bad:1: nested too deeply, expected at most 100 levels"),
     ("openmpi-6.0", '{\n"a": 1}', 'bad:2: unknown "a" in the file, expected $schema, rule_file_version'),
@@ -528,7 +575,10 @@ def test_a_bad_file_is_told_of_with_its_line(name: str, text: str, message: str)
     assert str(error.value).startswith(message), error.value
 
 
-PIECES = (*'{}[]":,=0123456789 \n#abc<', "allreduce,", "ring,ll,", "-1", "[0,", "*,", "(,4]", "reduce:@", ",1,1,1")
+PIECES = (
+    *(*'{}[]":,=0123456789 \n#abc<', "allreduce,", "ring,ll,", "-1", "[0,", "*,", "(,4]", "reduce:@", ",1,1,1"),
+    *("1 bcast 1 2 1 1 1 0 han @", "tuned", "han"),
+)
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 
 from hocket._native import Error
@@ -10,7 +13,9 @@ from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
 from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
 from hocket.definitions.machine import Machine
+from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX, environment_of, parameters_text, settings_of
 from hocket.rules.tuning_files.conversion import convert_rules
+from hocket.rules.tuning_files.form import Format, Rules
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.tuning.comparing import kept_gain
 
@@ -44,7 +49,6 @@ def convert(
     if rules.chooses and not conversion.rules.chooses:
         raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
     content, notes = write_rules(conversion.rules, format), [*conversion.notes]
-    device = format.write_device(conversion.rules) if format.write_device else ""
     if conversion.left:
         rule_count = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
         notes.append(f"{conversion.left} of {rule_count} with an algorithm are left to {format.library}")
@@ -59,13 +63,24 @@ def convert(
                 if is_gain
                 else f"the converted rules are slower than {own}"
             )
-    if device and files.is_stdout(target):
-        notes.append(
-            f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
-        )
-    elif format.variables and not files.is_stdout(target):
-        if device:
-            files.write(format.device_file(target), device)
-        notes.append(f"programs take it with {format.line(target, has_device=bool(device))}")
     files.write(target, content)
-    print_notes(notes)
+    print_notes([*notes, *_activation(target, format, conversion.rules)])
+
+
+def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
+    """Write what makes the library take a file beside it, and say how to use both."""
+    beside = format.beside.write(rules) if format.beside else ""
+    if beside and files.is_stdout(target):
+        yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
+    if not format.settings or not Path(target).is_file():
+        return
+    formats = {target: format}
+    if format.beside and beside:
+        files.write(format.file_beside(target), beside)
+        formats[format.file_beside(target)] = format.beside
+    settings = settings_of(formats, rules.functions)
+    yield f"to use it: {environment_of(settings)}"
+    if parameters := parameters_text(settings):
+        place = Path(target).with_suffix(PARAMETERS_SUFFIX)
+        files.write(place, parameters)
+        yield f"the same as parameters of Open MPI: {place}"

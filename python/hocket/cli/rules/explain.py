@@ -27,6 +27,7 @@ from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
 from hocket.rules.tuning_files.han import Component
+from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level, level_of
 from hocket.rules.tuning_files.translation import perform
 
 
@@ -66,7 +67,12 @@ def explain(
         raise Error(f'--collective: {file} has no rules for "{collective}", expected {", ".join(rules.functions)}')
     functions = [collective] if collective else rules.functions
     calls = [
-        situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element) for each in functions
+        call
+        for each in functions
+        for call in calls_by_level(
+            situation(each, ranks, size or 0, ranks_per_node=ranks_per_node, element_bytes=element),
+            dict.fromkeys(map(level_of, rules.of(each))),
+        )
     ]
     answers = [(call, component_of(file, rules, call)) for call in calls]
     if as_json:
@@ -88,7 +94,11 @@ def _divides(component: Component | None) -> bool:
 
 
 def _print(rules: Rules, call: Situation, component: Component | None) -> None:
-    say(f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}", bold=True)
+    level = f", {call.conditions[LEVEL]}" if rules.library == LIBRARY else ""
+    say(
+        f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}{level}",
+        bold=True,
+    )
     if component is not None:
         print_component(component)
         if _divides(component):
@@ -145,6 +155,7 @@ def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[s
     decides = _decides(all_verdicts)
     return {
         "collective": call.function,
+        **({"level": call.conditions[LEVEL]} if rules.library == LIBRARY else {}),
         "ranks": call.ranks,
         "ranks_per_node": call.ranks_per_node,
         "size_bytes": call.size_bytes,

@@ -9,22 +9,28 @@ from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option
-from hocket.rules.tuning_files.checking import findings
+from hocket.rules.tuning_files.checking import findings_of_jobs
 from hocket.rules.tuning_files.formats import format_of, read
 
 
 @click.command()
 @click.argument("file", type=click.Path())
 @from_option
+@click.option("--ranks", "-n", type=options.RANKS, help="How many ranks jobs have, for files of Open MPI.")
+@click.option(
+    "--ranks-per-node",
+    type=options.whole(what="number of ranks", name="K"),
+    help="How many ranks each of their nodes has, for files of Open MPI.",
+)
 @options.as_json
-def lint(file: str, source_format: str | None, as_json: bool) -> int:
+def lint(file: str, source_format: str | None, ranks: int | None, ranks_per_node: int | None, as_json: bool) -> int:
     """Report lines of FILE that its library may read in an unintended way.
 
     The exit status is 1 if there is a mistake. Hints do not change the exit status.
     """
     format = format_of(file, source_format, "--from")
     rules = read(file, format.name)
-    all_findings = findings(rules, format.name)
+    all_findings = findings_of_jobs(rules, format.name, ranks=ranks, ranks_per_node=ranks_per_node)
     mistakes = [finding for finding in all_findings if not finding.is_hint]
     if as_json:
         print_json([{**vars(finding), "is_hint": finding.is_hint} for finding in all_findings])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,13 +15,16 @@ from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.mpich_json import known_names
+from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, ignored_text, inner_levels
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
 from hocket.rules.tuning_files.translation import HOCKET, counterpart_of, passes_over
 
-_HINTS = ("gap", "meaning of ranks", "needs a plugin", "not asked", "other algorithm", "overlap")
+_HINTS = ("gap", "inner communicator", "meaning of ranks", "needs a plugin", "not asked", "other algorithm", "overlap")
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
 _MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
+
+_WITH_HAN = ("openmpi-5.0", "openmpi-6.0")
 
 LARGEST_ELEMENT = 16
 """The bytes of the largest predefined element, a complex number of double precision."""
@@ -34,8 +37,8 @@ class Finding:
     Attributes:
         line: The line, counted from 1.
         kind: "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
-            algorithm", "meaning of ranks", "never read", "not asked", "not given", "refused", "fan-out" or "wrong
-            communicator".
+            algorithm", "meaning of ranks", "inner communicator", "never read", "not asked", "not given", "refused",
+            "fan-out" or "wrong communicator".
         sentence: What it is.
     """
 
@@ -55,9 +58,25 @@ def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
         *(finding for function in rules.functions for finding in _of_function(rules.of(function), rules.library)),
         *_meaning_of_ranks(rules, format),
     ]
-    return tuple(
-        sorted(dict.fromkeys(all_findings), key=lambda finding: (finding.line, finding.kind, finding.sentence))
-    )
+    return _in_order(all_findings)
+
+
+def _in_order(some: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(dict.fromkeys(some), key=lambda finding: (finding.line, finding.kind, finding.sentence)))
+
+
+def findings_of_jobs(
+    rules: Rules, format: str, *, ranks: int | None = None, ranks_per_node: int | None = None
+) -> tuple[Finding, ...]:
+    """Return what `findings` returns, and what becomes of the rules in jobs with several ranks on each node.
+
+    Args:
+        rules: The rules.
+        format: Their format.
+        ranks: The number of ranks, if it is known.
+        ranks_per_node: The number of ranks on each node, if it is known.
+    """
+    return _in_order([*findings(rules, format), *_below_han(rules, ranks, ranks_per_node)])
 
 
 def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
@@ -189,7 +208,7 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
     if why := misplaced_text(rule):
         yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
-    if why := passes_over(rule, library):
+    if why := passes_over(rule, library) or ignored_text(rule):
         yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
         return
     yield from _of_hardware(rule, library)
@@ -260,9 +279,34 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
         yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} has no {name}{hint}: {ends}")
 
 
+def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> Iterator[Finding]:
+    """Give that the component HAN comes before a file of Open MPI, and which lines its own communicators meet."""
+    of_han = [rule for rule in rules.rules if rule.choice and rule.function in FUNCTIONS_OF_HAN]
+    if (
+        not of_han
+        or rules.library not in _WITH_HAN
+        or ranks_per_node == 1
+        or (ranks and ranks <= (ranks_per_node or 0))
+    ):
+        return
+    names = ", ".join(dict.fromkeys(rule.function for rule in of_han))
+    sentence = (
+        f"{names}: on several nodes with several ranks, HAN comes before this file, unless coll_han_priority is 0"
+    )
+    yield Finding(of_han[0].line, "not asked", sentence)
+    if ranks_per_node is None:
+        return
+    nodes = -(-ranks // ranks_per_node) if ranks else None
+    for rule in of_han:
+        for level in inner_levels(rule, ranks_per_node, nodes):
+            where = f"within a node, on {ranks_per_node}" if level == "intra_node" else f"between nodes, on {nodes}"
+            sentence = f"{rule.function}: while HAN is on, its calls {where} ranks, follow this line"
+            yield Finding(rule.line, "inner communicator", sentence)
+
+
 def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
     """Give the entries of a classic file that mean other ranks in another version of Open MPI."""
-    if not format.startswith("openmpi") or format == "openmpi-6.0":
+    if not format.startswith("openmpi") or format in ("openmpi-5.0-han", "openmpi-6.0"):
         return
     for function in rules.functions:
         starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))

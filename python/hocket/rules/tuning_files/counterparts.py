@@ -117,6 +117,7 @@ class Library:
         measures: What sizes count for each function.
         kin: Libraries of one kin have the same names or numbers of algorithms.
         most_channels: How many channels it opens at most, if it has any.
+        flat: The library whose algorithms its `tuned` stands for, whichever of them; empty if it has no such choice.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Library:
     measures: Mapping[str, str]
     kin: str = ""
     most_channels: int | None = None
+    flat: str = ""
 
     def find(self, function: str, name: str) -> Counterpart | None:
         """Return an algorithm by its name or, as text, its number."""
@@ -152,7 +154,8 @@ _ROWS = read_rows(__file__, "counterparts.csv")
 
 def _algorithms(library: str) -> Mapping[str, tuple[Counterpart, ...]]:
     """Return the algorithms of a library by function, in the order of their rows."""
-    names = {library, library.split("-")[0]}
+    kin, _, version = library.partition("-")
+    names = {library} if "-" in version else {library, kin}
     rows = [row for row in _ROWS if names & {*row["libraries"].split()}]
     functions = sorted({function for row in rows for function in row["functions"].split()})
     return {
@@ -205,6 +208,7 @@ _OPENMPI_MEASURES = _measures(
     nothing="alltoallv barrier",
     type="exscan scan",
 )
+_HAN_MEASURES = _measures(size="allgather allgatherv allreduce bcast gather reduce scatter", nothing="barrier")
 _MPICH_MEASURES = _measures(
     size="allreduce alltoall bcast reduce reduce_scatter reduce_scatter_block",
     total="allgather allgatherv gather scatter",
@@ -217,16 +221,17 @@ _OF_REDUCTIONS = "allreduce bcast reduce reduce_scatter"
 
 LIBRARIES: Mapping[str, Library] = MappingProxyType(
     {
-        name: Library(name, _algorithms(name), measures, kin, most_channels)
-        for name, measures, kin, most_channels in (
-            ("openmpi-4.1", _OPENMPI_MEASURES, "openmpi", None),
-            ("openmpi-5.0", _OPENMPI_MEASURES, "openmpi", None),
-            ("openmpi-6.0", _OPENMPI_MEASURES, "openmpi", None),
-            ("mpich-5.0", _MPICH_MEASURES, "", None),
-            ("ucc-1", _UCC_MEASURES, "", None),
-            ("nccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 64),
-            ("rccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 128),
-            ("ncclx-2", _measures(size="allgather", share=_OF_REDUCTIONS), NCCL, 64),
+        name: Library(name, _algorithms(name), measures, kin, most_channels, flat)
+        for name, measures, kin, most_channels, flat in (
+            ("openmpi-4.1", _OPENMPI_MEASURES, "openmpi", None, ""),
+            ("openmpi-5.0", _OPENMPI_MEASURES, "openmpi", None, ""),
+            ("openmpi-5.0-han", _HAN_MEASURES, "", None, "openmpi-5.0"),
+            ("openmpi-6.0", _OPENMPI_MEASURES, "openmpi", None, ""),
+            ("mpich-5.0", _MPICH_MEASURES, "", None, ""),
+            ("ucc-1", _UCC_MEASURES, "", None, ""),
+            ("nccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 64, ""),
+            ("rccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 128, ""),
+            ("ncclx-2", _measures(size="allgather", share=_OF_REDUCTIONS), NCCL, 64, ""),
         )
     }
 )
@@ -236,10 +241,13 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
 def library_of(name: str) -> Library:
     """Return a library by its name, which needs no version where one version alone is known.
 
+    A library whose choices only hand calls on is none.
+
     Raises:
         Error: There is none, or there are several.
     """
-    of_kind = [each for each in LIBRARIES if name in (each, each.split("-")[0])]
+    names = [each for each in LIBRARIES if not LIBRARIES[each].flat]
+    of_kind = [each for each in names if name in (each, each.split("-")[0])]
     if len(of_kind) != 1:
-        raise unknown("library", name, of_kind or LIBRARIES)
+        raise unknown("library", name, of_kind or names)
     return LIBRARIES[of_kind[0]]

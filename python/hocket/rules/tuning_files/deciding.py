@@ -24,6 +24,7 @@ from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span,
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
 from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY
+from hocket.rules.tuning_files.openmpi_han import refusal_of
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
@@ -38,9 +39,10 @@ DEFAULT_CONDITIONS = {
     "is_multi_threaded": "no",
     "numPipeOps": "1",
     "regBuff": "0",
+    "level": "global_communicator",
 }
 """The default for calls that no rule mentions: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
-other calls in its group, and buffers that are not registered."""
+other calls in its group, buffers that are not registered, and a communicator that HAN did not make."""
 
 _OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
 _ABOVE = {LIBRARY: (DEVICE, SHARED_MEMORY)}
@@ -109,6 +111,8 @@ def deciding_rule(rules: Rules, call: Situation) -> Rule | None:
 
 def _why_not(rule: Rule, call: Situation, library: str) -> str:
     if reason := passes_over(rule, library, ranks=Span(call.ranks, call.ranks), nodes=Span(call.nodes, call.nodes)):
+        return reason
+    if reason := refusal_of(rule, call):
         return reason
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:

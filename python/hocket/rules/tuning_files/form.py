@@ -182,10 +182,9 @@ class Format:
         read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
-        variables: The environment variables that make the library take the file; FILE stands for it, and DEVICE for
-            the file of `write_device`.
-        write_device: Makes the text of a second file, without which the library does not ask the first one for some of
-            its calls; empty if it needs none.
+        settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
+        beside: The format of a second file, without which the library does not ask the first one for some of its calls;
+            none if it asks it for all. The text of the second file is empty where it is not needed.
     """
 
     name: str
@@ -193,20 +192,14 @@ class Format:
     read: Callable[[str, str], Rules] | None
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    write_device: Callable[[Rules], str] | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    beside: Format | None = None
 
     @staticmethod
-    def device_file(file: str) -> str:
-        """Return the name of the second file beside the first one."""
+    def file_beside(file: str) -> str:
+        """Return the name of the second file."""
         path = PurePath(file)
         return str(path.with_name(f"{path.stem}.device{path.suffix}"))
-
-    def line(self, file: str, *, has_device: bool) -> str:
-        """Return the variables that make the library take a file, and its second one, as a line to paste."""
-        names = {"FILE": file, **({"DEVICE": self.device_file(file)} if has_device else {})}
-        pairs = [variable.split("=") for variable in self.variables]
-        return " ".join(f"{name}={names.get(value, value)}" for name, value in pairs if value != "DEVICE" or has_device)
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:

@@ -13,11 +13,20 @@ from hocket.base import files
 from hocket.base.kinds import expecting
 from hocket.base.names import among, hint
 from hocket.definitions.libraries import DEFAULTS
-from hocket.rules.tuning_files import hocket_rules, mpich_json, nccl_csv, ncclx, openmpi_classic, openmpi_json, ucc_tune
+from hocket.rules.tuning_files import (
+    hocket_rules,
+    mpich_json,
+    nccl_csv,
+    ncclx,
+    openmpi_classic,
+    openmpi_han,
+    openmpi_json,
+    ucc_tune,
+)
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
-_MODULES = (hocket_rules, openmpi_classic, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx)
+_MODULES = (hocket_rules, openmpi_classic, openmpi_han, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
 """The formats by name, each with the version of what reads it."""

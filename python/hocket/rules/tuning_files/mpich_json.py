@@ -400,5 +400,14 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
     return result_by_key
 
 
-_VARIABLES = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE", "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE=DEVICE"
-FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, variables=_VARIABLES, write_device=_write_device),)
+_OF_DEVICE = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+FORMATS = (
+    Format(
+        LIBRARY,
+        LIBRARY,
+        _read,
+        _write,
+        settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
+        beside=Format(DEVICE, LIBRARY, None, _write_device, settings=_OF_DEVICE),
+    ),
+)

@@ -14,7 +14,7 @@ Source: `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c` and `coll_tuned_dynamic_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from hocket._native import Error
@@ -55,46 +55,75 @@ _MOST = (1 << 31) - 1  # Open MPI keeps most numbers as an int
 _MOST_DIGITS = 18
 
 
-class _Numbers:
-    """The numbers of a file, the line of the next one, and whether those of a rule stand on several lines."""
+class Words:
+    """The words of a file of Open MPI, and the line of the last one; `#` begins a comment.
+
+    Args:
+        text: The text.
+        file: The name of the file, for errors.
+    """
 
     def __init__(self, text: str, file: str) -> None:
-        self._file = file
-        self._left = list(_words(text))[::-1]
+        self.file = file
+        self._left = [(number, word) for number, words in _lines(text) for word in words][::-1]
         self.line = self._left[-1][0] if self._left else 1
-        self.has_broken_lines = False
+        self.has_broken_lines = False  # whether the numbers of a message size stand on several lines
 
     @property
     def has_more_on_this_line(self) -> bool:
+        """Whether the next word is on the line of the last one."""
         return bool(self._left) and self._left[-1][0] == self.line
 
-    def next(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
+    def starts_with(self, begin: str) -> bool:
+        """Return whether the next word begins so."""
+        return bool(self._left) and self._left[-1][1].startswith(begin)
+
+    def word(self, what: str) -> str:
+        """Return the next word.
+
+        Raises:
+            Error: There is none.
+        """
         if not self._left:
-            raise at(self._file, self.line, f"the file ends too early, expected {what}")
+            raise at(self.file, self.line, f"the file ends too early, expected {what}")
         self.line, word = self._left.pop()
+        return word
+
+    def number(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
+        """Return the next word as a whole number.
+
+        Raises:
+            Error: There is none, it is another word, or the number is too large.
+        """
+        word = self.word(what)
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
-            raise at(self._file, self.line, f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
+            raise at(self.file, self.line, f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
         return int(word)
 
     def end(self) -> None:
+        """Check that no word is left.
+
+        Raises:
+            Error: There is one.
+        """
         if self._left:
             line, word = self._left[-1]
             raise at(
-                self._file, line, f"got {quote_text(word)}, expected the end of the file, according to the counts above"
+                self.file, line, f"got {quote_text(word)}, expected the end of the file, according to the counts above"
             )
 
 
-def _words(text: str) -> Iterator[tuple[int, str]]:
-    for number, words in _lines(text):
-        for word in words:
-            yield number, word
+def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
+    """Return the error of a count that differs from the number of lines below it, which have a message size each.
 
-
-def _find_miscount(text: str, file: str) -> Error | None:
-    """Return the error of a count that differs from the number of lines below it, which have a message size each."""
+    Args:
+        text: The text.
+        file: The name of the file.
+        is_of_size: Tells by its words whether a line has a message size.
+    """
     count, line, follow = -1, 0, 0
     for number, words in [*_lines(text), (0, [])]:
-        if len(words) in (4, 5):
+        if is_of_size(words):
             follow += 1
             continue
         if follow and count not in (-1, follow):
@@ -107,6 +136,10 @@ def _find_miscount(text: str, file: str) -> Error | None:
     return None
 
 
+def _is_of_size(words: Sequence[str]) -> bool:
+    return len(words) in (4, 5)
+
+
 def _lines(text: str) -> list[tuple[int, list[str]]]:
     """Return the words of each line that has some."""
     lines = ((number, line.split("#")[0].split()) for number, line in enumerate(text.split("\n"), start=1))
@@ -117,8 +150,8 @@ def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
     try:
         rules, has_broken_lines = _parse(text, file, library=library, is_up_to=is_up_to)
     except Error as error:
-        raise _find_miscount(text, file) or error from None
-    if has_broken_lines and (miscount := _find_miscount(text, file)):
+        raise find_miscount(text, file, _is_of_size) or error from None
+    if has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
         raise miscount
     return rules
 
@@ -128,12 +161,12 @@ def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
     if version and int(version[1]) not in (1, 2):
         raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
-    numbers = _Numbers(text[version.end() :] if version else text, file)
+    numbers = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
     rules: list[Rule] = []
     functions: list[str] = []
-    for _ in range(numbers.next("the number of collectives", len(FUNCTIONS))):
-        function = FUNCTIONS[numbers.next("the ID of a collective", len(FUNCTIONS) - 1)]
+    for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
+        function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
         if function in functions:
             raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
         functions.append(function)
@@ -143,14 +176,14 @@ def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules
 
 
 def _function(
-    numbers: _Numbers, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
+    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
 ) -> list[Rule]:
     entries = []
-    for _ in range(numbers.next("the number of communicator sizes", _MOST)):
-        ranks = numbers.next("a communicator size", _MOST)
+    for _ in range(numbers.number("the number of communicator sizes", _MOST)):
+        ranks = numbers.number("a communicator size", _MOST)
         lines = [
             _line(numbers, file, function, library, has_requests=has_requests, is_first=not number)
-            for number in range(numbers.next("the number of message sizes", _MOST))
+            for number in range(numbers.number("the number of message sizes", _MOST))
         ]
         entries.append((ranks, lines))
     measure = LIBRARIES[library].measures.get(function, "size")
@@ -162,17 +195,17 @@ def _function(
 
 
 def _line(
-    numbers: _Numbers, file: str, function: str, library: str, *, has_requests: bool, is_first: bool
+    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_first: bool
 ) -> tuple[int, Choice | None, int]:
-    size = numbers.next("a message size in bytes")
+    size = numbers.number("a message size in bytes")
     line = numbers.line
     if is_first and size:
         raise at(file, line, f"the first message size is {size}, expected 0")
-    number = numbers.next("the ID of an algorithm", _MOST)
-    values = [numbers.next("the fan-out", _MOST), numbers.next("the segment size", _MOST)]
+    number = numbers.number("the ID of an algorithm", _MOST)
+    values = [numbers.number("the fan-out", _MOST), numbers.number("the segment size", _MOST)]
     numbers.has_broken_lines |= numbers.line > line
     if has_requests and numbers.has_more_on_this_line:
-        values.append(numbers.next("the number of requests", _MOST))
+        values.append(numbers.number("the number of requests", _MOST))
     if number == 0:
         return size, None, line
     counterpart = LIBRARIES[library].find(function, str(number))
@@ -224,9 +257,16 @@ def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> I
         yield f"{' '.join(map(str, columns))} # {choice.algorithm if choice else 'as without rules'}"
 
 
+SETTINGS_4 = (("coll_tuned_use_dynamic_rules", "1"), ("coll_tuned_dynamic_rules_filename", "FILE"))
+SETTINGS = (("coll_han_priority", "0"), *SETTINGS_4)
+"""From Open MPI 5.0 on, the component `han` comes before `tuned`, which reads the file, on several nodes with several
+ranks; the communicators that it makes would also read the file, by their own sizes."""
+
+
 def _format(name: str, library: str, *, has_requests: bool, is_up_to: bool) -> Format:
     read = partial(_read, library=library, is_up_to=is_up_to)
-    return Format(name, library, read, partial(_write, has_requests=has_requests, is_up_to=is_up_to))
+    write = partial(_write, has_requests=has_requests, is_up_to=is_up_to)
+    return Format(name, library, read, write, settings=SETTINGS_4 if library == "openmpi-4.1" else SETTINGS)
 
 
 FORMATS = (

@@ -19,7 +19,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, SETTINGS
 
 LIBRARY = "openmpi-6.0"
 MISSPELT = "segsize"
@@ -138,4 +138,4 @@ def _rule_to_json(rule: Rule, function: str) -> dict[str, Any]:
     return {**data, "alg": int(name) if name.isdecimal() else name, **dict(rule.choice.parameters)}
 
 
-FORMATS = (Format("openmpi-6.0", LIBRARY, _read, _write),)
+FORMATS = (Format("openmpi-6.0", LIBRARY, _read, _write, settings=SETTINGS),)

@@ -30,6 +30,9 @@ def translate(function: str, choice: Choice, source: str, target: str) -> Transl
     """Return the algorithm of one library that does what another's does."""
     if source == target:
         return Translation(choice, counterpart_of(function, choice, target))
+    flat = "" if target == HOCKET else LIBRARIES[target].flat
+    if flat and translate(function, choice, source, flat).choice is not None:
+        return Translation(Choice("tuned"), LIBRARIES[target].find(function, "tuned"))
     if are_kin(source, target):
         return _same_algorithm(function, choice, LIBRARIES[source], LIBRARIES[target])
     if source == HOCKET:

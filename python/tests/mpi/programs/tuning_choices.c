@@ -1,7 +1,7 @@
 /* Preloaded in front of Open MPI: prints the rules that its component `tuned` looks up, and the algorithms that it
  * runs.
  *
- * Rank 0 prints `rule ALGORITHM BYTES` per look-up in a file of rules, `run FUNCTION ALGORITHM VALUES` per algorithm,
+ * Rank 0 prints `rule ALGORITHM BYTES SEGMENT` per look-up in a file of rules, `run FUNCTION ALGORITHM VALUES` per algorithm,
  * and `base NAME` for some functions of algorithms. The library declares none of these functions; each of their
  * arguments fits a word.
  */
@@ -37,7 +37,7 @@ int ompi_coll_tuned_get_target_method_params(void *rules, size_t bytes, int *fan
         *(any **)&library = library_function("ompi_coll_tuned_get_target_method_params");
     int algorithm = library(rules, bytes, fan, segment, requests);
     if (is_rank_0())
-        fprintf(stderr, "rule %d %zu\n", algorithm, bytes);
+        fprintf(stderr, "rule %d %zu %d\n", algorithm, bytes, *segment);
     return algorithm;
 }
 
