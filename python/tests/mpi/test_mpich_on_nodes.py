@@ -115,7 +115,7 @@ def test_files_for_mpich_take_effect_on_nodes(
         pytest.skip("not MPICH")
     (source := tmp_path / "flat.rules").write_text(FLAT_RULES)
     said = hocket_command(f"rules convert {source} {tmp_path}/flat.mpich-5.0.json").err
-    line = said.split("programs take it with ")[1].split("\n")[0]
+    line = said.split("to use it: ")[1].split("\n")[0]
     machine, ranks = hocket.Machine.parse(MACHINE.format(list(nodes))), sum(nodes)
     wanted = [
         Case(function, ranks, 0, size_bytes)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hocket.rules.tuning_files.activation import environment_of, settings_of
 from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.formats import read
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point
-from hocket.tuning.exporting import Exporter, exporter_for
+from hocket.tuning.exporting import Exporter, exporter_for, file_name
 from hocket.tuning.records import PointRecord
 from hocket.tuning.report import Tuning
 
@@ -123,8 +124,10 @@ def test_mpich_is_told_algorithms_with_what_they_need(tmp_path: Path) -> None:
 
 def test_the_device_of_mpich_is_told_to_pass_on_what_a_file_decides(tmp_path: Path) -> None:
     one, ring = exporter(MPICH), mpich("allreduce", "ring")
-    file = tmp_path / one.device_file_name
-    file.write_text(one.device_text([Decision("allreduce", (2, 9), (1024, 4096), ring)]))
+    texts = one.texts([Decision("allreduce", (2, 9), (1024, 4096), ring)], has_levels=False)
+    tree, device = texts
+    file = tmp_path / file_name(device)
+    file.write_text(texts[device])
     chosen = {
         size: str(rule.choice)
         for size in (1023, 1024, 4095, 4096)
@@ -132,10 +135,10 @@ def test_the_device_of_mpich_is_told_to_pass_on_what_a_file_decides(tmp_path: Pa
     }
     begin = "MPIDI_Allreduce_intra_composition_"
     assert chosen == {1023: f"{begin}alpha", 1024: f"{begin}beta", 4095: f"{begin}beta", 4096: f"{begin}alpha"}
-    line = one.line("own.json", [Decision("allreduce", (2, 9), (1024, 4096), ring)])
-    assert line.endswith("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE=own.device.json")
-    assert one.device_text([Decision("allgather", (2, 9), (8, 64), mpich("allgather", "ring"))]) == ""
-    assert exporter(OPEN_MPI).device_text([Decision("allreduce", (2, 9), (8, 64), open_mpi("allreduce", 4))]) == ""
+    line = environment_of(settings_of({file_name(each): each for each in texts}, ["allreduce"]))
+    assert line.endswith("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE=own.mpich-5.0.device.json")
+    without_steps = [Decision("allgather", (2, 9), (8, 64), mpich("allgather", "ring"))]
+    assert [*one.texts(without_steps, has_levels=False)] == [tree]
 
 
 def test_what_files_have_no_place_for_is_not_named() -> None:
