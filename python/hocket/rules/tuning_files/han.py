@@ -9,11 +9,11 @@ beside them, `libnbc/nbc_ibcast.c` and `nbc_ireduce.c`; of 4.1 and 6.0 the prior
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
 
 from hocket.base.units import format_bytes, format_count
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
 
@@ -29,28 +29,8 @@ PRIORITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 SEGMENT_BYTES = 1 << 16
 """`coll_han_allreduce_segsize`, `coll_han_bcast_segsize` and `coll_han_reduce_segsize`."""
 
-Tuned = Callable[[str, int, int], Choice | None]
+TunedTable = Callable[[str, int, int], Choice | None]
 """What tuned chooses for a function, ranks and bytes, as an algorithm of Hocket; None if that has none such."""
-
-
-@dataclass(frozen=True)
-class Inner:
-    """A call that HAN makes on one of its communicators.
-
-    Attributes:
-        part: The parameter of Hocket's algorithm that names what runs there.
-        function: The function; one with i before it is libnbc's and runs beside others.
-        is_within: Whether the ranks of a node call it, not one rank of each node.
-        of: Of how many bytes: of a segment, of the call's block, of the blocks of a node, or of all blocks;
-            or of nothing.
-        segments: For which segments, if the call is in segments.
-    """
-
-    part: str
-    function: str
-    is_within: bool
-    of: Literal["segment", "block", "node", "all", "nothing"]
-    segments: Literal["each", "first", "later"] = "each"
 
 
 @dataclass(frozen=True)
@@ -125,64 +105,13 @@ _NEAREST: Mapping[str, Choice] = MappingProxyType(
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
 
 
-@dataclass(frozen=True)
-class InnerChoice:
-    """What decides for a call of HAN, and what it chooses.
-
-    Attributes:
-        call: The call.
-        ranks: The ranks of its communicator; on the largest node, where nodes differ.
-        size_bytes: The bytes, as everywhere in Hocket.
-        component: What decides: "tuned" by its tables, or "libnbc".
-        choice: The algorithm of Hocket.
-        remark: What the choice lacks; empty if nothing.
-    """
-
-    call: Inner
-    ranks: int
-    size_bytes: int
-    component: str
-    choice: Choice
-    remark: str = ""
-
-
-@dataclass(frozen=True)
-class Component:
-    """The component of Open MPI that takes a call.
-
-    Attributes:
-        name: "han" or "tuned", for example.
-        why: Why it is this one.
-        algorithm: The algorithm of HAN; empty for other components.
-        segments: In how many segments HAN runs it.
-        inner: The calls that HAN makes for each segment.
-        choice: The algorithm of Hocket that does the same, with the parts.
-    """
-
-    name: str
-    why: str
-    algorithm: str = ""
-    segments: int = 1
-    inner: tuple[InnerChoice, ...] = field(default=())
-    choice: Choice | None = None
-
-    def __str__(self) -> str:
-        inner = "; ".join(f"{each.call.function} {each.choice}" for each in self.inner)
-        return f"{self.name} {self.algorithm} ({inner})" if inner else self.name
-
-    @property
-    def remark(self) -> str:
-        """What the choices within lack."""
-        return "; ".join(dict.fromkeys(each.remark for each in self.inner if each.remark))
-
-
-def component(version: str, call: Situation, tuned: Tuned) -> Component:
+def component(version: str, call: Situation, tuned_table: TunedTable) -> Component:
     """Return which component takes a call.
 
     Args:
         version: The Open MPI, one of `PRIORITIES`.
         call: The call; its last node may have fewer ranks than the others.
-        tuned: What tuned chooses on the communicators within.
+        tuned_table: What tuned chooses on the communicators within.
     """
     priorities = PRIORITIES[version]
     others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
@@ -197,7 +126,7 @@ def component(version: str, call: Situation, tuned: Tuned) -> Component:
     algorithm = ALGORITHMS[call.function]
     segments = max(1, -(-call.size_bytes // _segment_bytes(call))) if algorithm.hocket == _PIPELINE else 1
     calls = (one for one in algorithm.calls if segments > 1 or one.segments != "later")
-    inner = tuple(_inner_choice(one, call, tuned) for one in calls)
+    inner = tuple(_inner_choice(one, call, tuned_table) for one in calls)
     return Component("han", why, algorithm.name, segments, inner, _in_hocket(algorithm, call, inner))
 
 
@@ -229,7 +158,7 @@ def _segment_bytes(call: Situation) -> int:
     return max(SEGMENT_BYTES // call.element_bytes, 1) * call.element_bytes
 
 
-def _inner_choice(one: Inner, call: Situation, tuned: Tuned) -> InnerChoice:
+def _inner_choice(one: Inner, call: Situation, tuned_table: TunedTable) -> InnerChoice:
     ranks = call.ranks_per_node if one.is_within else call.nodes
     segment = _segment_bytes(call)
     sizes = {
@@ -240,20 +169,25 @@ def _inner_choice(one: Inner, call: Situation, tuned: Tuned) -> InnerChoice:
         "nothing": 0,
     }
     size_bytes = sizes[one.of]
-    found = _decide(one, ranks, size_bytes, call.element_bytes, tuned)
-    last_bytes = call.size_bytes % segment
+    first = _decide(one, ranks, size_bytes, call.element_bytes, tuned_table)
+    last_bytes, last_ranks = call.size_bytes % segment, call.ranks % call.ranks_per_node
+    others = []
     if one.of == "segment" and call.size_bytes > segment and last_bytes:
-        last = _decide(one, ranks, last_bytes, call.element_bytes, tuned)
-        if last.choice != found.choice:
-            what = f"{one.function} of the last segment, of {format_bytes(last_bytes)}, is {last.choice}"
-            return replace(found, remark=f"{what}, simulated as those before")
-    return found
+        others.append((f"the last segment, of {format_bytes(last_bytes)}", ranks, last_bytes))
+    if one.is_within and last_ranks > 1:
+        others.append((f"the last node, of {format_count(last_ranks, 'rank')}", last_ranks, size_bytes))
+    remarks = [first.remark] if first.remark else []
+    for where, own_ranks, own_bytes in others:
+        other = _decide(one, own_ranks, own_bytes, call.element_bytes, tuned_table).choice
+        if other != first.choice:
+            remarks.append(f"{one.function} of {where}, is {other}, simulated as {first.choice}")
+    return replace(first, remark="; ".join(remarks))
 
 
-def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned: Tuned) -> InnerChoice:
+def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned_table: TunedTable) -> InnerChoice:
     if one.function.startswith("i"):
         return InnerChoice(one, ranks, size_bytes, "libnbc", _by_libnbc(one.function, ranks, size_bytes, element_bytes))
-    choice = tuned(one.function, ranks, size_bytes)
+    choice = tuned_table(one.function, ranks, size_bytes)
     if choice is not None:
         return InnerChoice(one, ranks, size_bytes, "tuned", choice)
     nearest = _NEAREST[one.function]
@@ -275,7 +209,7 @@ def _by_libnbc(function: str, ranks: int, size_bytes: int, element_bytes: int) -
 def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
     """Return the algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
 
-    Tuned does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
+    TunedTable does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
     """
     values: dict[str, int | str] = {"group": call.ranks_per_node}
     for one in inner:
