@@ -36,6 +36,7 @@ from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 ONE_CARD = "one card"
 READING = "bus bandwidth"
 LAUNCHER = "launcher"
+HAN = "Open MPI's component HAN"
 
 _MOST_KINKS = 2
 _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16
@@ -259,7 +260,7 @@ def _by_levels(job: Job, mentions: Mentions) -> Iterator[Finding]:
     is_set = any(one.value.startswith(("coll_han", "coll=")) for one in mentions.of("algorithm"))
     if library is not None and has_levels and not is_set and of_function(job.collective) in FUNCTIONS_OF_HAN:
         what = f"{job.collective.capitalize()} on several nodes with several ranks runs by levels in Open MPI 5 (HAN)"
-        yield Finding("hint", f"{what}: compare with --mca coll_han_priority 0", ALGORITHM, library.source)
+        yield Finding("hint", f"{what}: compare with --mca coll_han_priority 0", HAN, library.source)
 
 
 def _runs(verdict: Finding, mentions: Mentions) -> Iterator[Finding]:
