@@ -21,6 +21,7 @@ from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
 ONE_CARD = "one card"
+HAN = "Open MPI's component HAN"
 
 _MOST_KINKS = 2
 _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16

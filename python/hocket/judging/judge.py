@@ -18,6 +18,7 @@ from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.by_text import NO_NUMBERS, judge_alone
+from hocket.judging.causes import HAN
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding, conclude
@@ -62,7 +63,8 @@ def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessme
         *choice_findings(choices, mentions),
         *other_generation(judging.machine, mentions),
     )
-    causes = [one for one in by_itself[1:] if one.kind == "cause" and one.source and findings[0].kind == "slow"]
+    suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
+    causes = suspects if findings[0].kind == "slow" else []
     return CurveAssessment(curve, judging.machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
 
 

@@ -58,6 +58,13 @@ def test_the_algorithm_that_ran_is_named_with_the_one_that_is_better(factor: flo
     ]
 
 
+@pytest.mark.parametrize(("version", "is_named"), [("5.0.3", True), ("4.1.6", False)])
+def test_han_is_named_beside_a_machine_where_times_are_slow(version: str, is_named: bool, tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text(f"openmpi/{version}\n{osu(simulated_us('linear', machine='dual-socket'))}")
+    found = hocket.judge(tmp_path / "out.txt", machine="dual-socket", ranks=RANKS, ranks_per_node=2)
+    assert any("coll_han_priority 0" in one.sentence for one in found.curves[0].findings) == is_named
+
+
 @pytest.mark.parametrize("machine", ["gpu-cluster:LL", "{folder}/gpus.toml:LL"])
 def test_times_are_judged_by_a_machine_with_its_protocol(machine: str, tmp_path: Path) -> None:
     (tmp_path / "gpus.toml").write_text(hocket.Machine.load("gpu-cluster").text.replace('"gpu-cluster"', '"gpus"'))
