@@ -50,7 +50,7 @@ class Exporter:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of all files that there may be."""
-        others = (each for each in (self._han, self.format.beside) if each)
+        others = (each for each in (self._han, self.format.companion) if each)
         return (self.file_name, *map(file_name, others), PARAMETERS_FILE)
 
     @property
@@ -71,7 +71,7 @@ class Exporter:
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
             flat_rules = self._all_rules(decisions)
-            formats = [each for each in (self.format, self.format.beside) if each and flat_rules.rules]
+            formats = [each for each in (self.format, self.format.companion) if each and flat_rules.rules]
             texts = {each: each.write(flat_rules) for each in formats}
             return {each: text for each, text in texts.items() if text}
         most = max(one.ranks[0] for one in of_han)
@@ -150,7 +150,7 @@ def algorithm_of_han(collective: str, choice: Choice) -> Named | None:
 def file_name(format: Format) -> str:
     """Return the name of a tuning file of the MPI, from which `hocket rules` knows the format."""
     if format.name == mpich_json.DEVICE:
-        return Format.file_beside(f"own.{mpich_json.LIBRARY}.json")
+        return Format.companion_file(f"own.{mpich_json.LIBRARY}.json")
     return f"own.{format.name}.{'json' if format.name in (mpich_json.LIBRARY, 'openmpi-6.0') else 'conf'}"
 
 

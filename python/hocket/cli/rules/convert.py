@@ -69,15 +69,15 @@ def convert(
 
 def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
     """Write what makes the library take a file beside it, and say how to use both."""
-    beside = format.beside.write(rules) if format.beside else ""
-    if beside and files.is_stdout(target):
+    companion_text = format.companion.write(rules) if format.companion else ""
+    if companion_text and files.is_stdout(target):
         yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
     if not format.settings or not Path(target).is_file():
         return
     formats = {target: format}
-    if format.beside and beside:
-        files.write(format.file_beside(target), beside)
-        formats[format.file_beside(target)] = format.beside
+    if format.companion and companion_text:
+        files.write(format.companion_file(target), companion_text)
+        formats[format.companion_file(target)] = format.companion
     settings = settings_of(formats, rules.functions)
     yield f"to use it: {environment_of(settings)}"
     if parameters := parameters_text(settings):

@@ -183,7 +183,7 @@ class Format:
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
-        beside: The format of a second file, without which the library does not ask the first one for some of its calls;
+        companion: The format of a second file, without which the library does not ask the first one for some calls;
             none if it asks it for all. The text of the second file is empty where it is not needed.
     """
 
@@ -193,10 +193,10 @@ class Format:
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    beside: Format | None = None
+    companion: Format | None = None
 
     @staticmethod
-    def file_beside(file: str) -> str:
+    def companion_file(file: str) -> str:
         """Return the name of the second file."""
         path = PurePath(file)
         return str(path.with_name(f"{path.stem}.device{path.suffix}"))

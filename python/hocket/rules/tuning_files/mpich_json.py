@@ -408,6 +408,6 @@ FORMATS = (
         _read,
         _write,
         settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
-        beside=Format(DEVICE, LIBRARY, None, _write_device, settings=_OF_DEVICE),
+        companion=Format(DEVICE, LIBRARY, None, _write_device, settings=_OF_DEVICE),
     ),
 )
