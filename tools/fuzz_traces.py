@@ -5,22 +5,16 @@ Hocket's own format, and reads them again. On any result but a trace or an `Erro
 of the files, and ends with status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
 """
 
-import argparse
 import gzip
 import random
 import re
-import resource
-import shutil
-import signal
-import sys
 import tempfile
-import time
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
+
+from fuzzing import CHANGES, LONGEST_LINE, Files, Target, changed, is_one_line, main, parser_of, times
 
 import hocket
 from hocket import Error, traces
@@ -28,22 +22,7 @@ from hocket.schedules import formats as schedule_formats
 from hocket.traces import Call, Communicator, RankTrace, Trace, chakra
 from hocket.traces.chakra import Node
 
-MEMORY_BYTES = 1 << 30
-TIME_S = 10.0
-LONGEST_LINE = 300
-LARGEST_BYTES = 1 << 18
-
-Files = Mapping[str, bytes]
 T = TypeVar("T")
-
-NUMBERS = (
-    b"0 -1 -2 1 2 3 7 255 -555 1e6 1e999 nan inf 1.5 00 1_0 2147483648 9223372036854775807 1000000000000000000"
-).split()
-TOKENS = (
-    b'[ ] { } " , : \n \0 \xff # - null true "requests": "got": "request": "comm": "new_ranks": "tries": "thread": '
-    b"MPI_Init MPI_Finalize MPI_Wait MPI_Waitall MPI_Waitany MPI_Testall MPI_Irecv MPI_Start MPI_Recv_init "
-    b"init finalize compute send isend recv irecv wait waitall test sendRecv allgatherv reducescatter bcast ../ r0"
-).split(b" ")
 
 SIMGRID = b"""0 init
 1 init
@@ -152,8 +131,8 @@ def own_trace() -> Trace:
     return Trace("program", "an MPI", "2026-01-01T00:00:00Z", tuple(ranks))
 
 
-def samples() -> dict[str, list[tuple[str, Files]]]:
-    """Return valid files for each reader, and the file to read."""
+def samples() -> dict[str, list[Files]]:
+    """Return valid files for each reader."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.hktrace"
         traces.write(path, own_trace())
@@ -166,31 +145,27 @@ def samples() -> dict[str, list[tuple[str, Files]]]:
     nodes = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)) for rank in range(2)}
     few_nodes = {f"a.{rank}.et": chakra.encode(chakra_nodes(rank)[:5]) for rank in range(2)}
     return {
-        "chakra": [("a.0.et", nodes), ("a.0.et", few_nodes)],
-        "own": [("a", {"a": packed}), ("a", {"a": gzip.decompress(packed)})],
-        "simgrid": [("a", {"a": SIMGRID}), ("a", {"a": b"r0\nr1\n", **split}), ("a", {"a": b"b\n", "b": SIMGRID})],
-        "allprof": [("log-rank-0.txt", logs)],
+        "chakra": [nodes, few_nodes],
+        "own": [{"a": packed}, {"a": gzip.decompress(packed)}],
+        "simgrid": [{"a": SIMGRID}, {"a": b"r0\nr1\n", **split}, {"a": b"b\n", "b": SIMGRID}],
+        "allprof": [logs],
     }
 
 
-def mutated(files: Files, others: list[tuple[str, Files]], chance: random.Random) -> Files:
+def change(files: Files, chance: random.Random) -> Files:
     """Return files with one changed, at one or more places; compressed files mostly inside."""
     name = chance.choice(sorted(files))
     content = files[name]
     if name.endswith(".et") and chance.random() < 0.8:
         return {**files, name: chakra.encode(changed_nodes(chakra_nodes(int(name[2])), chance))}
     is_packed = content.startswith(b"\x1f\x8b") and chance.random() < 0.8
-    if is_packed:
-        content = gzip.decompress(content)
-    other = chance.choice([text for _, some in others for text in some.values()])
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        content = chance.choice(CHANGES)(content, other, chance)[:LARGEST_BYTES]
-    return {**files, name: gzip.compress(content) if is_packed else content}
+    text = changed(gzip.decompress(content) if is_packed else content, OTHERS, chance)
+    return {**files, name: gzip.compress(text) if is_packed else text}
 
 
 def changed_nodes(nodes: list[Node], chance: random.Random) -> list[Node]:
     """Return nodes with some changed."""
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+    for _ in times(chance):
         at = chance.randrange(len(nodes))
         node, number = nodes[at], chance.choice((0, 1, 2, 3, 7, 20, 1 << 31, 1 << 53, (1 << 64) - 1))
         value = chance.choice((number, True, "1", "", "x", [True, False], []))
@@ -218,92 +193,27 @@ def mutated_text(text: str, chance: random.Random) -> str:
     return chance.choice(CHANGES)(text.encode(), SIMGRID, chance)[:1000].decode(errors="replace")
 
 
-def flip(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(content) + 1)
-    return content[:at] + bytes(byte ^ 1 << chance.randrange(8) for byte in content[at : at + 1]) + content[at + 1 :]
-
-
-def cut(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    first, last = sorted(chance.randrange(len(content) + 1) for _ in range(2))
-    return chance.choice((content[:first], content[first:], content[:first] + content[last:]))
-
-
-def splice(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    first, last = sorted(chance.randrange(len(other) + 1) for _ in range(2))
-    at = chance.randrange(len(content) + 1)
-    return content[:at] + other[first:last] + content[at:]
-
-
-def repeat_line(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    lines = content.splitlines(keepends=True) or [b""]
-    at = chance.randrange(len(lines))
-    return b"".join([*lines[:at], lines[at] * chance.choice((2, 3, 500)), *lines[at + 1 :]])
-
-
-def swap_lines(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    lines = content.splitlines(keepends=True) or [b""]
-    one, two = chance.randrange(len(lines)), chance.randrange(len(lines))
-    lines[one], lines[two] = lines[two], lines[one]
-    return b"".join(lines)
-
-
-def drop_line(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    lines = content.splitlines(keepends=True) or [b""]
-    del lines[chance.randrange(len(lines))]
-    return b"".join(lines)
-
-
-def change_number(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    found = list(re.finditer(rb"-?\d+", content))
-    if not found:
-        return content
-    old = chance.choice(found)
-    new = chance.choice((*NUMBERS, chance.choice(found)[0], b"9" * 5000, b"%d" % (int(old[0][:18]) + 1)))
-    return content[: old.start()] + new + content[old.end() :]
-
-
-def insert_token(content: bytes, _: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(content) + 1)
-    return content[:at] + chance.choice(TOKENS) * chance.choice((1, 1, 1, 2, 3000)) + content[at:]
-
-
-CHANGES: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
-    flip,
-    cut,
-    splice,
-    repeat_line,
-    swap_lines,
-    drop_line,
-    change_number,
-    change_number,
-    insert_token,
-)
-
-
 def told(folder: Path, read: Callable[[], T]) -> T | None:
     """Return the result of a reader, or None for an error, which must be one line."""
     try:
         return read()
     except Error as error:
         message = str(error)
-        assert "\n" not in message and len(message) < LONGEST_LINE + 200 and message.startswith(str(folder)), message
+        assert is_one_line(message, folder) and len(message) < LONGEST_LINE + 200, message
         return None
 
 
-def check(folder: Path, entry: str, files: Files) -> bool:
+def check(file: Path, _: random.Random) -> bool:
     """Read files as one trace and replay it; return whether they are a trace.
 
     Raises:
         AssertionError: An error has several lines or does not begin with a file, or Hocket's own reader does not accept
             the trace.
     """
-    for path in folder.iterdir():
-        path.unlink()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    trace = told(folder, lambda: traces.load(folder / entry))
-    told(folder, lambda: hocket.replay(folder / entry, "cluster"))
-    if entry.endswith(".et") and (schedule := told(folder, lambda: schedule_formats.load(folder / entry))):
+    folder = file.parent
+    trace = told(folder, lambda: traces.load(file))
+    told(folder, lambda: hocket.replay(file, "cluster"))
+    if file.suffix == ".et" and (schedule := told(folder, lambda: schedule_formats.load(file))):
         hocket.verify_schedule(schedule)
     if trace is None:
         return False
@@ -312,52 +222,8 @@ def check(folder: Path, entry: str, files: Files) -> bool:
     return True
 
 
-def out_of_time(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise TimeoutError(f"took more than {TIME_S} s")
-
-
-def fuzz(reader: str, minutes: float, seed: int, save: Path) -> int:
-    """Fuzz a reader until a failure or the end of the time; return the number of inputs, or -1 after a failure."""
-    chance, some = random.Random(f"{reader} {seed}"), samples()[reader]
-    others = [one for each in samples().values() for one in each]
-    until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for entry, files in some:
-            assert check(folder, entry, files), f"{entry} is not read before it is changed"
-        while time.monotonic() < until:
-            entry, files = chance.choice(some)
-            files = mutated(files, others, chance)
-            signal.setitimer(signal.ITIMER_REAL, TIME_S)
-            try:
-                taken += check(folder, entry, files)
-            except BaseException:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                kept = save / f"{reader}-{seed}-{inputs}"
-                shutil.rmtree(kept, ignore_errors=True)
-                shutil.copytree(folder, kept)
-                told = "\n".join(line[:LONGEST_LINE] for line in traceback.format_exc().splitlines())
-                print(f"{reader}, input {inputs}, kept as {kept}/{entry}:\n{told}", flush=True)
-                return -1
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            inputs += 1
-    print(f"{reader}: {inputs} inputs, {taken} of them still traces; nothing found", flush=True)
-    return inputs
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10.0, help="How long, for each reader.")
-    parser.add_argument("--seed", type=int, default=0, help="Same seed, same inputs.")
-    parser.add_argument("--reader", choices=sorted(samples()), help="Only this one.")
-    parser.add_argument("--save", type=Path, default=Path("fuzzed"), help="Where to keep files that something led to.")
-    options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    signal.signal(signal.SIGALRM, out_of_time)
-    readers = [options.reader] if options.reader else sorted(samples())
-    found = [fuzz(reader, options.minutes, options.seed, options.save) < 0 for reader in readers]
-    return int(any(found))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    SAMPLES = samples()
+    OTHERS = [text for some in SAMPLES.values() for files in some for text in files.values()]
+    targets = {name: Target(some, check, change) for name, some in SAMPLES.items()}
+    main(targets, parser_of(__doc__).parse_args(), memory_bytes=1 << 30)

@@ -5,17 +5,12 @@ rereads the rules, which must still decide alike. On a failure it prints the fai
 with status 1. Example: `python tools/fuzz_tuning.py --minutes 10 --seed 7`.
 """
 
-import argparse
 import random
-import resource
-import signal
-import sys
-import time
-import traceback
+from functools import partial
 from itertools import product
 from pathlib import Path
 
-from fuzz_traces import CHANGES, LONGEST_LINE, MEMORY_BYTES, TIME_S, out_of_time
+from fuzzing import LONGEST_LINE, is_one_line, main, of_one_file, parser_of
 
 from hocket import LIBRARY_RULES, Error
 from hocket.rules.tuning_files.checking import findings
@@ -25,7 +20,6 @@ from hocket.rules.tuning_files.decisions import defaults_of
 from hocket.rules.tuning_files.form import Format, Rules
 from hocket.rules.tuning_files.formats import FORMATS, read
 
-LARGEST_BYTES = 1 << 16
 RANKS = (1, 2, 7, 8, 64)
 SIZES = (0, 1, 100, 4096, 1 << 20)
 PER_NODE = (1, 4)
@@ -65,20 +59,19 @@ def rules_of(text: str) -> Rules:
     return reader(text, "rules")
 
 
-def check(format: Format, file: Path, content: bytes) -> bool:
+def check(format: Format, file: Path, _: random.Random) -> bool:
     """Read a file and use its rules; return whether it has rules.
 
     Raises:
         AssertionError: An error is not one line or does not name the file, or rules decide otherwise after they were
             written and read again.
     """
-    file.write_bytes(content)
     try:
         rules = read(file, format.name)
     except Error as error:
         message = str(error)
         is_short = len(message) < LONGEST_LINE + 200 or format.name == "hocket"  # its errors quote a whole line
-        assert "\n" not in message and is_short and message.startswith(str(file)), message
+        assert is_one_line(message, file) and is_short, message
         return False
     if len(rules.rules) > MOST_RULES:
         return True
@@ -106,51 +99,6 @@ def written_again(format: Format, rules: Rules) -> Rules | None:
     return format.read(text, "written")
 
 
-def fuzz(name: str, some: list[bytes], minutes: float, seed: int, save: Path) -> bool:
-    """Fuzz a format until a failure or the end of the time; return whether there was a failure."""
-    chance = random.Random(f"{name} {seed}")
-    until, inputs, taken = time.monotonic() + 60 * minutes, 0, 0
-    save.mkdir(exist_ok=True)
-    file = save / f"{name}-{seed}"
-    for content in some:
-        assert check(FORMATS[name], file, content), f"{name}: not read before it is changed"
-    while time.monotonic() < until:
-        content = chance.choice(some)
-        for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-            content = chance.choice(CHANGES)(content, chance.choice(some), chance)[:LARGEST_BYTES]
-        signal.setitimer(signal.ITIMER_REAL, TIME_S)
-        try:
-            taken += check(FORMATS[name], file, content)
-        except BaseException:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            told = "\n".join(line[:LONGEST_LINE] for line in traceback.format_exc().splitlines())
-            print(f"{name}, input {inputs}, kept as {file}:\n{told}", flush=True)
-            return True
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        inputs += 1
-    file.unlink()
-    print(f"{name}: {inputs} inputs, {taken} of them still rules; nothing found", flush=True)
-    return False
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10.0, help="How long, for each format.")
-    parser.add_argument("--seed", type=int, default=0, help="Same seed, same inputs.")
-    parser.add_argument(
-        "--format", choices=[name for name, each in FORMATS.items() if each.read], help="Only this one."
-    )
-    parser.add_argument("--save", type=Path, default=Path("fuzzed"), help="Where to keep files that something led to.")
-    options = parser.parse_args()
-    resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY_BYTES, 2 * MEMORY_BYTES))
-    signal.signal(signal.SIGALRM, out_of_time)
-    found = [
-        fuzz(name, some, options.minutes, options.seed, options.save)
-        for name, some in samples().items()
-        if options.format in (None, name)
-    ]
-    return int(any(found))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    targets = {name: of_one_file(some, partial(check, FORMATS[name])) for name, some in samples().items()}
+    main(targets, parser_of(__doc__).parse_args(), memory_bytes=2 << 30)

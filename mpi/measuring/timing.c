@@ -73,46 +73,34 @@ static size_t result_room(void)
 
 /* Calls and the check of their data */
 
-/* A call that blocks, or, with a request, its nonblocking form. */
-#define MAKE(BLOCKING, NONBLOCKING, ...)                                                                               \
-    (request ? MPI_##NONBLOCKING(__VA_ARGS__, request) : MPI_##BLOCKING(__VA_ARGS__))
+/* Makes the call of a collective and returns: the call that blocks, or, with a request, its nonblocking form. */
+#define CASE(name, blocking, nonblocking, ...)                                                                         \
+    if (is(name))                                                                                                      \
+        return request ? MPI_##nonblocking(__VA_ARGS__, request) : MPI_##blocking(__VA_ARGS__)
 
 static int make(char *output, MPI_Request *request)
 {
     int count = (int)(is_reduction() ? bytes / sizeof(double) : bytes);
-    if (is("allreduce"))
-        return MAKE(Allreduce, Iallreduce, input, output, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("reduce"))
-        return MAKE(Reduce, Ireduce, input, output, count, MPI_DOUBLE, MPI_SUM, root, members);
-    if (is("scan"))
-        return MAKE(Scan, Iscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("exscan"))
-        return MAKE(Exscan, Iexscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
-    if (is("reduce_scatter"))
-        return MAKE(Reduce_scatter_block, Ireduce_scatter_block, input, output, count / ranks, MPI_DOUBLE, MPI_SUM,
-                    members);
-    if (is("broadcast"))
-        return MAKE(Bcast, Ibcast, rank == root ? input : output, count, MPI_BYTE, root, members);
-    if (is("allgather"))
-        return MAKE(Allgather, Iallgather, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
-    if (is("alltoall"))
-        return MAKE(Alltoall, Ialltoall, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
-    if (is("alltoallv"))
-        return MAKE(Alltoallv, Ialltoallv, input, counts, places, MPI_BYTE, output, counts, places, MPI_BYTE, members);
-    if (is("neighbor_allgather"))
-        return MAKE(Neighbor_allgather, Ineighbor_allgather, input, count, MPI_BYTE, output, count, MPI_BYTE, near);
-    if (is("neighbor_alltoall"))
-        return MAKE(Neighbor_alltoall, Ineighbor_alltoall, input, count, MPI_BYTE, output, count, MPI_BYTE, near);
-    if (is("gatherv"))
-        return MAKE(Gatherv, Igatherv, input, count, MPI_BYTE, output, counts, places, MPI_BYTE, root, members);
-    if (is("scatterv"))
-        return MAKE(Scatterv, Iscatterv, input, counts, places, MPI_BYTE, output, count, MPI_BYTE, root, members);
-    if (is("gather"))
-        return MAKE(Gather, Igather, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
-    if (is("scatter"))
-        return MAKE(Scatter, Iscatter, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
-    if (is("barrier"))
-        return MAKE(Barrier, Ibarrier, members);
+    CASE("allreduce", Allreduce, Iallreduce, input, output, count, MPI_DOUBLE, MPI_SUM, members);
+    CASE("reduce", Reduce, Ireduce, input, output, count, MPI_DOUBLE, MPI_SUM, root, members);
+    CASE("scan", Scan, Iscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
+    CASE("exscan", Exscan, Iexscan, input, output, count, MPI_DOUBLE, MPI_SUM, members);
+    CASE("reduce_scatter", Reduce_scatter_block, Ireduce_scatter_block,
+         input, output, count / ranks, MPI_DOUBLE, MPI_SUM, members);
+    CASE("broadcast", Bcast, Ibcast, rank == root ? input : output, count, MPI_BYTE, root, members);
+    CASE("allgather", Allgather, Iallgather, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
+    CASE("alltoall", Alltoall, Ialltoall, input, count, MPI_BYTE, output, count, MPI_BYTE, members);
+    CASE("alltoallv", Alltoallv, Ialltoallv,
+         input, counts, places, MPI_BYTE, output, counts, places, MPI_BYTE, members);
+    CASE("neighbor_allgather", Neighbor_allgather, Ineighbor_allgather,
+         input, count, MPI_BYTE, output, count, MPI_BYTE, near);
+    CASE("neighbor_alltoall", Neighbor_alltoall, Ineighbor_alltoall,
+         input, count, MPI_BYTE, output, count, MPI_BYTE, near);
+    CASE("gatherv", Gatherv, Igatherv, input, count, MPI_BYTE, output, counts, places, MPI_BYTE, root, members);
+    CASE("scatterv", Scatterv, Iscatterv, input, counts, places, MPI_BYTE, output, count, MPI_BYTE, root, members);
+    CASE("gather", Gather, Igather, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
+    CASE("scatter", Scatter, Iscatter, input, count, MPI_BYTE, output, count, MPI_BYTE, root, members);
+    CASE("barrier", Barrier, Ibarrier, members);
     fail(collective, "unknown collective");
     return MPI_ERR_OTHER;
 }

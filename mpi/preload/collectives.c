@@ -1,4 +1,5 @@
 /* The MPI functions of collectives. Each describes its call, and runs it or leaves it to MPI. */
+#include "arguments.h"
 #include "shim/left.h"
 #include "shim/shim.h"
 
@@ -488,8 +489,8 @@ static int keeps_form(const struct call *call)
 /* Defines MPI_<name><large>, MPI_I<initial><large> and MPI_<name>_init<large>. `bytes` may decide to leave a blocking
  * call to MPI without a description. Nonblocking calls must go on during a blocking call that is left to MPI: it runs
  * in its nonblocking form, or all ranks meet before it. All ranks decide alike, since MPI does not match the two forms. */
-#define COLLECTIVE(name, initial, large, kind, parameters, arguments, bytes, description)                              \
-    static __attribute__((noinline)) int described_##initial##large parameters(MPI_Comm comm)                          \
+#define COLLECTIVE(name, initial, large, kind, list, bytes, description)                                               \
+    static __attribute__((noinline)) int described_##initial##large(PARAMETERS list)                                   \
     {                                                                                                                  \
         struct call call;                                                                                              \
         begin(&call, "MPI_" #name #large, comm, kind, BLOCKING);                                                       \
@@ -498,45 +499,44 @@ static int keeps_form(const struct call *call)
             return call.code;                                                                                          \
         if (keeps_form(&call)) {                                                                                       \
             shim_meet(comm);                                                                                           \
-            return shim_left(&call, PMPI_##name##large arguments(comm));                                               \
+            return shim_left(&call, PMPI_##name##large(ARGUMENTS list));                                               \
         }                                                                                                              \
         MPI_Request request;                                                                                           \
-        return shim_left(&call, wait_for(PMPI_I##initial##large arguments(comm COMMA & request), &request));           \
+        return shim_left(&call, wait_for(PMPI_I##initial##large(ARGUMENTS list, &request), &request));                 \
     }                                                                                                                  \
-    int MPI_##name##large parameters(MPI_Comm comm)                                                                    \
+    int MPI_##name##large(PARAMETERS list)                                                                             \
     {                                                                                                                  \
-        return is_left_at_once(comm, kind, bytes) ? PMPI_##name##large arguments(comm)                                 \
-                                                  : described_##initial##large arguments(comm);                        \
+        return is_left_at_once(comm, kind, bytes) ? PMPI_##name##large(ARGUMENTS list)                                 \
+                                                  : described_##initial##large(ARGUMENTS list);                        \
     }                                                                                                                  \
-    int MPI_I##initial##large parameters(MPI_Comm comm COMMA MPI_Request * request)                                    \
+    int MPI_I##initial##large(PARAMETERS list, MPI_Request *request)                                                   \
     {                                                                                                                  \
         struct call call;                                                                                              \
         if (are_all_left())                                                                                            \
-            return PMPI_I##initial##large arguments(comm COMMA request);                                               \
+            return PMPI_I##initial##large(ARGUMENTS list, request);                                                    \
         begin(&call, "MPI_I" #initial #large, comm, kind, NONBLOCKING);                                                \
         description;                                                                                                   \
-        return shim_start(&call, request) ? call.code : PMPI_I##initial##large arguments(comm COMMA request);          \
+        return shim_start(&call, request) ? call.code : PMPI_I##initial##large(ARGUMENTS list, request);               \
     }                                                                                                                  \
-    PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
-#define COMMA ,
+    PERSISTENT_COLLECTIVE(name, large, kind, list, description)
 
 /* Defines MPI_<name>_init<large>. MPI's own may wait for other ranks. */
 #ifdef HAS_PERSISTENT
-#define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)                                   \
-    int MPI_##name##_init##large parameters(MPI_Comm comm COMMA MPI_Info info COMMA MPI_Request * request)             \
+#define PERSISTENT_COLLECTIVE(name, large, kind, list, description)                                                    \
+    int MPI_##name##_init##large(PARAMETERS list, MPI_Info info, MPI_Request *request)                                 \
     {                                                                                                                  \
         struct call call;                                                                                              \
         if (are_all_left())                                                                                            \
-            return PMPI_##name##_init##large arguments(comm COMMA info COMMA request);                                 \
+            return PMPI_##name##_init##large(ARGUMENTS list, info, request);                                           \
         begin(&call, "MPI_" #name "_init" #large, comm, kind, PERSISTENT);                                             \
         description;                                                                                                   \
         if (shim_plan(&call, request))                                                                                 \
             return call.code;                                                                                          \
         shim_meet(comm);                                                                                               \
-        return PMPI_##name##_init##large arguments(comm COMMA info COMMA request);                                     \
+        return PMPI_##name##_init##large(ARGUMENTS list, info, request);                                               \
     }
 #else
-#define PERSISTENT_COLLECTIVE(name, large, kind, parameters, arguments, description)
+#define PERSISTENT_COLLECTIVE(name, large, kind, list, description)
 #endif
 
 /* The bytes of a vector; of a block that is sent or received, which the root knows as well; of any block. UNKNOWN where
@@ -547,95 +547,46 @@ static int keeps_form(const struct call *call)
 #define BLOCK bytes_if_known(recvcount, recvtype)
 #define UNKNOWN -1
 
-#define REDUCTION_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, __VA_ARGS__)
-#define REDUCE_ARGUMENTS(...) (sendbuf, recvbuf, count, datatype, op, root, __VA_ARGS__)
-#define REDUCE_SCATTER_ARGUMENTS(...) (sendbuf, recvbuf, recvcounts, datatype, op, __VA_ARGS__)
-#define BROADCAST_ARGUMENTS(...) (buffer, count, datatype, root, __VA_ARGS__)
-#define BLOCKS_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, __VA_ARGS__)
-#define ROOTED_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, __VA_ARGS__)
-#define BARRIER_ARGUMENTS(...) (__VA_ARGS__)
-#define BARRIER_PARAMETERS(...) (__VA_ARGS__)
-
-#define REDUCTION_PARAMETERS(...)                                                                                      \
-    (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, __VA_ARGS__)
-#define REDUCE_PARAMETERS(...)                                                                                         \
-    (const void *sendbuf, void *recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, int root, __VA_ARGS__)
-#define REDUCE_SCATTER_PARAMETERS(...)                                                                                 \
-    (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype datatype, MPI_Op op, __VA_ARGS__)
-#define BROADCAST_PARAMETERS(...) (void *buffer, COUNT count, MPI_Datatype datatype, int root, __VA_ARGS__)
-#define BLOCKS_PARAMETERS(...)                                                                                         \
-    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,                      \
-     MPI_Datatype recvtype, __VA_ARGS__)
-#define ROOTED_PARAMETERS(...)                                                                                         \
-    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, COUNT recvcount,                      \
-     MPI_Datatype recvtype, int root, __VA_ARGS__)
-
-#define GATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, root, __VA_ARGS__)
-#define SCATTERV_ARGUMENTS(...) (sendbuf, sendcounts, places, sendtype, recvbuf, recvcount, recvtype, root, __VA_ARGS__)
-#define ALLGATHERV_ARGUMENTS(...) (sendbuf, sendcount, sendtype, recvbuf, recvcounts, places, recvtype, __VA_ARGS__)
-#define ALLTOALLV_ARGUMENTS(...)                                                                                       \
-    (sendbuf, sendcounts, places, sendtypes, recvbuf, recvcounts, recvplaces, recvtypes, __VA_ARGS__)
-#define ALLTOALLW_ARGUMENTS ALLTOALLV_ARGUMENTS
-#define NEIGHBOR_ALLTOALLW_ARGUMENTS ALLTOALLV_ARGUMENTS
-
-#define GATHERV_PARAMETERS(...)                                                                                        \
-    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, const COUNT recvcounts[],             \
-     const PLACE places[], MPI_Datatype recvtype, int root, __VA_ARGS__)
-#define SCATTERV_PARAMETERS(...)                                                                                       \
-    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], MPI_Datatype sendtype, void *recvbuf,        \
-     COUNT recvcount, MPI_Datatype recvtype, int root, __VA_ARGS__)
-#define ALLGATHERV_PARAMETERS(...)                                                                                     \
-    (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf, const COUNT recvcounts[],             \
-     const PLACE places[], MPI_Datatype recvtype, __VA_ARGS__)
-#define ALLTOALLV_PARAMETERS(...)                                                                                      \
-    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], MPI_Datatype sendtypes, void *recvbuf,       \
-     const COUNT recvcounts[], const PLACE recvplaces[], MPI_Datatype recvtypes, __VA_ARGS__)
-#define ALLTOALLW_PARAMETERS(...)                                                                                      \
-    (const void *sendbuf, const COUNT sendcounts[], const PLACE places[], const MPI_Datatype sendtypes[],              \
-     void *recvbuf, const COUNT recvcounts[], const PLACE recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
-#define NEIGHBOR_ALLTOALLW_PARAMETERS(...)                                                                             \
-    (const void *sendbuf, const COUNT sendcounts[], const MPI_Aint places[], const MPI_Datatype sendtypes[],           \
-     void *recvbuf, const COUNT recvcounts[], const MPI_Aint recvplaces[], const MPI_Datatype recvtypes[], __VA_ARGS__)
+#define NEIGHBOR_ALLTOALLW                                                                                             \
+    sendbuf, sendcounts, ADDRESSES(sdispls), sendtypes, recvbuf, recvcounts, ADDRESSES(rdispls), recvtypes, comm
 
 #define COLLECTIVES(large)                                                                                             \
-    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,       \
+    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, (ALLREDUCE), VECTOR,                                     \
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,                      \
+    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, (ALLREDUCE), VECTOR,                                                    \
                allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, REDUCTION_PARAMETERS, REDUCTION_ARGUMENTS, VECTOR,                \
+    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, (ALLREDUCE), VECTOR,                                              \
                exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
-    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, REDUCE_PARAMETERS, REDUCE_ARGUMENTS, VECTOR,                      \
+    COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, (REDUCE), VECTOR,                                                 \
                reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
-    COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, REDUCTION_PARAMETERS,         \
-               REDUCTION_ARGUMENTS, VECTOR, reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))        \
-    COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, REDUCE_SCATTER_PARAMETERS,                \
-               REDUCE_SCATTER_ARGUMENTS, UNKNOWN,                                                                      \
+    COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, (ALLREDUCE), VECTOR,          \
+               reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                                     \
+    COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, (REDUCE_SCATTER), UNKNOWN,                \
                reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
-    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, BROADCAST_PARAMETERS, BROADCAST_ARGUMENTS, VECTOR,               \
+    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, (BCAST), VECTOR,                                                 \
                broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,              \
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, (ALLGATHER), BLOCK,                                      \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, BLOCKS_PARAMETERS, BLOCKS_ARGUMENTS, BLOCK,                 \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, (ALLGATHER), BLOCK,                                         \
                allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, SENT,                        \
+    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, (GATHER), SENT,                                                   \
                gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
-    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, ROOTED_PARAMETERS, ROOTED_ARGUMENTS, RECEIVED,                 \
+    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, (GATHER), RECEIVED,                                            \
                scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                       \
-    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, ALLGATHERV_PARAMETERS, ALLGATHERV_ARGUMENTS, UNKNOWN,  \
-               allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                \
-                          BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                                               \
-    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, GATHERV_PARAMETERS, GATHERV_ARGUMENTS, UNKNOWN,                \
+    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, (ALLGATHERV), UNKNOWN,                                 \
+               allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, BLOCKS_OF_TYPE(recvcounts, displs, recvtype))) \
+    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, (GATHERV), UNKNOWN,                                            \
                gatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                   \
-                       BLOCKS_OF_TYPE(recvcounts, places, recvtype), root))                                            \
-    COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, SCATTERV_PARAMETERS, SCATTERV_ARGUMENTS, UNKNOWN,           \
-               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtype), recvbuf,                         \
+                       BLOCKS_OF_TYPE(recvcounts, displs, recvtype), root))                                            \
+    COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, (SCATTERV), UNKNOWN,                                        \
+               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, displs, sendtype), recvbuf,                         \
                         recvcount, recvtype, root))                                                                    \
-    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, ALLTOALLV_PARAMETERS, ALLTOALLV_ARGUMENTS, UNKNOWN,      \
-               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,                       \
-                         BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                                           \
-    COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, ALLTOALLW_PARAMETERS, ALLTOALLW_ARGUMENTS, UNKNOWN,      \
-               alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, places, sendtypes), recvbuf,                      \
-                         BLOCKS_OF_TYPES(recvcounts, recvplaces, recvtypes)))
+    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, (ALLTOALLV), UNKNOWN,                                    \
+               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, sdispls, sendtype), recvbuf,                       \
+                         BLOCKS_OF_TYPE(recvcounts, rdispls, recvtype)))                                               \
+    COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, (ALLTOALLW), UNKNOWN,                                    \
+               alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, sdispls, sendtypes), recvbuf,                     \
+                         BLOCKS_OF_TYPES(recvcounts, rdispls, recvtypes)))
 #define ARE_LARGE (sizeof(COUNT) != sizeof(int))
 #define BLOCKS_OF_TYPE(counts, places, type) ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, type, NULL, 0, NULL})
 #define BLOCKS_OF_TYPES(counts, places, types)                                                                         \
@@ -645,30 +596,25 @@ static int keeps_form(const struct call *call)
     ((struct pieces){counts, places, ARE_LARGE, 1, MPI_DATATYPE_NULL, types, 0, NULL})
 
 #define NEIGHBORHOODS(large)                                                                                           \
-    COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, BLOCKS_PARAMETERS,            \
-               BLOCKS_ARGUMENTS, UNKNOWN,                                                                              \
+    COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHER), UNKNOWN,         \
                neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
-    COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, ALLGATHERV_PARAMETERS,      \
-               ALLGATHERV_ARGUMENTS, UNKNOWN,                                                                          \
+    COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHERV), UNKNOWN,      \
                neighbor_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                       \
-                                   BLOCKS_OF_TYPE(recvcounts, places, recvtype)))                                      \
-    COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, BLOCKS_PARAMETERS,               \
-               BLOCKS_ARGUMENTS, UNKNOWN,                                                                              \
+                                   BLOCKS_OF_TYPE(recvcounts, displs, recvtype)))                                      \
+    COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLGATHER), UNKNOWN,            \
                neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
-    COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, ALLTOALLV_PARAMETERS,          \
-               ALLTOALLV_ARGUMENTS, UNKNOWN,                                                                           \
-               neighbor_alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, places, sendtypes), recvbuf,              \
-                                  BLOCKS_OF_TYPE(recvcounts, recvplaces, recvtypes)))                                  \
-    COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLW_PARAMETERS, \
-               NEIGHBOR_ALLTOALLW_ARGUMENTS, UNKNOWN,                                                                  \
-               neighbor_alltoallv(&call, sendbuf, NEIGHBOR_BLOCKS(sendcounts, places, sendtypes), recvbuf,             \
-                                  NEIGHBOR_BLOCKS(recvcounts, recvplaces, recvtypes)))
+    COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLTOALLV), UNKNOWN,          \
+               neighbor_alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, sdispls, sendtype), recvbuf,              \
+                                  BLOCKS_OF_TYPE(recvcounts, rdispls, recvtype)))                                      \
+    COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, (NEIGHBOR_ALLTOALLW), UNKNOWN, \
+               neighbor_alltoallv(&call, sendbuf, NEIGHBOR_BLOCKS(sendcounts, sdispls, sendtypes), recvbuf,            \
+                                  NEIGHBOR_BLOCKS(recvcounts, rdispls, recvtypes)))
 
 #define COUNT int
 #define PLACE int
 COLLECTIVES()
 NEIGHBORHOODS()
-COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, BARRIER_PARAMETERS, BARRIER_ARGUMENTS, 0, (void)0)
+COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, (comm), 0, (void)0)
 #ifdef HAS_LARGE_COUNTS
 #undef COUNT
 #define COUNT MPI_Count

@@ -1,55 +1,41 @@
 /* The MPI functions that create communicators. All ranks of the new communicator take part, so that it gets its private
  * communicator here if a rule names nonblocking calls. */
+#include "arguments.h"
 #include "shim/shim.h"
 
 #if defined OPEN_MPI && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
 
-/* A function that creates a communicator. It runs `meeting` before (see shim_meet), and `what_follows` on success. */
-#define MAKES_AND(name, what_follows, meeting, parameters, arguments)                                                  \
-    int MPI_##name parameters                                                                                          \
+/* A function that creates a communicator. It runs `meeting` before (see shim_meet), and on success what follows `list`. */
+#define MAKES(name, meeting, list, ...)                                                                                \
+    int MPI_##name(PARAMETERS list)                                                                                    \
     {                                                                                                                  \
         meeting;                                                                                                       \
-        int code = PMPI_##name arguments;                                                                              \
+        int code = PMPI_##name(ARGUMENTS list);                                                                        \
         if (code == MPI_SUCCESS) {                                                                                     \
-            shim_made(*new_comm);                                                                                      \
-            what_follows;                                                                                              \
+            shim_made(*newcomm);                                                                                       \
+            __VA_ARGS__;                                                                                               \
         }                                                                                                              \
         return code;                                                                                                   \
     }
-#define MAKES(name, ...) MAKES_AND(name, (void)0, __VA_ARGS__)
 
-MAKES(Comm_dup, shim_meet(comm), (MPI_Comm comm, MPI_Comm *new_comm), (comm, new_comm))
-MAKES(Comm_dup_with_info, shim_meet(comm), (MPI_Comm comm, MPI_Info info, MPI_Comm *new_comm), (comm, info, new_comm))
-MAKES(Comm_create, shim_meet(comm), (MPI_Comm comm, MPI_Group group, MPI_Comm *new_comm), (comm, group, new_comm))
-MAKES(Comm_create_group, shim_meet_group(comm, group), (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new_comm),
-      (comm, group, tag, new_comm))
-MAKES(Comm_split, shim_meet(comm), (MPI_Comm comm, int color, int key, MPI_Comm *new_comm),
-      (comm, color, key, new_comm))
-MAKES(Comm_split_type, shim_meet(comm), (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new_comm),
-      (comm, type, key, info, new_comm))
-MAKES(Intercomm_merge, (void)0, (MPI_Comm comm, int is_high, MPI_Comm *new_comm), (comm, is_high, new_comm))
-MAKES(Cart_create, shim_meet(comm),
-      (MPI_Comm comm, int dims, const int sizes[], const int periods[], int may_reorder, MPI_Comm *new_comm),
-      (comm, dims, sizes, periods, may_reorder, new_comm))
-MAKES(Cart_sub, shim_meet(comm), (MPI_Comm comm, const int stays[], MPI_Comm *new_comm), (comm, stays, new_comm))
-MAKES(Graph_create, shim_meet(comm),
-      (MPI_Comm comm, int nodes, const int index[], const int edges[], int may_reorder, MPI_Comm *new_comm),
-      (comm, nodes, index, edges, may_reorder, new_comm))
-MAKES_AND(Dist_graph_create, shim_made_on(comm, *new_comm), shim_meet(comm),
-      (MPI_Comm comm, int count, const int sources[], const int degrees[], const int destinations[],
-       const int weights[], MPI_Info info, int may_reorder, MPI_Comm *new_comm),
-      (comm, count, sources, degrees, destinations, weights, info, may_reorder, new_comm))
-MAKES_AND(Dist_graph_create_adjacent, shim_made_on(comm, *new_comm), shim_meet(comm),
-      (MPI_Comm comm, int indegree, const int sources[], const int source_weights[], int outdegree,
-       const int destinations[], const int destination_weights[], MPI_Info info, int may_reorder, MPI_Comm *new_comm),
-      (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, may_reorder,
-       new_comm))
+MAKES(Comm_dup, shim_meet(comm), (comm, newcomm))
+MAKES(Comm_dup_with_info, shim_meet(comm), (comm, info, newcomm))
+MAKES(Comm_create, shim_meet(comm), (comm, group, newcomm))
+MAKES(Comm_create_group, shim_meet_group(comm, group), (comm, group, tag, newcomm))
+MAKES(Comm_split, shim_meet(comm), (comm, INT(color), INT(key), newcomm))
+MAKES(Comm_split_type, shim_meet(comm), (comm, INT(split_type), INT(key), info, newcomm))
+MAKES(Intercomm_merge, , (comm, INT(high), newcomm))
+MAKES(Cart_create, shim_meet(comm), (comm, INT(ndims), INTS(dims), INTS(periods), INT(reorder), newcomm))
+MAKES(Cart_sub, shim_meet(comm), (comm, INTS(remain_dims), newcomm))
+MAKES(Graph_create, shim_meet(comm), (comm, INT(nnodes), INTS(indices), INTS(edges), INT(reorder), newcomm))
+MAKES(Dist_graph_create, shim_meet(comm), (DIST_GRAPH_CREATE), shim_made_on(comm, *newcomm))
+MAKES(Dist_graph_create_adjacent, shim_meet(comm), (DIST_GRAPH_CREATE_ADJACENT), shim_made_on(comm, *newcomm))
 #ifdef HAS_SESSIONS
-MAKES(Comm_create_from_group, (void)0,
-      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *new_comm),
-      (group, tag, info, handler, new_comm))
+#define ARGUMENT_stringtag (const char *, stringtag, )
+#define ARGUMENT_errhandler (MPI_Errhandler, errhandler, )
+MAKES(Comm_create_from_group, , (group, stringtag, info, errhandler, newcomm))
 #endif
 
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI

@@ -1,5 +1,6 @@
 /* The MPI functions of the beginning, the end and messages. They advance the nonblocking collectives under way, which
  * advance only in these functions, in the functions of requests.c and in collectives. */
+#include "arguments.h"
 #include "shim/shim.h"
 
 #include <stdlib.h>
@@ -107,61 +108,48 @@ static int wait_for_both(MPI_Request requests[2], MPI_Status *status)
     return code == MPI_SUCCESS ? other : code;
 }
 
+#define BLOCKING_SEND(name, started, large)                                                                            \
+    int MPI_##name##large(PARAMETERS(SEND))                                                                            \
+    {                                                                                                                  \
+        BY_REQUEST(dest, PMPI_##name##large(SEND), PMPI_##started##large(SEND, &request), MPI_STATUS_IGNORE);          \
+    }
 #define POINT_TO_POINT(large)                                                                                          \
-    int MPI_Send##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)              \
+    BLOCKING_SEND(Send, Isend, large)                                                                                  \
+    BLOCKING_SEND(Ssend, Issend, large)                                                                                \
+    BLOCKING_SEND(Rsend, Irsend, large)                                                                                \
+    int MPI_Recv##large(PARAMETERS(RECV, status))                                                                      \
     {                                                                                                                  \
-        BY_REQUEST(to, PMPI_Send##large(data, count, type, to, tag, comm),                                             \
-                   PMPI_Isend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                  \
+        BY_REQUEST(source, PMPI_Recv##large(RECV, status), PMPI_Irecv##large(RECV, &request), status);                 \
     }                                                                                                                  \
-    int MPI_Ssend##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)             \
+    int MPI_Mrecv##large(PARAMETERS(buffer, count, datatype, message, status))                                         \
     {                                                                                                                  \
-        BY_REQUEST(to, PMPI_Ssend##large(data, count, type, to, tag, comm),                                            \
-                   PMPI_Issend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                 \
+        BY_REQUEST(MPI_ANY_SOURCE, PMPI_Mrecv##large(buffer, count, datatype, message, status),                        \
+                   PMPI_Imrecv##large(buffer, count, datatype, message, &request), status);                            \
     }                                                                                                                  \
-    int MPI_Rsend##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, MPI_Comm comm)             \
-    {                                                                                                                  \
-        BY_REQUEST(to, PMPI_Rsend##large(data, count, type, to, tag, comm),                                            \
-                   PMPI_Irsend##large(data, count, type, to, tag, comm, &request), MPI_STATUS_IGNORE);                 \
-    }                                                                                                                  \
-    int MPI_Recv##large(void *into, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm,                  \
-                        MPI_Status *status)                                                                            \
-    {                                                                                                                  \
-        BY_REQUEST(from, PMPI_Recv##large(into, count, type, from, tag, comm, status),                                 \
-                   PMPI_Irecv##large(into, count, type, from, tag, comm, &request), status);                           \
-    }                                                                                                                  \
-    int MPI_Mrecv##large(void *into, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)         \
-    {                                                                                                                  \
-        BY_REQUEST(MPI_ANY_SOURCE, PMPI_Mrecv##large(into, count, type, message, status),                              \
-                   PMPI_Imrecv##large(into, count, type, message, &request), status);                                  \
-    }                                                                                                                  \
-    int MPI_Sendrecv##large(const void *data, COUNT count, MPI_Datatype type, int to, int tag, void *into,             \
-                            COUNT room, MPI_Datatype recv_type, int from, int recv_tag, MPI_Comm comm,                 \
-                            MPI_Status *status)                                                                        \
+    int MPI_Sendrecv##large(PARAMETERS(SENDRECV, status))                                                              \
     {                                                                                                                  \
         if (!shim_polls())                                                                                             \
-            return PMPI_Sendrecv##large(data, count, type, to, tag, into, room, recv_type, from, recv_tag, comm,       \
-                                        status);                                                                       \
+            return PMPI_Sendrecv##large(SENDRECV, status);                                                             \
         MPI_Request requests[2];                                                                                       \
-        int code = PMPI_Irecv##large(into, room, recv_type, from, recv_tag, comm, &requests[0]);                       \
+        int code = PMPI_Irecv##large(recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);               \
         if (code == MPI_SUCCESS)                                                                                       \
-            code = PMPI_Isend##large(data, count, type, to, tag, comm, &requests[1]);                                  \
+            code = PMPI_Isend##large(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);                 \
         return code == MPI_SUCCESS ? wait_for_both(requests, status) : code;                                           \
     }                                                                                                                  \
-    int MPI_Sendrecv_replace##large(void *data, COUNT count, MPI_Datatype type, int to, int tag, int from, int recv_tag,\
-                                    MPI_Comm comm, MPI_Status *status)                                                 \
+    int MPI_Sendrecv_replace##large(PARAMETERS(SENDRECV_REPLACE, status))                                              \
     {                                                                                                                  \
         if (!shim_polls())                                                                                             \
-            return PMPI_Sendrecv_replace##large(data, count, type, to, tag, from, recv_tag, comm, status);             \
+            return PMPI_Sendrecv_replace##large(SENDRECV_REPLACE, status);                                             \
         COUNT room = 0, length = 0;                                                                                    \
-        int code = PMPI_Pack_size##large(count, type, comm, &room);                                                    \
+        int code = PMPI_Pack_size##large(count, datatype, comm, &room);                                                \
         void *packed = code == MPI_SUCCESS ? shim_room((size_t)room) : NULL;                                           \
         if (code == MPI_SUCCESS)                                                                                       \
-            code = PMPI_Pack##large(data, count, type, packed, room, &length, comm);                                   \
+            code = PMPI_Pack##large(buffer, count, datatype, packed, room, &length, comm);                             \
         MPI_Request requests[2];                                                                                       \
         if (code == MPI_SUCCESS)                                                                                       \
-            code = PMPI_Irecv##large(data, count, type, from, recv_tag, comm, &requests[0]);                           \
+            code = PMPI_Irecv##large(buffer, count, datatype, source, recvtag, comm, &requests[0]);                    \
         if (code == MPI_SUCCESS)                                                                                       \
-            code = PMPI_Isend##large(packed, length, MPI_PACKED, to, tag, comm, &requests[1]);                         \
+            code = PMPI_Isend##large(packed, length, MPI_PACKED, dest, sendtag, comm, &requests[1]);                   \
         if (code == MPI_SUCCESS)                                                                                       \
             code = wait_for_both(requests, status);                                                                    \
         free(packed);                                                                                                  \

@@ -24,7 +24,6 @@ enum { VERSION = 1, BUCKETS = 4096, CHUNK_BYTES = 1 << 22, PING_PONGS = 20 };
 enum { ANY = -1, NOBODY = -2, THIS_ROOT = -3 };
 
 struct request {
-    MPI_Request handle;
     struct request_facts facts;
     struct request *next;
 };
@@ -382,24 +381,24 @@ static struct request **bucket(MPI_Request handle)
     return &trace.open[(bits * 0x9E3779B97F4A7C15u) >> 52];
 }
 
-static void keep(MPI_Request handle, struct request_facts facts)
+static void keep(struct request_facts facts)
 {
-    struct request *request = trace.unused, **place = bucket(handle);
+    struct request *request = trace.unused, **place = bucket(facts.handle);
     if (request)
         trace.unused = request->next;
     else
         request = memory(sizeof *request);
-    *request = (struct request){handle, facts, *place};
+    *request = (struct request){facts, *place};
     *place = request;
 }
 
 static struct request_facts take(MPI_Request handle)
 {
-    struct request_facts facts = {.number = -1};
+    struct request_facts facts = {.handle = handle, .number = -1};
     if (handle == MPI_REQUEST_NULL)
         return facts;
     for (struct request **place = bucket(handle); *place; place = &(*place)->next)
-        if ((*place)->handle == handle) {
+        if ((*place)->facts.handle == handle) {
             struct request *entry = *place;
             facts = entry->facts;
             *place = entry->next;
@@ -412,8 +411,9 @@ static struct request_facts take(MPI_Request handle)
 
 void request_field(MPI_Request request, struct request_facts facts)
 {
+    facts.handle = request;
     facts.number = trace.requests++;
-    keep(request, facts);
+    keep(facts);
     field("request", facts.number);
 }
 
@@ -421,12 +421,17 @@ struct request_facts *take_requests(int count, const MPI_Request *requests)
 {
     if (!trace.is_on || depth != 1 || count < 0 || (count && !requests))
         return NULL;
-    struct request_facts *facts = memory(sizeof *facts * (size_t)(count > 0 ? count : 1));
+    struct request_facts *facts = memory((sizeof *facts + sizeof(MPI_Status)) * (size_t)count);
     pthread_mutex_lock(&trace.lock);
     for (int i = 0; i < count; i++)
         facts[i] = take(requests[i]);
     pthread_mutex_unlock(&trace.lock);
     return facts;
+}
+
+MPI_Status *room_for_statuses(int count, struct request_facts *facts)
+{
+    return (MPI_Status *)(facts + count);
 }
 
 static void got(const MPI_Status *status)
@@ -454,8 +459,8 @@ void got_field(const MPI_Status *status)
     got(status);
 }
 
-void completed_fields(int count, struct request_facts *facts, const MPI_Request *before, int completed,
-                      const int *indices, const MPI_Status *statuses)
+void completed_fields(int count, struct request_facts *facts, int completed, const int *indices,
+                      const MPI_Status *statuses)
 {
     const char *separator = "";
     put(",\"requests\":[");
@@ -487,18 +492,18 @@ void completed_fields(int count, struct request_facts *facts, const MPI_Request 
     put("]");
     for (int i = 0; i < count; i++)
         if (facts[i].number >= 0)
-            keep(before[i], facts[i]);
+            keep(facts[i]);
     free(facts);
 }
 
-void keep_requests(int count, struct request_facts *facts, const MPI_Request *requests)
+void keep_requests(int count, struct request_facts *facts)
 {
     if (!facts)
         return;
     pthread_mutex_lock(&trace.lock);
     for (int i = 0; i < count; i++)
         if (facts[i].number >= 0)
-            keep(requests[i], facts[i]);
+            keep(facts[i]);
     pthread_mutex_unlock(&trace.lock);
     free(facts);
 }
@@ -548,7 +553,7 @@ void named_fields(int count, const MPI_Request *requests)
         struct request_facts facts = take(requests[i]);
         if (facts.number < 0)
             continue;
-        keep(requests[i], facts);
+        keep(facts);
         put(separator);
         put_number(facts.number);
         separator = ",";

@@ -5,10 +5,6 @@
 #include <mpi.h>
 #include <stddef.h>
 
-#if MPI_VERSION >= 4
-#define HAS_LARGE_COUNTS 1
-#endif
-
 /* The beginning of a call; `is_traced` is 0 if MPI makes the call inside another one. */
 struct moment {
     double start_s;
@@ -52,6 +48,7 @@ int comm_number(MPI_Comm comm);
 
 /* The library's knowledge of a request. */
 struct request_facts {
+    MPI_Request handle;
     int number;
     int is_receive;
     int is_persistent;
@@ -64,11 +61,13 @@ struct request_facts {
 void request_field(MPI_Request request, struct request_facts facts);
 /* Takes the knowledge of requests before a call that may complete them; NULL if the call is not traced. */
 struct request_facts *take_requests(int count, const MPI_Request *requests);
+/* Memory for the statuses of these requests, which is freed with `facts`. */
+MPI_Status *room_for_statuses(int count, struct request_facts *facts);
 /* Writes the `completed` requests, chosen by `indices` or the first ones; keeps the others and frees `facts`. */
-void completed_fields(int count, struct request_facts *facts, const MPI_Request *before, int completed,
-                      const int *indices, const MPI_Status *statuses);
-/* No request has completed: keeps all, and frees `facts`. */
-void keep_requests(int count, struct request_facts *facts, const MPI_Request *requests);
+void completed_fields(int count, struct request_facts *facts, int completed, const int *indices,
+                      const MPI_Status *statuses);
+/* No request has completed: keeps all, and frees `facts`, if any. */
+void keep_requests(int count, struct request_facts *facts);
 /* Writes the numbers of requests that a call only names. */
 void named_fields(int count, const MPI_Request *requests);
 /* A message that a probe matched, until it is received: its communicator, source and tag. */

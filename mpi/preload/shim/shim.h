@@ -14,9 +14,6 @@
 
 #include "hocket.h"
 
-#if MPI_VERSION >= 4
-#define HAS_LARGE_COUNTS 1
-#endif
 /* Open MPI 5 has sessions and persistent collectives, but not all of MPI 4. */
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 #define HAS_SESSIONS 1

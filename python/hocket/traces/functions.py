@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 
 
 class Kind(Enum):
@@ -49,85 +51,63 @@ class Function:
     blocking: str = ""
 
 
-def _data(prefix: str = "", count: str = "count") -> set[str]:
-    return {f"{prefix}{name}" for name in (count, "type", "type_bytes")}
+_VALUES = {
+    "COMM": "comm",
+    **dict.fromkeys(("TO", "FROM", "SEND_TO"), "peer tag"),
+    "RECV_FROM": "recv_peer recv_tag",
+    "MATCHED": "comm peer tag",
+    **dict.fromkeys(("DATA", "SENT"), "count type type_bytes"),
+    **dict.fromkeys(("REPLACED", "RECEIVED"), "recv_count recv_type recv_type_bytes"),
+    **dict.fromkeys(("COUNTS", "SCATTERED", "BYTES"), "counts type type_bytes"),
+    **dict.fromkeys(("RECV_COUNTS", "RECV_BYTES"), "recv_counts recv_type recv_type_bytes"),
+    "GOT": "got",
+    **dict.fromkeys(("REQUEST", "RECV_REQUEST", "PERSISTENT", "PERSISTENT_RECV"), "request"),
+    **dict.fromkeys(("NAMED", "ALL_NAMED"), "requests"),
+    "COMPLETED": "requests got",
+    "ROOT": "root",
+    "OP": "op commutative",
+    "NEW": "new",
+    "COMING": "new request",
+    "FREED": "comm",
+    **dict.fromkeys(("IN_PLACE", "OUT_OF_PLACE", "SENDER", "RECEIVER"), "in_place"),
+    **dict.fromkeys(("AT_ROOT", "KEPT_MESSAGE", "NOT_BY_ALL"), ""),
+}
+"""The values of a line by the words of the table."""
+
+_TABLE = Path(__file__).parents[1] / "mpi" / "native" / "tracing" / "functions.h"
+_ROW = re.compile(r"^(\w+)\((?:([A-Z_]+), )?(\w+), (?:(\w+), )?\(.*\),\s+([A-Z_() ]+)[,)]", re.MULTILINE)
+_MAY_BE_MISSING = re.compile(r"\w+\(\w+\)|\bIN_PLACE\b|\bNEW\b")
 
 
-_MESSAGE = {"comm", "peer", "tag"} | _data()
-_GOT = {"got"}
-_REQUEST = {"request"}
-_RECV_PEER = {"recv_peer", "recv_tag"}
-_REDUCTION = {"comm", "op", "commutative"} | _data()
+def _names(words: str) -> frozenset[str]:
+    return frozenset(name for word in re.findall(r"\w+", words) for name in _VALUES[word].split())
 
 
-def _of(
-    kind: Kind, names: str, needs: Iterable[str] = (), may_have: Iterable[str] = (), blocking: str = "", **flags: bool
-) -> Iterator[tuple[str, Function]]:
-    for name in names.split():
-        yield f"MPI_{name}", Function(kind, frozenset(needs), frozenset(may_have), blocking=blocking, **flags)
+def _function(form: str, kind: Kind, name: str, values: str) -> Function:
+    needs = _names(_MAY_BE_MISSING.sub("", values))
+    is_started = "request" in needs
+    blocking = name[1:].capitalize() if is_started else name
+    return Function(
+        kind,
+        needs,
+        _names(" ".join(_MAY_BE_MISSING.findall(values))),
+        is_started=is_started,
+        is_persistent="PERSISTENT" in values,
+        is_looking=form in ("LOOK", "TEST"),
+        is_collective=kind in (Kind.COLLECTIVE, Kind.NEW_COMMUNICATOR) and "NOT_BY_ALL" not in values,
+        blocking=f"MPI_{blocking}" if kind is Kind.COLLECTIVE else "",
+    )
 
 
-def _collective(name: str, needs: set[str], may_have: Iterable[str] = ()) -> Iterator[tuple[str, Function]]:
-    """Give a collective, and its nonblocking form."""
-    blocking = f"MPI_{name}"
-    yield from _of(Kind.COLLECTIVE, name, {"comm", *needs}, may_have, blocking, is_collective=True)
-    started_name, needs = f"I{name.lower()}", {"comm", "request", *needs}
-    yield from _of(Kind.COLLECTIVE, started_name, needs, may_have, blocking, is_started=True, is_collective=True)
+def _functions() -> Iterator[tuple[str, Function]]:
+    # The library writes these two lines by itself.
+    yield "MPI_Init", Function(Kind.INIT)
+    yield "MPI_Finalize", Function(Kind.FINALIZE)
+    for form, kind, name, nonblocking, values in _ROW.findall(_TABLE.read_text()):
+        yield f"MPI_{name}", _function(form, Kind[kind or form], name, values)
+        if nonblocking:
+            yield f"MPI_{nonblocking}", _function(form, Kind[form], nonblocking, f"{values} REQUEST")
 
 
-def _collectives() -> Iterator[tuple[str, Function]]:
-    yield from _collective("Barrier", set())
-    yield from _collective("Bcast", _data() | {"root"})
-    for name in ("Allreduce", "Scan", "Exscan", "Reduce_scatter_block"):
-        yield from _collective(name, _REDUCTION, {"in_place"})
-    yield from _collective("Reduce", _REDUCTION | {"root"}, {"in_place"})
-    yield from _collective("Reduce_scatter", _REDUCTION - {"count"} | {"counts"}, {"in_place"})
-    for name in ("Allgather", "Alltoall"):
-        yield from _collective(name, _data("recv_"), _data() | {"in_place"})
-    for name in ("Gather", "Scatter"):
-        yield from _collective(name, {"root"}, _data() | _data("recv_") | {"in_place"})
-    yield from _collective("Allgatherv", _data("recv_", "counts"), _data() | {"in_place"})
-    yield from _collective("Gatherv", {"root"}, _data() | _data("recv_", "counts") | {"in_place"})
-    yield from _collective("Scatterv", {"root"}, _data("", "counts") | _data("recv_") | {"in_place"})
-    for name in ("Alltoallv", "Alltoallw"):
-        yield from _collective(name, _data("recv_", "counts"), _data("", "counts") | {"in_place"})
-
-
-FUNCTIONS: dict[str, Function] = dict(
-    [
-        *_of(Kind.INIT, "Init"),
-        *_of(Kind.FINALIZE, "Finalize"),
-        *_of(Kind.SEND, "Send Bsend Ssend Rsend", _MESSAGE),
-        *_of(Kind.SEND, "Isend Ibsend Issend Irsend", _MESSAGE | _REQUEST, is_started=True),
-        *_of(
-            Kind.SEND,
-            "Send_init Bsend_init Ssend_init Rsend_init",
-            _MESSAGE | _REQUEST,
-            is_started=True,
-            is_persistent=True,
-        ),
-        *_of(Kind.RECEIVE, "Recv Mrecv", _MESSAGE | _GOT),
-        *_of(Kind.RECEIVE, "Irecv Imrecv", _MESSAGE | _REQUEST, is_started=True),
-        *_of(Kind.RECEIVE, "Recv_init", _MESSAGE | _REQUEST, is_started=True, is_persistent=True),
-        *_of(Kind.EXCHANGE, "Sendrecv Sendrecv_replace", _MESSAGE | _RECV_PEER | _data("recv_") | _GOT),
-        *_of(Kind.PROBE, "Probe Mprobe", {"comm", "peer", "tag", "got"}),
-        *_of(Kind.PROBE, "Iprobe Improbe", {"comm", "peer", "tag", "got"}, is_looking=True),
-        *_of(Kind.START, "Start Startall", {"requests"}),
-        *_of(Kind.COMPLETE, "Wait Waitall Waitany Waitsome", {"requests", "got"}),
-        *_of(Kind.COMPLETE, "Test Testall Testany Testsome", {"requests", "got"}, is_looking=True),
-        *_of(Kind.NAME, "Cancel Request_free", {"requests"}),
-        *_collectives(),
-        *_of(
-            Kind.NEW_COMMUNICATOR,
-            "Comm_dup Comm_dup_with_info Comm_create Comm_split Comm_split_type Cart_create Cart_sub Graph_create"
-            " Dist_graph_create Dist_graph_create_adjacent Intercomm_merge",
-            {"comm"},
-            {"new"},
-            is_collective=True,
-        ),
-        *_of(Kind.NEW_COMMUNICATOR, "Comm_create_group Intercomm_create", {"comm"}, {"new"}),
-        *_of(Kind.NEW_COMMUNICATOR, "Comm_idup", {"comm", "new", "request"}, is_started=True, is_collective=True),
-        *_of(Kind.FREE_COMMUNICATOR, "Comm_free Comm_disconnect", {"comm"}),
-    ]
-)
-"""All functions that traces may contain, by name."""
+FUNCTIONS: dict[str, Function] = dict(_functions())
+"""All functions that traces may contain, by name: those of `mpi/tracing/functions.h`."""
