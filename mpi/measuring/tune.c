@@ -210,8 +210,9 @@ static int has_levels(void)
 static int is_about_algorithms(const char *name, int with_han)
 {
     size_t length = strlen(name);
-    const char *ends[] = {"_INTRA_ALGORITHM", "_algorithm", "_algorithm"}, *begins[] = {"MPIR_CVAR_", tuned_prefix, han_prefix};
-    for (int i = 0; i < 2 + with_han; i++) {
+    const char *ends[] = {"_INTRA_ALGORITHM", "_DEVICE_COLLECTIVE", "_algorithm", "_algorithm"};
+    const char *begins[] = {"MPIR_CVAR_", "MPIR_CVAR_", tuned_prefix, han_prefix};
+    for (int i = 0; i < 3 + with_han; i++) {
         size_t end = strlen(ends[i]);
         if (length > end && strcmp(name + length - end, ends[i]) == 0 && strncmp(name, begins[i], strlen(begins[i])) == 0)
             return 1;

@@ -24,6 +24,7 @@ mod ring;
 mod rotation;
 pub mod rounds;
 mod segments;
+pub mod stages;
 mod star;
 pub mod subtree_sizes;
 pub mod switch;

@@ -169,7 +169,9 @@ def compare(
     has_trials = is_random and repeated.count > 1
     shows_all = as_json or as_csv or every or bool(plot or links or measured)
     further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
-    further |= {library.partition("-")[0]: _WIDEST_DEFAULT for library in libraries}
+    kinds = [library.partition("-")[0] for library in libraries]
+    columns = (name if kinds.count(kind) > 1 else kind for name, kind in zip(libraries, kinds, strict=True))
+    further |= dict.fromkeys(columns, _WIDEST_DEFAULT)
     further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
     table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None

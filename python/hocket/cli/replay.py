@@ -15,7 +15,7 @@ from hocket.cli import options
 from hocket.cli.output import print_facts, print_files, print_json, print_table
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
-from hocket.definitions.libraries import BY_MACHINE
+from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
@@ -73,7 +73,8 @@ def replay(
         raise click.UsageError(f"--plot: got {plot} twice, expected another file")
     texts = {"--rule": "\n".join(rule)}
     if rules is not None:
-        texts[rules] = rules if rules in BY_MACHINE else rules_text(rules)
+        is_by_name = rules in (*BY_MACHINE, *BY_NODES) and not os.path.exists(rules)
+        texts[rules] = rules if is_by_name else rules_text(rules)
     how: dict[str, Any] = {
         "rules": texts,
         "scale_compute": scale_compute,

@@ -8,11 +8,14 @@ from types import MappingProxyType
 from hocket import _native
 from hocket.base.names import unknown
 
-DEFAULTS = ("mpich-5.0", "openmpi-5.0", "ucc-1")
+DEFAULTS = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1", "ucc-1")
 """The libraries."""
 
 BY_MACHINE = ("nccl-2",)
 """Libraries whose decisions depend on the machine: on its section [gpu]."""
+
+BY_NODES = ("openmpi-5.0", "openmpi-4.1")
+"""Libraries of which another component takes the calls of ranks on several nodes."""
 
 MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
 """The MPI libraries among them."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import accumulate
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -131,6 +133,19 @@ class Machine:
         parts = [f"; {name} {_text(part)}" for name, part in self.parts.items()]
         noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
         return f"{self.model}: {_text(keys)}{host}" + "".join(parts + noises)
+
+
+def ranks_on_nodes(machine: Machine, ranks: int) -> tuple[int, ...]:
+    """Return how many ranks of a job each node has; one, where the machine file says nothing of it."""
+    quantities = machine.quantities
+    nodes = quantities.get("network.map")
+    if isinstance(nodes, tuple):
+        return tuple(Counter(nodes[:ranks]).values())
+    counts = quantities.get("network.ranks_on_nodes")
+    per_node = int(quantities.get("network.ranks_per_node", 1))
+    rooms = counts or (per_node,) * -(-ranks // per_node)
+    before = accumulate(rooms, initial=0)
+    return tuple(min(room, ranks - first) for room, first in zip(rooms, before, strict=False) if first < ranks)
 
 
 def native_machine(machine: Machine | None) -> _native.Machine | None:

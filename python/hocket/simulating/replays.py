@@ -14,9 +14,8 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
-from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import MachineLike, as_machine
-from hocket.simulating.nccl_rules import nccl_rules
+from hocket.simulating.library_rules import rules_of_library
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     Circuits,
@@ -175,7 +174,7 @@ def replay(
         machine: A machine, the name of a preset, or the path of a machine file.
         rules: Rules that choose the algorithms of collectives, one per line; they come before `DEFAULT_RULES`. Or
             several such texts, by the names that error messages give them. The text "nccl-2" stands for NCCL's
-            choices on a machine with a section [gpu].
+            choices on a machine with a section [gpu], "openmpi-5.0" for those of Open MPI on the nodes of the machine.
         scale_compute: The factor by which computation time between calls is multiplied.
         trials: The trials on a machine with noise.
 
@@ -215,7 +214,7 @@ def _replay(
         trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
     texts = {
-        file: nccl_rules(trace, loaded_machine) if text in BY_MACHINE else checks.text("rules", text)
+        file: rules_of_library(text, trace, loaded_machine) or checks.text("rules", text)
         for file, text in texts.items()
     }
     longest_s = max(rank.end_s for rank in trace.ranks)

@@ -8,11 +8,12 @@ from math import log
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.base.units import format_choice
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.defaults import decision_on, with_channels
-from hocket.rules.tuning_files.deciding import deciding_rule, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, library_decision, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rules, Situation
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_size
@@ -146,12 +147,28 @@ def _side(rules: Rules, call: Situation, machine: Machine) -> Side:
     line = rule.line if rule and rule.choice else None
     if library in BY_MACHINE:
         return _side_by_machine(rules, rule.choice if rule else None, line, call, machine)
-    if (rule is None or rule.choice is None) and library in DEFAULTS:
+    is_own = library in DEFAULTS and (rule is None or rule.choice is None or rules is default_rules(library))
+    if is_own and call.ranks_per_node > 1 and is_simulated(call.function):
+        return _default_side(library, call)
+    if is_own:
         rules = default_rules(library)
         rule = deciding_rule(rules, call)
     if rule is None or rule.choice is None:
         return Side(line, None, None, why=f"{call.function}: what {library} chooses by itself is not known")
     return _side_of(rules, rule.choice, line, call)
+
+
+def _default_side(library: str, call: Situation) -> Side:
+    """Return the choice of a library by itself, on nodes with several ranks."""
+    collective = collective_of(call.function)
+    assert collective is not None  # it is simulated
+    own = library_decision(library, collective[0], _call_of(call), ranks_per_node=call.ranks_per_node)
+    algorithm = own.equivalent and format_choice(own.equivalent[0].name, own.equivalent[1].parameters.items(), ", ")
+    return Side(None, own.choice, algorithm, why=own.sentence)
+
+
+def _call_of(call: Situation) -> Call:
+    return Call(ranks=call.ranks, size_bytes=call.size_bytes, element_bytes=call.element_bytes)
 
 
 def _side_by_machine(rules: Rules, choice: Choice | None, line: int | None, call: Situation, machine: Machine) -> Side:
@@ -177,8 +194,7 @@ def _time_side(side: Side, call: Situation, machine: Machine) -> Side:
     times_by_job = collective_of(call.function)
     if side.algorithm is None or times_by_job is None:
         return side
-    call_of_job = Call(ranks=call.ranks, size_bytes=call.size_bytes, element_bytes=call.element_bytes)
-    choice_of_rules = choose(f"{times_by_job[0]}: {side.algorithm}", times_by_job[0], call_of_job)
+    choice_of_rules = choose(f"{times_by_job[0]}: {side.algorithm}", times_by_job[0], _call_of(call))
     if choice_of_rules is None:
         return replace(side, why=f"{call.function}: Hocket's {side.algorithm} refuses some calls")
     try:

@@ -50,7 +50,8 @@ class Exporter:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of all files that there may be."""
-        return (self.file_name, *([file_name(self._han)] if self._han else []), PARAMETERS_FILE)
+        formats = (self.format, self.format.beside, self._han)
+        return (*(file_name(format) for format in formats if format), PARAMETERS_FILE)
 
     @property
     def _han(self) -> Format | None:
@@ -69,8 +70,9 @@ class Exporter:
         """
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
-            text = self.text(decisions)
-            return {self.format: text} if text else {}
+            own = self._all_rules(decisions)
+            texts = {format: format.write(own) for format in self.format.paths(self.file_name).values()}
+            return {format: text for format, text in texts.items() if text and own.rules}
         most = max(one.ranks[0] for one in of_han)
         inner = [one for one in of_han if 2 * one.ranks[0] <= most]
         rules = [self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one)]
@@ -83,8 +85,11 @@ class Exporter:
 
         Calls outside the measured range, and calls for which nothing was confirmed, are left to the MPI.
         """
-        rules = tuple(rule for decision in decisions for rule in self._rules(decision))
-        return self.format.write(Rules(self.format.library, rules)) if rules else None
+        rules = self._all_rules(decisions)
+        return self.format.write(rules) if rules.rules else None
+
+    def _all_rules(self, decisions: Iterable[Decision]) -> Rules:
+        return Rules(self.format.library, tuple(rule for decision in decisions for rule in self._rules(decision)))
 
     def _rules(self, decision: Decision) -> Iterator[Rule]:
         function = function_of(decision.collective)
@@ -143,7 +148,7 @@ def algorithm_of_han(collective: str, choice: Choice) -> Named | None:
 
 def file_name(format: Format) -> str:
     """Return the name of a tuning file of the MPI, from which `hocket rules` knows the format."""
-    return f"own.{format.name}.{'json' if format.name in ('mpich-5.0', 'openmpi-6.0') else 'conf'}"
+    return f"own.{format.name}.{'json' if format.name.startswith(('mpich-5.0', 'openmpi-6.0')) else 'conf'}"
 
 
 def function_of(collective: str) -> str:

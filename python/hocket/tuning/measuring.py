@@ -450,10 +450,13 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
 
     The variables of Open MPI's component "tuned" name their values, and some algorithms take segments; its component
     "han" has variables where it takes calls. For MPICH, the text about a variable lists the algorithms in the order of
-    the values.
+    the values; its device, which would run them in parts of a call alone, or shared memory instead, is passed by.
     """
     name = function_of(point.collective)
     choices: list[Choice] = []
+    device = f"MPIR_CVAR_{name.upper()}_DEVICE_COLLECTIVE"
+    variables = list(variables)
+    flat = ((device, 0),) if any(variable["name"] == device for variable in variables) else ()
     for variable in variables:
         if variable["name"] == f"coll_tuned_{name}_algorithm":
             for algorithm, value in variable["values"].items():
@@ -463,7 +466,9 @@ def own_choices(variables: Iterable[Mapping[str, Any]], point: Point) -> list[Ch
             choices += [Choice("mpi", f"han @{one}", ((variable["name"], k),)) for one, k in algorithms if k]
         elif variable["name"] == f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM":
             names = re.findall(r"^(\w+) +- ", variable["about"], re.MULTILINE)
-            choices += [Choice("mpi", one, ((variable["name"], k),)) for k, one in enumerate(names) if one != "auto"]
+            choices += [
+                Choice("mpi", one, ((variable["name"], k), *flat)) for k, one in enumerate(names) if one != "auto"
+            ]
     return choices
 
 

@@ -61,6 +61,8 @@ def default_lines(comparison: Comparison, library: str) -> list[str]:
         lines.append(
             f"{from_to(alike[0].size_bytes, alike[-1].size_bytes)}: {sentence or choice}{costs and f', {costs}'}{far}"
         )
+    if any((one.choice or "").startswith("han ") for one in mine):
+        lines.append("OMPI_MCA_coll_han_priority=0 gives these calls to tuned, which chooses as openmpi-4.1 does")
     return lines
 
 

@@ -366,7 +366,9 @@ def test_the_defaults_of_other_libraries_stand_beside_the_algorithms(
     assert "4 MiB: sra_knomial, " in out
     both = hocket_command(f"{line} --defaults --defaults-of mpich,ucc-1 --json").json
     assert [one["library"] for one in both["defaults"][:3]] == ["mpich-5.0", "openmpi-5.0", "ucc-1"]
-    expected = '--defaults-of: unknown defaults "gloo", expected one of mpich-5.0, openmpi-5.0, ucc-1, nccl-2'
+    expected = (
+        '--defaults-of: unknown defaults "gloo", expected one of mpich-5.0, openmpi-5.0, openmpi-4.1, ucc-1, nccl-2'
+    )
     assert bad_input(f"{line} --defaults-of gloo").startswith(expected)
 
 

@@ -17,7 +17,10 @@ import pytest
 
 import hocket
 from hocket.mpi.launch import environment_of_crowd
+from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart, Library
+from hocket.rules.tuning_files.deciding import component_for, deciding_rule, library_decision, situation
+from hocket.rules.tuning_files.decisions import default_rules
 
 from .conftest import AS_ROOT, Mpi
 
@@ -122,9 +125,9 @@ class Forced(Case):
         return self.known.short is not None and self.known.short.is_for(elements, self.ranks)
 
 
-def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call) -> Sent:
+def recorded(algorithm: hocket.Algorithm | str, call: hocket.Call, machine: hocket.Machine | None = None) -> Sent:
     """Return the messages of an algorithm of the catalogue."""
-    schedule = hocket.record(algorithm, call).data
+    schedule = hocket.record(algorithm, call, machine=machine).data
     sends = [[task["action"]["send"] for task in tasks if "send" in task["action"]] for tasks in schedule["ranks"]]
     each = schedule["element_bytes"]
     return {rank: [(send["to"], send["data"]["len"] * each) for send in own] for rank, own in enumerate(sends)}
@@ -306,3 +309,62 @@ def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -
         assert are_alike(real, simulated, case) != folds, f"{case}: {algorithm.name}\n{real}\n{simulated}"
         compared += 1
     assert compared > 40
+
+
+NODES = [
+    (2, 2),
+    *(
+        pytest.param(nodes, marks=pytest.mark.real_mpi)
+        for nodes in (
+            *((per_node,) * count for count in (2, 3, 4) for per_node in (1, 2, 3, 4) if (count, per_node) != (2, 2)),
+            *((2, 1), (3, 2), (4, 1), (4, 4, 3), (3, 3, 3, 1)),
+        )
+    ),
+]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("nodes", NODES, ids=lambda nodes: "+".join(map(str, nodes)))
+def test_messages_on_nodes_are_those_of_the_component_that_takes_the_call(
+    open_mpi: Mpi, nodes: tuple[int, ...]
+) -> None:
+    """HAN overlaps the messages of its parts, so that their order is open."""
+    assert library_of(open_mpi) == "openmpi-5.0"
+    ranks = sum(nodes)
+    wanted = [
+        Case(function, ranks, root, size_bytes)
+        for function in han.ALGORITHMS
+        for size_bytes in ((0,) if function == "barrier" else (8, 2**16, 2**20))
+        for root in ((0, ranks - 1) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
+    ]
+    variables = {"OMPI_MCA_coll": "han,tuned,basic,libnbc,self,inter", "OMPI_MCA_coll_tuned_use_dynamic_rules": "0"}
+    by_han = 0
+    for case, real in zip(wanted, sent(open_mpi, wanted, variables, nodes), strict=True):
+        assert real is not None, case
+        decision = library_decision("openmpi-5.0", case.collective, case.call, ranks_per_node=nodes[0])
+        assert decision.equivalent is not None, f"{case}: {decision.sentence}"
+        simulated = {rank: sorted(own) for rank, own in recorded(*decision.equivalent).items()}
+        in_any_order = {rank: sorted(own) for rank, own in real.items()}
+        pairs_otherwise = _pairs_otherwise(case, nodes)
+        assert are_alike(in_any_order, simulated, case) != pairs_otherwise, (
+            f"{case}: {decision.choice}\n{real}\n{simulated}"
+        )
+        by_han += str(decision.choice).startswith("han ")
+    assert (by_han > 0) == (nodes[0] > 1)
+
+
+def _pairs_otherwise(case: Case, nodes: Sequence[int]) -> bool:
+    """Return whether an algorithm has other pairs of ranks than Hocket's.
+
+    On no power of two of ranks these are the ranks beyond it. Libnbc's binomial tree has the root and rank 0 swapped.
+    """
+    element_bytes = case.call.element_bytes
+    call = situation(case.function, case.ranks, case.size_bytes, ranks_per_node=nodes[0], element_bytes=element_bytes)
+    component, rule = component_for("openmpi-5.0", call), deciding_rule(default_rules("openmpi-5.0"), call)
+    assert component is not None
+    assert rule is not None
+    runs = {(one.call.function, one.choice.algorithm, one.ranks) for one in component.inner}
+    runs = runs or {(case.function, rule.choice and rule.choice.algorithm, case.ranks)}
+    pairing = {"barrier": "recursive_doubling"}.get(case.function, "rabenseifner")
+    swaps = case.root >= nodes[0] and ("ireduce", "binomial", len(nodes)) in runs and len(nodes) > 3
+    return swaps or any(name == pairing and ranks & (ranks - 1) for _, name, ranks in runs)

@@ -24,7 +24,7 @@ from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, measured
 from hocket.rules.tuning_files.formats import FORMATS, read
-from hocket.rules.tuning_files.mpich_json import default_tree
+from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY, default_tree
 from hocket.tuning.choice import Decision, Point
 from hocket.tuning.exporting import exporter_for
 from hocket.tuning.measuring import own_choices
@@ -374,9 +374,10 @@ def test_mpich_takes_less_as_at_most_where_a_message_was_asked_for(mpi: Mpi, tmp
 
 
 @pytest.mark.real_mpi
-def test_the_own_tree_of_mpich_is_that_in_its_library(mpi: Mpi) -> None:
+@pytest.mark.parametrize("name", [LIBRARY, DEVICE, SHARED_MEMORY])
+def test_the_own_tree_of_mpich_is_that_in_its_library(mpi: Mpi, name: str) -> None:
     only_mpich(mpi)
     libraries = mpi.installation.mpicc.parent.parent / "lib"
     content = next(libraries.glob("libmpi.so.*")).read_bytes()
     trees = [json.loads(text) for text in re.findall(rb'\{"collective=[ -~]+', content)]
-    assert default_tree() in trees
+    assert default_tree(name) in trees and len(trees) == 3

@@ -39,6 +39,8 @@ def measured(**more: Any) -> Measured:
 def test_the_mpis_own_algorithms_are_found_by_their_variables() -> None:
     own = own_choices(VARIABLES, POINT)
     assert [(one.name, one.parameters[0][1]) for one in own] == [("nb", 1), ("ring", 2)]
+    device = {"name": "MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE", "about": "", "values": {}}
+    assert [one.parameters[1:] for one in own_choices([*VARIABLES, device], POINT)] == [((device["name"], 0),)] * 2
     names = [one.name for one in own_choices(VARIABLES, Point("broadcast", 2, 16384))]
     assert names == ["binomial", "binomial in segments of 8192 B", "knomial", "han @intra", "han @simple"]
     assert own_choices(VARIABLES, Point("reduce_scatter", 2, 64)) == []  # reduce_scatter_block has other variables

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 import hocket
+from hocket.base.units import format_choice
+from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, remark
-from hocket.rules.tuning_files.deciding import deciding_rule, situation
+from hocket.rules.tuning_files.deciding import deciding_rule, library_decision, situation, switches
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import FORMATS
+from hocket.rules.tuning_files.hocket_rules import of_function
 from tests.conftest import Ran
 
 
@@ -90,6 +93,111 @@ def test_the_command_says_it(hocket_command: Callable[..., Ran], tmp_path: Path)
     told = hocket_command(f"rules explain {file} --ranks 8 --ranks-per-node 8 --json").json
     assert told[0]["remark"] == "all processes by shared memory alone, on one node"
     assert hocket_command(f"rules lint {file}").status == 1
+
+
+NODES = """
+name = "nodes"
+[network]
+model = "hockney"
+latency = "2 us"
+bandwidth = "12 GB/s"
+ranks_on_nodes = [4, 4, 2]
+[network.local]
+latency = "0.4 us"
+bandwidth = "8 GB/s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("collective", "size_bytes", "composition", "algorithm"),
+    [
+        ("allreduce", 8, "alpha", "hierarchical reduce=binomial network=recursive_doubling broadcast=binomial"),
+        ("allreduce", 12, "alpha", "hierarchical reduce=binomial network=rabenseifner broadcast=binomial"),
+        ("broadcast", 12287, "alpha", "hierarchical network=binomial local=binomial"),
+        ("broadcast", 12288, None, "binomial"),
+        ("broadcast", 12289, None, "scatter_ring_allgather"),
+        ("reduce", 2048, "beta", "hierarchical local=binomial network=binomial"),
+        ("reduce", 2052, "alpha", "hierarchical local=binomial network=rabenseifner"),
+        ("barrier", 0, "alpha", "hierarchical local=binomial network=dissemination"),
+        ("scan", 8, "alpha", "hierarchical scan=recursive_doubling network=recursive_doubling broadcast=binomial"),
+        ("allgather", 8, None, "bruck"),
+    ],
+)
+def test_the_trees_of_mpich_decide_on_nodes_in_their_order(
+    collective: str, size_bytes: int, composition: str | None, algorithm: str
+) -> None:
+    """The device's tree comes first; the lower one sees the three first ranks of the nodes, or all ten ranks."""
+    machine = hocket.Machine.parse(NODES)
+    own = library_decision("mpich-5.0", collective, hocket.Call(ranks=10, size_bytes=size_bytes), machine=machine)
+    assert own.choice is not None and own.equivalent is not None
+    found, call = own.equivalent
+    assert format_choice(found.name, call.parameters.items()) == algorithm
+    begin = f"MPICH's device MPIDI_{of_function(collective).capitalize()}_intra_composition_"
+    assert own.choice.startswith(f"{begin}{composition} (" if composition else "MPIR_")
+    assert ("binomial stands for MPIDI_POSIX_mpi_" in own.costs) == bool(composition)
+    assert hocket.simulate(found, call, machine=machine).time_s.mean > 0
+
+
+@pytest.mark.parametrize(
+    ("collective", "commutative", "algorithm"),
+    [
+        ("allreduce", True, "reduce_broadcast"),
+        ("allreduce", False, "rabenseifner"),
+        ("broadcast", True, "binomial"),
+        ("reduce", True, "binomial"),
+        ("barrier", True, "binomial"),
+        ("allgather", True, "recursive_doubling"),
+    ],
+)
+def test_on_one_node_mpich_takes_shared_memory(collective: str, commutative: bool, algorithm: str) -> None:
+    call = hocket.Call(ranks=4, size_bytes=0 if collective == "barrier" else 4096, commutative=commutative)
+    own = library_decision("mpich-5.0", collective, call, ranks_per_node=4)
+    assert own.equivalent is not None and own.equivalent[0].name == algorithm
+    assert bool(own.costs) == (collective != "allgather" and commutative)
+
+
+def test_the_sizes_at_which_mpich_switches_are_those_of_the_tree_that_decides() -> None:
+    call = hocket.Call(ranks=16, size_bytes=0)
+    sizes = {
+        per_node: switches("mpich-5.0", "broadcast", call, machine=machine_of(per_node)) for per_node in (1, 4, 16)
+    }
+    assert sizes == {1: (12289, 524289), 4: (12288, 524288, 524289), 16: (12288, 524288, 524289)}
+
+
+def machine_of(per_node: int) -> hocket.Machine:
+    return hocket.Machine.parse(NODES.replace("ranks_on_nodes = [4, 4, 2]", f"ranks_per_node = {per_node}"))
+
+
+def test_times_and_judgements_are_of_what_mpich_runs_on_nodes() -> None:
+    machine = machine_of(4)
+    osu = "# OSU MPI Allreduce Latency Test\n# Size       Avg Latency(us)\n8             20.0\n65536        120.0\n"
+    (curve,) = hocket.judge(osu, machine=machine, ranks=16, library="mpich-5.0").curves
+    said = [one.sentence for one in curve.findings if "mpich-5.0 chooses" in one.sentence]
+    assert len(said) == 2 and all("MPIDI_Allreduce_intra_composition_alpha (" in one for one in said)
+    call = {"collective": "allreduce", "algorithm": "mpich-5.0", "ranks": 16, "element_bytes": 8}
+    known = [Measurement(**call, size_bytes=size, time_s=1e-4) for size in (64, 512, 4096)]
+    assert {cell.algorithm for cell in hocket.fit(known, machine=machine).cells} == {"hierarchical"}
+
+
+def test_every_door_knows_what_mpich_runs_on_nodes(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
+    (machine := tmp_path / "nodes.toml").write_text(NODES)
+    out = hocket_command(f"compare allreduce --ranks 10 --sizes 64KiB --machine {machine} --defaults-of mpich").out
+    assert "MPIDI_Allreduce_intra_composition_alpha" in out and "binomial stands for MPIDI_" in " ".join(out.split())
+    words = "rules explain mpich-5.0 --ranks 10 --ranks-per-node 4 --size 64KiB --collective"
+    out = " ".join(hocket_command(f"{words} allreduce").out.split())
+    assert "MPICH's device takes the call: line 44 of its tree names MPIDI_Allreduce_intra_composition_alpha" in out
+    assert "allreduce one per node 3 64 KiB lower tree rabenseifner" in out
+    assert "in Hocket: hierarchical, reduce=binomial, network=rabenseifner, broadcast=binomial, group=4" in out
+    (told,) = hocket_command(f"{words} reduce --json").json
+    component = told["component"]
+    assert component["algorithm"] == "MPIDI_Reduce_intra_composition_alpha"
+    assert [(one["call"]["is_within"], one["ranks"], one["component"]) for one in component["inner"]] == [
+        (True, 4, "shared memory"),
+        (False, 3, "lower tree"),
+    ]
+    out = " ".join(hocket_command(f"{words} allgather").out.split())
+    assert "line 124 of its tree names MPIDI_Allgather_intra_composition_beta" in out
+    assert "line 118, for 655360 bytes" in out
 
 
 def test_the_table_for_shared_memory_that_mpich_ships_is_right() -> None:

@@ -19,10 +19,11 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::about::has_equal_blocks;
+use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks,
-    of_groups, part_call,
+    of_groups, part_call, shape,
 };
 
 const GATHER: PartParameter =
@@ -41,7 +42,15 @@ pub const ABOUT: About = About::new("gather + network + broadcast", "gather + ne
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
     .on_ports(|c| most_ports(c, &pieces(c)))
-    .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
+    .with_parameters(&[
+        GROUP,
+        GATHER.parameter,
+        NETWORK.parameter,
+        BROADCAST.parameter,
+        shape("broadcast_shape", SHAPE),
+        SEGMENTS,
+        OUTER,
+    ])
     .completing(group)
     .made_of(pieces);
 

@@ -24,7 +24,7 @@ use crate::automatic::segments;
 use crate::shapes::radix::{radix, radix_of};
 use crate::shapes::{KnomialTree, Segments};
 
-const SHAPE: Parameter = Parameter {
+pub const SHAPE: Parameter = Parameter {
     name: "shape",
     unit: Unit::Choice(&["binomial", "k_nomial", "binary"]),
     default: 0,

@@ -25,7 +25,7 @@ use crate::broadcast::tree::{WHOLE_BYTES, binary_children, binary_parent};
 use crate::shapes::pipeline::{self, Place};
 use crate::shapes::{KnomialTree, Segments};
 
-const SHAPE: Parameter = Parameter {
+pub const SHAPE: Parameter = Parameter {
     name: "shape",
     unit: Unit::Choice(&["binomial", "binary"]),
     default: 0,

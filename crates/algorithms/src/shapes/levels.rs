@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Unit,
+    Buffer, Call, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag, Unit,
 };
 
 pub use crate::about::Piece;
@@ -171,6 +171,11 @@ pub const fn choice(
     }
 }
 
+/// The parameter of this name for the shape of a part's trees: the name of the part, then `_shape`.
+pub const fn shape(name: &'static str, of: Parameter) -> Parameter {
+    Parameter { name, tries: &[], ..of }
+}
+
 /// The value of a choice that names this algorithm.
 pub const fn number_of(collective: Collective, name: &str) -> u64 {
     number(names(collective), name)
@@ -199,12 +204,15 @@ impl PartParameter {
         find(self.collective, name).expect("a word of the choice")
     }
 
+    /// Values of the part's parameters: those that all parts share, then those whose names begin with the part's name.
     fn shared_values(&self, c: &Call, entry: &Entry) -> Vec<(String, u64)> {
-        let pairs = [(SEGMENT.name, SEGMENT.name), (OUTER.name, GROUP.name)];
-        let declares = |name: &str| entry.about.parameter(name).is_some();
-        let value = |name: &str| c.parameters.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
-        let shared_values = |(own, part): (&str, &str)| Some((part.to_owned(), value(own).filter(|_| declares(part))?));
-        pairs.into_iter().filter_map(shared_values).collect()
+        let of_all = [(SEGMENT.name, SEGMENT.name), (OUTER.name, GROUP.name)];
+        let of_all = |own| of_all.into_iter().find(|(name, _)| *name == own).map(|(_, part)| part);
+        let of_part = |own: &'static str| own.strip_prefix(self.parameter.name)?.strip_prefix('_');
+        let all = c.parameters.iter().filter_map(|(own, value)| Some((of_all(*own)?, *value)));
+        let own = c.parameters.iter().filter_map(|(own, value)| Some((of_part(own)?, *value)));
+        let is_declared = |(name, _): &(&str, u64)| entry.about.parameter(name).is_some();
+        all.chain(own).filter(is_declared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// The part, run by `groups` groups of ranks; `call` returns the call of each group.
@@ -268,44 +276,54 @@ impl PartParameter {
 
     /// Runs the part between the groups, among the ranks in this place of their groups.
     pub async fn run_between_groups(&self, r: &Rank<'_>, c: &Call, levels: &Levels, place: usize, spans: (Span, Span)) {
-        self.run_at_place(r, c, levels, place, spans, self.call(c, 0)).await;
+        self.run_at_place(r, c, levels, (place, 0), spans, self.call(c, 0)).await;
     }
 
     /// Runs the part between the groups, among the last rank of each.
     pub async fn run_between_last(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, levels.size(group) - 1);
-        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, self.call(c, 0)).await;
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, self.call(c, 0), 0).await;
     }
 
     /// Runs the part between the groups in the lane of this rank, among the ranks in the same place.
     pub async fn run_in_lane(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (_, place) = levels.place(r.rank());
-        self.run_at_place(r, c, levels, place, spans, self.call(c, place)).await;
+        self.run_at_place(r, c, levels, (place, 0), spans, self.call(c, place)).await;
     }
 
-    async fn run_at_place(
+    /// Runs a call of the part among the ranks in this place of their groups, with tags from this one on.
+    pub(super) async fn run_at_place(
         &self,
         r: &Rank<'_>,
         c: &Call,
         levels: &Levels,
-        place: usize,
+        (place, first_tag): (usize, Tag),
         spans: (Span, Span),
         call: &Call,
     ) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call).await;
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call, first_tag).await;
     }
 
-    async fn run_in_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: &Call) {
+    /// Runs a call of the part in the group of this rank.
+    pub(super) async fn run_in_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: &Call) {
         let (group, place) = levels.place(r.rank());
         let member = |place| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call).await;
+        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call, 0).await;
     }
 
-    async fn run(&self, r: &Rank<'_>, c: &Call, team: (Members<'_>, usize), spans: (Span, Span), call: &Call) {
-        self.entry(c).program().steps(&Subgroup::at(r, team, spans, 0, 1).rank(), call).await;
+    async fn run(
+        &self,
+        r: &Rank<'_>,
+        c: &Call,
+        team: (Members<'_>, usize),
+        spans: (Span, Span),
+        call: &Call,
+        tag: Tag,
+    ) {
+        self.entry(c).program().steps(&Subgroup::at(r, team, spans, tag, 1).rank(), call).await;
     }
 }
 
@@ -373,10 +391,14 @@ pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
         .then_some("needs the same number of ranks in all groups: each rank has a counterpart in every other group")
 }
 
-/// The most ports that a part can use.
+/// The most ports that one of the parts can use.
 pub fn most_ports(c: &Call, pieces: &[Piece]) -> usize {
-    let ports = |(piece, part): (&Piece, &Part)| {
-        part.calls.iter().map(|(_, call)| (Entry::of(piece).about.ports)(call)).max().unwrap_or(1)
-    };
-    pieces.iter().zip(c.parts.iter()).map(ports).max().unwrap_or(1)
+    pieces.iter().map(|piece| most_ports_of(c, piece)).max().unwrap_or(1)
+}
+
+/// The most ports that a part can use.
+pub fn most_ports_of(c: &Call, piece: &Piece) -> usize {
+    let part = c.parts.iter().find(|part| part.name == piece.part.name);
+    let ports = |(_, call): &(usize, Call)| (Entry::of(piece).about.ports)(call);
+    part.and_then(|part| part.calls.iter().map(ports).max()).unwrap_or(1)
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,7 +15,7 @@ from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option,
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX, environment_of, parameters_text, settings_of
 from hocket.rules.tuning_files.conversion import convert_rules
-from hocket.rules.tuning_files.form import Format
+from hocket.rules.tuning_files.form import Format, Rules
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.tuning.comparing import kept_gain
 
@@ -64,15 +64,22 @@ def convert(
                 else f"the converted rules are slower than {own}"
             )
     files.write(target, content)
-    print_notes([*notes, *_activation(target, format, conversion.rules.functions)])
+    print_notes([*notes, *_activation(target, format, conversion.rules)])
 
 
-def _activation(target: str, format: Format, functions: Iterable[str]) -> Iterator[str]:
-    """Write the parameters that make Open MPI take a file beside it, and say what makes a library take the file."""
-    if format.settings and Path(target).is_file():
-        settings = settings_of({target: format}, functions)
-        yield f"to use it: {environment_of(settings)}"
-        if parameters := parameters_text(settings):
-            place = Path(target).with_suffix(PARAMETERS_SUFFIX)
-            files.write(place, parameters)
-            yield f"the same as parameters of Open MPI: {place}"
+def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
+    """Write what makes a library take a file beside it, and say what else does."""
+    second = format.beside.write(rules) if format.beside else ""
+    if second and files.is_stdout(target):
+        yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
+    if not format.settings or not Path(target).is_file():
+        return
+    paths = format.paths(target) if second else {target: format}
+    for path in [*paths][1:]:
+        files.write(path, second)
+    settings = settings_of(paths, rules.functions)
+    yield f"to use it: {environment_of(settings)}"
+    if parameters := parameters_text(settings):
+        place = Path(target).with_suffix(PARAMETERS_SUFFIX)
+        files.write(place, parameters)
+        yield f"the same as parameters of Open MPI: {place}"

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import put
 from hocket.cli.rules.by_machine import given_machine, machine_option
-from hocket.cli.rules.options import print_notes
-from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
+from hocket.cli.rules.options import per_node_option, print_notes
+from hocket.definitions.libraries import BY_MACHINE, BY_NODES, DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import SOURCE, rules_on
 from hocket.rules.tuning_files.decisions import Defaults, defaults_of
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import FORMATS, write_rules
+from hocket.rules.tuning_files.on_nodes import rules_on_nodes
 
 
 @click.command()
 @click.argument("library", metavar=f"[{'|'.join((*DEFAULTS, *BY_MACHINE))}]")
 @machine_option
 @click.option(
-    "--ranks", "-n", type=options.RANK_COUNTS, help=f"For {' and '.join(BY_MACHINE)}: the rank counts, such as 8,16."
+    "--ranks",
+    "-n",
+    type=options.RANK_COUNTS,
+    help=f"For {', '.join((*BY_MACHINE, *BY_NODES))}: the rank counts, such as 8,16.",
 )
+@per_node_option
 @options.as_json
-def defaults(library: str, machine: Machine | None, ranks: tuple[int, ...] | None, as_json: bool) -> None:
+def defaults(
+    library: str, machine: Machine | None, ranks: tuple[int, ...] | None, ranks_per_node: int, as_json: bool
+) -> None:
     """Print the choices that LIBRARY makes without a tuning file, with their source."""
-    if library not in BY_MACHINE:
-        for option, value in (("--machine", machine), ("--ranks", ranks)):
-            if value is not None:
-                raise click.UsageError(f"{option}: expected none, as {library} does not decide by the machine")
-        default_rules = defaults_of(library)
-    else:
+    if library in BY_MACHINE:
         default_rules = _on(given_machine(machine, library), ranks, library)
+    else:
+        default_rules = defaults_of(library)
+        if machine is not None:
+            raise click.UsageError(f"--machine: expected none, as {library} does not decide by the machine")
+        if ranks is not None and library not in BY_NODES:
+            raise click.UsageError(f"--ranks: expected none, as {library} does not decide by the nodes")
+        if ranks is not None:
+            source = f"{default_rules.source}; for other nodes ompi/mca/coll/han"
+            text = rules_on_nodes(library, ranks, ranks_per_node)
+            default_rules = replace(default_rules, source=source, text=text)
     if as_json:
         print_json(vars(default_rules))
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from hocket.base.units import format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
+from hocket.cli.rules.by_component import component_of, print_component
 from hocket.cli.rules.by_machine import (
     decides_by_machine,
     explain_by_machine,
@@ -25,6 +26,7 @@ from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
+from hocket.rules.tuning_files.han import Component
 from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level, level_of
 from hocket.rules.tuning_files.translation import perform
 
@@ -50,7 +52,7 @@ def explain(
     machine: Machine | None,
     as_json: bool,
 ) -> None:
-    """Show which line of FILE decides a call, and why.
+    """Show which line of FILE decides a call, and why; for an MPI, also which component takes the call.
 
     The command assumes a predefined MPI operator and no MPI_IN_PLACE. Without --collective it explains every collective
     that FILE has rules for. With nccl-2 as FILE it prints the times by NCCL's table.
@@ -72,22 +74,36 @@ def explain(
             dict.fromkeys(map(level_of, rules.of(each))),
         )
     ]
-    verdicts_by_call = [(call, list(verdicts(rules, call))) for call in calls]
+    answers = [(call, component_of(file, rules, call)) for call in calls]
     if as_json:
-        print_json([_entry(rules, call, all_verdicts) for call, all_verdicts in verdicts_by_call])
+        print_json([_entry(rules, call, component) for call, component in answers])
         return
-    for number, (call, all_verdicts) in enumerate(verdicts_by_call):
+    for number, (call, component) in enumerate(answers):
         if number:
             say()
-        _print(rules, call, all_verdicts)
+        _print(rules, call, component)
 
 
-def _print(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> None:
+def _verdicts(rules: Rules, call: Situation, component: Component | None) -> list[Verdict]:
+    """Return what the lines say of a call; nothing where a component takes it that does not ask them for all ranks."""
+    return [] if _divides(component) else list(verdicts(rules, call))
+
+
+def _divides(component: Component | None) -> bool:
+    return component is not None and (component.name == "han" or bool(component.inner))
+
+
+def _print(rules: Rules, call: Situation, component: Component | None) -> None:
     level = f", {call.conditions[LEVEL]}" if rules.library == LIBRARY else ""
     say(
         f"{call.function} on {format_count(call.ranks, 'rank')}, {format_count(call.size_bytes, 'byte')}{level}",
         bold=True,
     )
+    if component is not None:
+        print_component(component)
+        if _divides(component):
+            return
+    all_verdicts = _verdicts(rules, call, component)
     verdicts = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
@@ -134,7 +150,8 @@ def _remark(rules: Rules, call: Situation, rule: Rule | None) -> str:
     return ""
 
 
-def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[str, Any]:
+def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[str, Any]:
+    all_verdicts = _verdicts(rules, call, component)
     decides = _decides(all_verdicts)
     return {
         "collective": call.function,
@@ -149,4 +166,5 @@ def _entry(rules: Rules, call: Situation, all_verdicts: list[Verdict]) -> dict[s
         "conclusion": _conclusion(rules, call, all_verdicts),
         "runs": str(perform(rules, decides.choice, call).choice) if decides and decides.choice else None,
         "remark": _remark(rules, call, decides),
+        "component": None if component is None else asdict(component),
     }

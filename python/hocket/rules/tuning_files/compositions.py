@@ -6,16 +6,17 @@ communicator. A third tree, `MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE
 
 Source: `src/mpid/ch4/src/ch4_coll.h` and `ch4_coll_impl.h` of MPICH 5.0; that one of them is for one node alone, its
 developers on the failure of a tuning file that gave it to all communicators. For shared memory
-`src/mpid/ch4/shm/posix/posix_init.c` and `maint/tuning/coll/ch4/posix_generic.json`.
+`src/mpid/ch4/shm/posix/posix_coll_release_gather.h` and `maint/tuning/coll/ch4/posix_generic.json`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hocket.rules.tuning_files.form import Rule, Situation
+from hocket.rules.tuning_files.form import Choice, Rule, Situation
+from hocket.rules.tuning_files.han import Component, Inner, InnerChoice
 
 
 @dataclass(frozen=True)
@@ -26,34 +27,81 @@ class Composition:
         what: What it does.
         needs: What the communicator has to be, as a condition; none where it may be any.
         otherwise: What happens on other communicators.
+        steps: Its steps; none where the tree below decides for all ranks, or the steps are not known.
+        remark: How it differs from Hocket's algorithm of the same steps.
+        similar: For an algorithm by shared memory: the one of Hocket that is nearest, and its costs stand for it.
     """
 
     what: str
     needs: tuple[str, str] | None = None
     otherwise: str = ""
+    steps: tuple[Inner, ...] = ()
+    remark: str = ""
+    similar: str = ""
+
+
+def _levels(*steps: Inner, remark: str = "") -> Composition:
+    return Composition(
+        "within each node by shared memory, and between the first processes of the nodes",
+        ("comm_hierarchy", "parent"),
+        "where no node has several processes there are no such levels, and results are wrong",
+        steps,
+        remark,
+    )
+
+
+def _within(function: str, part: str = "") -> Inner:
+    return Inner(part, function, True, "nothing" if function == "barrier" else "block")
+
+
+def _between(function: str) -> Inner:
+    return Inner("network", function, False, "nothing" if function == "barrier" else "block")
 
 
 _NETWORK = Composition("all processes, by an algorithm of MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE")
 _LEADERS = Composition("several leaders of each node; where they do not fit, MPICH runs another composition")
-_SCAN = Composition("within each node by shared memory, and between the nodes")
-_LEVELS = Composition(
-    "within each node by shared memory, and between the first processes of the nodes",
-    ("comm_hierarchy", "parent"),
-    "where no node has several processes there are no such levels, and results are wrong",
-)
-_ONE_NODE = Composition(
-    "all processes by shared memory alone, on one node",
-    ("comm_size", "node_comm_size"),
-    "on several nodes, processes cannot open the memory of another node, and an assertion ends the program",
-)
+_BCAST = _between("bcast"), _within("bcast", "local")
+_REDUCE = _within("reduce", "local"), _between("reduce")
 _OF = {
-    "Barrier": {"alpha": _LEVELS, "beta": _NETWORK},
-    "Bcast": {"alpha": _LEVELS, "beta": _LEVELS, "gamma": _NETWORK},
-    "Reduce": {"alpha": _LEVELS, "beta": _LEVELS, "gamma": _NETWORK},
-    "Allreduce": {"alpha": _LEVELS, "beta": _NETWORK, "gamma": _ONE_NODE, "delta": _LEADERS},
+    "Barrier": {
+        "alpha": _levels(
+            *(_within("barrier", "local"), _between("barrier")),
+            remark="and at last a broadcast of one byte within each node",
+        ),
+        "beta": _NETWORK,
+    },
+    "Bcast": {
+        "alpha": _levels(*_BCAST, remark="a root that is not the first rank of its node sends to that one before"),
+        "beta": _levels(*_BCAST, remark="the node of a root that is not its first rank broadcasts before the others"),
+        "gamma": _NETWORK,
+    },
+    "Reduce": {
+        "alpha": _levels(*_REDUCE, remark="a root other than rank 0 receives the result from rank 0"),
+        "beta": _levels(*_REDUCE, remark="the node of the root reduces last"),
+        "gamma": _NETWORK,
+    },
+    "Allreduce": {
+        "alpha": _levels(_within("reduce", "reduce"), _between("allreduce"), _within("bcast", "broadcast")),
+        "beta": _NETWORK,
+        "gamma": Composition(
+            "all processes by shared memory alone, on one node",
+            ("comm_size", "node_comm_size"),
+            "on several nodes, processes cannot open the memory of another node, and an assertion ends the program",
+            (_within("allreduce"),),
+        ),
+        "delta": _LEADERS,
+    },
     "Alltoall": {"alpha": _LEADERS, "beta": _NETWORK},
     "Allgather": {"alpha": _LEADERS, "beta": _NETWORK},
-    "Scan": {"alpha": _SCAN, "beta": _NETWORK},
+    "Scan": {
+        "alpha": Composition(
+            "within each node by shared memory, and between the nodes",
+            steps=(_within("scan", "scan"), _between("scan"), _within("bcast", "broadcast")),
+            remark="the first ranks of the nodes scan; a message from each node takes its sum to its first rank, and "
+            "another one to the next node",
+        ),
+        "beta": _NETWORK,
+    },
     **{
         name: {"alpha": _NETWORK}
         for name in ("Alltoallv", "Alltoallw", "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Exscan")
@@ -61,12 +109,14 @@ _OF = {
     **{name: {"alpha": _NETWORK} for name in ("Reduce_scatter", "Reduce_scatter_block")},
 }
 
-_RELEASE_GATHER = Composition("the processes of a node, by a segment of shared memory")
 _IPC_READ = Composition("the processes of a node, each of which copies from the memory of the root")
+_SIMILAR = {"bcast": "binomial", "barrier": "binomial", "allreduce": "reduce_broadcast", "reduce": "binomial"}
 _BY_SHARED_MEMORY = {
     **{
-        f"MPIDI_POSIX_mpi_{name}_release_gather": _RELEASE_GATHER
-        for name in ("bcast", "barrier", "allreduce", "reduce")
+        f"MPIDI_POSIX_mpi_{name}_release_gather": Composition(
+            "the processes of a node, by a segment of shared memory", similar=similar
+        )
+        for name, similar in _SIMILAR.items()
     },
     "MPIDI_POSIX_mpi_bcast_ipc_read": _IPC_READ,
 }
@@ -80,6 +130,50 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
     | _BY_SHARED_MEMORY
 )
 """The compositions and the algorithms by shared memory, by name."""
+
+
+STEPPED: Mapping[str, str] = MappingProxyType(
+    {
+        name.lower(): f"MPIDI_{name}_intra_composition_{letter}"
+        for name, letters in _OF.items()
+        if any(each.steps for each in letters.values())
+        for letter, each in letters.items()
+        if each is _NETWORK
+    }
+)
+"""The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
+
+
+def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice]) -> Component | None:
+    """Return what the composition that a rule names does with a call; none if it is not known.
+
+    Args:
+        rule: The rule, of the device's tree.
+        call: The call.
+        decide: What the trees below decide for a step of some ranks.
+    """
+    name = rule.choice.algorithm if rule.choice else ""
+    composition = COMPOSITIONS.get(name)
+    if composition is None:
+        return None
+    why = f"line {rule.line} of its tree names {name}: {composition.what}"
+    on_node = min(call.ranks_per_node, call.ranks)
+    ranks = ((step, on_node if step.is_within else call.nodes) for step in composition.steps)
+    inner = tuple(decide(step, count) for step, count in ranks if count > 1)
+    if not inner:
+        return Component("MPICH's device", why, name)
+    why = f"{why}; {composition.remark}" if composition.remark else why
+    return Component("MPICH's device", why, name, inner=inner, choice=_in_hocket(call, inner))
+
+
+def _in_hocket(call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
+    """Return Hocket's algorithm of the same steps; where the nodes are those of a machine, it takes them from there."""
+    if call.nodes == 1:
+        return next(one.choice for one in inner if one.call.function == call.function)
+    values: dict[str, int | str] = {one.call.part: one.choice.algorithm for one in inner}
+    return Choice(
+        "hierarchical", tuple((values if call.on_nodes else {**values, "group": call.ranks_per_node}).items())
+    )
 
 
 def remark(rule: Rule | None, call: Situation) -> str:

@@ -198,7 +198,7 @@ _OPENMPI_5_0: Mapping[str, tuple[Counterpart, ...]] = {
         Counterpart("pairwise", 2, "pairwise_exchange"),
     ),
     "barrier": (
-        Counterpart("linear", 1, what="all ranks tell rank 0, which tells all"),
+        Counterpart("linear", 1, "linear"),
         Counterpart("double_ring", 2, what="a message goes round the ring twice"),
         Counterpart("recursive_doubling", 3, "recursive_doubling"),
         Counterpart("bruck", 4, "dissemination"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -12,15 +12,18 @@ from hocket.base.units import format_count
 from hocket.definitions.calls import element_of
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, usual_element_bytes
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.machine import Machine, algorithms_for, ranks_on_nodes
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
+from hocket.rules.tuning_files import han
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, by_composition
 from hocket.rules.tuning_files.counterparts import fewest_elements
-from hocket.rules.tuning_files.decisions import FLAT, default_rules
+from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
+from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY
 from hocket.rules.tuning_files.openmpi_han import refusal_of
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
@@ -42,6 +45,8 @@ DEFAULT_CONDITIONS = {
 other calls in its group, buffers that are not registered, and a communicator that HAN did not make."""
 
 _OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
+_ABOVE = {LIBRARY: (DEVICE, SHARED_MEMORY)}
+"""The rules that are asked before those of a library: for all ranks, and within a node."""
 NOT_ASKED = ("partitionMode", "localGroup")
 """Conditions that RCCL does not ask, unless RCCL_CHIPLET_TUNER_ENABLE is 1."""
 
@@ -60,24 +65,34 @@ class Verdict:
 
 
 def situation(
-    function: str, ranks: int, size_bytes: int, *, ranks_per_node: int = 1, element_bytes: int | None = None
+    function: str,
+    ranks: int,
+    size_bytes: int,
+    *,
+    ranks_per_node: int = 1,
+    element_bytes: int | None = None,
+    is_commutative: bool = True,
+    on_nodes: tuple[int, ...] = (),
 ) -> Situation:
-    """Return a call of which nothing else is said."""
+    """Return a call of which nothing else is said; `on_nodes` has the ranks of each node, not `ranks_per_node`."""
     if element_bytes is None:
         element_bytes = usual_element_bytes((collective_of(function) or (None,))[0], size_bytes)
     few = {
         name: "yes" if size_bytes < limit * element_bytes else "no" for name, limit in fewest_elements(ranks).items()
     }
-    nodes = -(-ranks // ranks_per_node)
+    ranks_per_node = max(on_nodes, default=ranks_per_node)
+    nodes = len(on_nodes) or -(-ranks // ranks_per_node)
     conditions = {
         **DEFAULT_CONDITIONS,
+        "is_commutative": "yes" if is_commutative else "no",
         "comm_size": "node_comm_size" if nodes == 1 else "of several nodes",
         "comm_hierarchy": "flat" if nodes == ranks else "parent",
+        "is_node_consecutive": "no" if nodes == ranks else "yes",
         **few,
         EVEN_RANKS: "no" if ranks % 2 else "yes",
     }
     placement = "one-per-node" if ranks_per_node == 1 else "single-node" if ranks <= ranks_per_node else "any"
-    return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions)
+    return Situation(function, ranks, size_bytes, placement, ranks_per_node, element_bytes, conditions, on_nodes)
 
 
 def verdicts(rules: Rules, call: Situation) -> Iterator[Verdict]:
@@ -152,7 +167,8 @@ class LibraryDecision:
             if there is none.
         sentence: Why there is none.
         protocol: The protocol of the machine that has its costs; none for the machine's own costs.
-        costs: In words, what costs these are, if the library names a protocol; empty where they are the machine's own.
+        costs: In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm
+            that Hocket does not have; empty where the costs are the machine's own.
     """
 
     choice: str | None
@@ -167,28 +183,37 @@ class LibraryDecision:
 
 
 def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
-    """Return the sizes, in bytes, from which on a library runs another algorithm, one rank per node.
+    """Return the sizes, in bytes, from which on a library runs another algorithm.
 
     Args:
         library: The library, of `DEFAULTS`, or of `BY_MACHINE` with a machine.
         collective: The collective.
         call: Calls like this one; its size does not matter.
-        machine: The machine, whose nodes have as many ranks as it says, for libraries of `BY_MACHINE`.
+        machine: The machine, which has the ranks on its nodes; without it there is one on each.
 
     Raises:
         Error: The machine does not say what the library decides by.
     """
     if library in BY_MACHINE and machine is not None:
         return _switches_on(machine, collective, call)
-    rules = [rule for rule in default_rules(library).of(of_function(collective)) if call.ranks in rule.ranks]
     unit = _unit_bytes(collective, call)
-    few = [elements * unit for elements in fewest_elements(call.ranks).values()]
-    sizes = sorted({*size_starts(rules, call.ranks, "size"), *few} - {0})
+    own = _situation_of(library, collective, call, None, machine)
+    rules = [rule for name in (library, *_ABOVE.get(library, ())) for rule in default_rules(name).of(own.function)]
+    sizes = {start for ranks in {own.ranks, own.nodes} for start in _starts(rules, ranks, unit)} - {0}
 
-    def runs(size_bytes: int) -> str | None:
-        return library_decision(library, collective, replace(call, size_bytes=size_bytes)).choice
+    def runs(size_bytes: int) -> tuple[str | None, str]:
+        decision = library_decision(library, collective, replace(call, size_bytes=size_bytes), machine=machine)
+        return decision.choice, decision.sentence
 
-    return tuple(first for first in (-(-size // unit) * unit for size in sizes) if runs(first - unit) != runs(first))
+    return tuple(
+        first for first in (-(-size // unit) * unit for size in sorted(sizes)) if runs(first - unit) != runs(first)
+    )
+
+
+def _starts(rules: Sequence[Rule], ranks: int, element_bytes: int) -> set[int]:
+    """Return the sizes from which on other rules may decide for some ranks."""
+    few = [elements * element_bytes for elements in fewest_elements(ranks).values()]
+    return {*size_starts([rule for rule in rules if ranks in rule.ranks], ranks, "size"), *few}
 
 
 def _unit_bytes(collective: str, call: Call) -> int:
@@ -208,7 +233,7 @@ def library_decision(
     collective: str,
     call: Call,
     *,
-    ranks_per_node: int = 1,
+    ranks_per_node: int | None = None,
     machine: Machine | None = None,
     version: Version = VERSION,
 ) -> LibraryDecision:
@@ -218,7 +243,7 @@ def library_decision(
         library: The library.
         collective: The collective.
         call: The call.
-        ranks_per_node: Ranks on a node; those of the machine count for libraries of `BY_MACHINE`.
+        ranks_per_node: Ranks on a node; None for as many as the machine has, as always for libraries of `BY_MACHINE`.
         machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
         version: Whose tables count for libraries of `BY_MACHINE`.
 
@@ -227,17 +252,87 @@ def library_decision(
     """
     if library in BY_MACHINE:
         return _decision_on(machine, library, collective, call, version)
-    if library in FLAT and 1 < ranks_per_node < call.ranks:
-        return LibraryDecision(None, None, "its choice is unknown for several nodes with several ranks each")
+    own = _situation_of(library, collective, call, ranks_per_node, machine)
+    component = component_for(library, own)
+    if component is not None and component.choice is not None:
+        by_component = _equivalent(component.choice, HOCKET, collective, call)
+        return replace(by_component, choice=str(component), costs=component.remark)
     rules = default_rules(library)
-    function = of_function(collective)
-    situation_of_call = situation(
-        function, call.ranks, call.size_bytes, ranks_per_node=ranks_per_node, element_bytes=call.element_bytes
-    )
-    rule = deciding_rule(rules, situation_of_call)
+    rule = deciding_rule(rules, own)
     if rule is None or rule.choice is None:
         return LibraryDecision(None, None, "its choice is unknown, or has no counterpart in Hocket")
     return _equivalent(rule.choice, rules.library, collective, call)
+
+
+def _situation_of(
+    library: str, collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None
+) -> Situation:
+    """Return a call as rules see it, with so many ranks on each node, or on the nodes of a machine."""
+    knows_nodes = library in _ABOVE and machine is not None and ranks_per_node is None
+    return situation(
+        of_function(collective),
+        call.ranks,
+        call.size_bytes,
+        ranks_per_node=ranks_per_node or ranks_on_a_node(machine),
+        element_bytes=call.element_bytes,
+        is_commutative=call.commutative,
+        on_nodes=ranks_on_nodes(machine, call.ranks) if knows_nodes and machine is not None else (),
+    )
+
+
+def component_for(library: str, call: Situation, rules: Rules | None = None) -> han.Component | None:
+    """Return which component of Open MPI or MPICH takes a call; None for other libraries.
+
+    Args:
+        library: The library with its version.
+        call: The call.
+        rules: A tuning file of tuned, which then decides first on the communicators that HAN makes.
+    """
+    if library in _ABOVE and rules is None:
+        return _device(library, call)
+    if library not in han.PRIORITIES:
+        return None
+
+    def tuned(function: str, ranks: int, size_bytes: int) -> Choice | None:
+        inner = situation(function, ranks, size_bytes, element_bytes=call.element_bytes)
+        for own in (*([rules] if rules else []), default_rules("openmpi-5.0")):
+            rule = deciding_rule(own, inner)
+            if rule is not None and rule.choice is not None:
+                return to_hocket(function, rule.choice, own.library).choice
+        return None
+
+    return han.component(library, call, tuned)
+
+
+def _device(library: str, call: Situation) -> han.Component | None:
+    """Return what MPICH's device does with a call."""
+    rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
+    return None if rule is None else by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
+
+
+def _step(library: str, step: han.Inner, ranks: int, call: Situation) -> han.InnerChoice:
+    """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree."""
+    size_bytes = 0 if step.of == "nothing" else call.size_bytes
+    own = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
+    conditions = {
+        "comm_hierarchy": "node" if step.is_within else "node_roots",
+        "is_commutative": call.conditions["is_commutative"],
+    }
+    own = replace(own, conditions={**own.conditions, **conditions})
+    rule = deciding_rule(default_rules(_ABOVE[library][1]), own) if step.is_within else None
+    if rule is not None and rule.choice is not None:
+        similar = Choice(COMPOSITIONS[rule.choice.algorithm].similar)
+        remark = f"{similar} stands for {rule.choice}"
+        return han.InnerChoice(step, ranks, size_bytes, "shared memory", similar, remark)
+    rule = deciding_rule(default_rules(library), own)
+    ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
+    assert ours is not None  # MPICH's own tree names algorithms that have counterparts for steps
+    return han.InnerChoice(step, ranks, size_bytes, "lower tree", ours)
+
+
+def ranks_on_a_node(machine: Machine | None) -> int:
+    """Return how many ranks a node of a machine has; 1 where there is none, or it does not say."""
+    return 1 if machine is None else int(machine.quantities.get("network.ranks_per_node") or 1)
 
 
 def _decision_on(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hocket.base.names import unknown
-from hocket.definitions.libraries import DEFAULTS, LIBRARY_RULES
+from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
 
@@ -22,16 +22,27 @@ class Defaults:
 
 
 _SOURCES = {
-    "mpich-5.0": ("mpich-5.0", "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/mpir/generic.json"),
-    "openmpi-5.0": ("hocket", "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI 5.0, one rank per node"),
+    **{
+        name: ("mpich-5.0", f"the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/{file}.json")
+        for name, file in (
+            (mpich_json.LIBRARY, "mpir/generic"),
+            (mpich_json.DEVICE, "ch4/generic"),
+            (mpich_json.SHARED_MEMORY, "ch4/posix_generic"),
+        )
+    },
+    **{
+        f"openmpi-{version}": (
+            "hocket",
+            f"ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI {version}{where}",
+        )
+        for version, where in (("5.0", ", on one node, or with one rank per node"), ("4.1", ""))
+    },
     "ucc-1": (
         "ucc-1",
         "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
         "alltoall are exact on powers of two of ranks and one more",
     ),
 }
-FLAT = ("openmpi-5.0",)
-"""Those whose decisions are not known for several nodes with several ranks each: other components take such calls."""
 
 
 def defaults_of(name: str) -> Defaults:
@@ -41,13 +52,13 @@ def defaults_of(name: str) -> Defaults:
         Error: They are not known.
     """
     if name not in _SOURCES:
-        raise unknown("defaults", name, DEFAULTS)
+        raise unknown("defaults", name, _SOURCES)
     format, source = _SOURCES[name]
     if format == name == ucc_tune.LIBRARY:
         return Defaults(name, source, format, ucc_defaults.text())
     if format == mpich_json.LIBRARY:
-        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree()))
-    return Defaults(name, source, format, LIBRARY_RULES[name])
+        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree(name)))
+    return Defaults(name, source, format, LIBRARY_RULES["openmpi-5.0"])
 
 
 @cache

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePath
 
 from hocket._native import Error
 from hocket.base.units import format_choice
@@ -143,6 +144,7 @@ class Situation:
         ranks_per_node: How many ranks are on each node, except perhaps the last.
         element_bytes: The size of an element.
         conditions: What else is so, by the names of conditions.
+        on_nodes: How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
     """
 
     function: str
@@ -152,6 +154,7 @@ class Situation:
     ranks_per_node: int = 1
     element_bytes: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)
+    on_nodes: tuple[int, ...] = ()
 
     @property
     def is_power_of_two(self) -> bool:
@@ -166,7 +169,7 @@ class Situation:
     @property
     def nodes(self) -> int:
         """On how many nodes the ranks are."""
-        return -(-self.ranks // self.ranks_per_node)
+        return len(self.on_nodes) or -(-self.ranks // self.ranks_per_node)
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,8 @@ class Format:
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
+        beside: The format of a second file, without which the library does not ask the first one for some of its calls.
+            Its text is empty if there are none. The last part of its name is that of the file.
     """
 
     name: str
@@ -188,6 +193,13 @@ class Format:
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    beside: Format | None = None
+
+    def paths(self, file: str) -> dict[str, Format]:
+        """Return the formats of a file and of the second one beside it, by their paths."""
+        path, kind = PurePath(file), "" if self.beside is None else self.beside.name.rpartition(".")[2]
+        second = str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
+        return {file: self, **({second: self.beside} if self.beside else {})}
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:

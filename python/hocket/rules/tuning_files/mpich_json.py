@@ -21,13 +21,15 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
-from hocket.rules.tuning_files.compositions import COMPOSITIONS
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, STEPPED
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
 LIBRARY = "mpich-5.0"
+DEVICE = "mpich-5.0-device"
+SHARED_MEMORY = "mpich-5.0-shared-memory"
 Tree = dict[str, Any]
 
 _MOST = (1 << 31) - 1  # MPICH reads numbers by atoi
@@ -58,9 +60,9 @@ _TOTAL = (*_AVERAGE, "alltoallv", "alltoallw", "allgather", "allgatherv", "gathe
 
 
 @cache
-def default_tree() -> Tree:
-    """Return the tree that is compiled into MPICH 5.0.2."""
-    text = resources("hocket.rules.tuning_files").joinpath("defaults/mpich-5.0.json").read_text()
+def default_tree(name: str = LIBRARY) -> Tree:
+    """Return a tree that is compiled into MPICH 5.0.2: the device's, shared memory's, or the one below both."""
+    text = resources("hocket.rules.tuning_files").joinpath(f"defaults/{name}.json").read_text()
     tree: Tree = json.loads(text)
     return tree
 
@@ -241,15 +243,27 @@ def _sizes(number: re.Match[str], member: json_nodes.Member, left: _Reading) -> 
 
 def _write(rules: Rules) -> str:
     """Write a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
-    names = {function: _tree_of(rules.of(function), function) for function in rules.functions}
+    names = {function: _tree_of(rules.of(function), function, LIBRARY) for function in rules.functions}
     for function in names:
         if function not in default_tree_functions():
             raise Error(f"{function}: MPICH 5.0 has no selection for it")
-    tree = {
-        f"{_COLLECTIVE}{function}": names.get(function, default_tree()[f"{_COLLECTIVE}{function}"])
-        for function in default_tree_functions()
+    return as_text(default_tree() | {f"{_COLLECTIVE}{function}": tree for function, tree in names.items()})
+
+
+def _write_device(rules: Rules) -> str:
+    """Write the device's tree that passes calls with rules on to the tree of `_write`; empty if its own passes all."""
+    passed = {
+        function: _tree_of([_passed_on(rule) for rule in rules.of(function)], function, DEVICE)
+        for function in rules.functions
+        if function in STEPPED
     }
-    return as_text(tree)
+    tree = {f"{_COLLECTIVE}{function}": each for function, each in passed.items()}
+    return as_text(default_tree(DEVICE) | tree) if passed else ""
+
+
+def _passed_on(rule: Rule) -> Rule:
+    """Return a rule whose calls the device passes on, if it names an algorithm."""
+    return rule if rule.choice is None else replace(rule, choice=Choice(STEPPED[rule.function]))
 
 
 def as_text(tree: Tree) -> str:
@@ -257,34 +271,43 @@ def as_text(tree: Tree) -> str:
     return json.dumps(tree, indent=1) + "\n"
 
 
-def _tree_of(rules: Sequence[Rule], function: str) -> Tree:
-    if any(name == "comm_type" for rule in rules for name, _ in rule.conditions):
-        return _build(rules, function)
-    default = default_tree()[f"{_COLLECTIVE}{function}"]
-    inner = _build(rules, function)
+def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
+    """Return the tree of a function, in the tree of a name."""
+    asked = {condition for rule in rules for condition, _ in rule.conditions}
+    if "comm_type" in asked:
+        return _build(rules, function, name)
+    default = default_tree(name)[f"{_COLLECTIVE}{function}"]
+    if name == LIBRARY and function in STEPPED and "comm_hierarchy" not in asked:
+        own = (Rule(function, None, conditions=(("comm_hierarchy", kind),)) for kind in ("node_roots", "node"))
+        rules = [*own, *rules]  # calls within a composition are MPICH's
+    inner = _build(rules, function, name)
     between = default.get("comm_type=inter")
+    if name == DEVICE and "comm_type=intra" in default:
+        return {"comm_type=intra": inner}
     return {"comm_type=intra": inner, "comm_type=inter": between} if between else inner
 
 
-def _build(rules: Sequence[Rule], function: str) -> Tree:
+def _build(rules: Sequence[Rule], function: str, name: str) -> Tree:
     """Return the tree that asks for a condition of the first rule, with a subtree for each answer."""
     if not rules or (rules[0].choice is None and _is_free(rules[0])):
-        return _own(function)
+        return _own(function, name)
     first = rules[0]
     if first.conditions:
-        return _by_condition(rules, function, first.conditions[0][0])
+        return _by_condition(rules, function, first.conditions[0][0], name)
     if first.ranks != ANY:
-        return _by_number(rules, function, "comm_size")
+        return _by_number(rules, function, "comm_size", name)
     if first.power_of_two is not None:
         return {
-            _POWER_OF_TWO: _build(_answer(rules, True), function),
-            "comm_size=any": _build(_answer(rules, False), function),
+            _POWER_OF_TWO: _build(_answer(rules, True), function, name),
+            "comm_size=any": _build(_answer(rules, False), function, name),
         }
     if first.sizes != ANY:
-        return _by_number(rules, function, _size_name(first))
+        return _by_number(rules, function, _size_name(first), name)
     assert first.choice is not None
+    if name == DEVICE:
+        return {f"{_OTHER_CHOICE}{first.choice.algorithm}": {}}
     if first.choice.algorithm in COMPOSITIONS:
-        raise Error(f"{function}: {first.choice} belongs to MPICH's device, for which Hocket writes no file")
+        raise Error(f"{function}: {first.choice} belongs to MPICH's device, expected an algorithm of the tree below it")
     if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
     return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}
@@ -298,15 +321,17 @@ def _answer(rules: Sequence[Rule], is_power: bool) -> list[Rule]:
     return [replace(rule, power_of_two=None) for rule in rules if rule.power_of_two in (None, is_power)]
 
 
-def _by_condition(rules: Sequence[Rule], function: str, name: str) -> Tree:
-    values = list(dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == name))
-    tree = {_question(name, value): _build(_rules_under(rules, name, value), function) for value in values}
+def _by_condition(rules: Sequence[Rule], function: str, condition: str, name: str) -> Tree:
+    values = list(dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == condition))
+    tree = {
+        _question(condition, value): _build(_rules_under(rules, condition, value), function, name) for value in values
+    }
     if not any(_OTHERS.get(value) in values for value in values):
-        if name == _BELOW_POWER_OF_TWO and values == ["no"]:
-            return {_question(name, "yes"): _build(_rules_under(rules, name, None), function), **tree}
+        if condition == _BELOW_POWER_OF_TWO and values == ["no"]:
+            return {_question(condition, "yes"): _build(_rules_under(rules, condition, None), function, name), **tree}
         other = _OTHERS.get(values[0], "any")
-        last = "count=any" if name == _BELOW_POWER_OF_TWO else f"{name.split('<')[0]}={other}"
-        tree[last] = _build(_rules_under(rules, name, None), function)
+        last = "count=any" if condition == _BELOW_POWER_OF_TWO else f"{condition.split('<')[0]}={other}"
+        tree[last] = _build(_rules_under(rules, condition, None), function, name)
     return tree
 
 
@@ -326,9 +351,9 @@ def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Ru
     return rules_left
 
 
-def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
+def _by_number(rules: Sequence[Rule], function: str, question: str, name: str) -> Tree:
     """Return the questions for a range of ranks or sizes, each up to a number."""
-    is_ranks = name == "comm_size"
+    is_ranks = question == "comm_size"
 
     def range_of(rule: Rule) -> Span:
         return rule.ranks if is_ranks else rule.sizes
@@ -340,7 +365,9 @@ def _by_number(rules: Sequence[Rule], function: str, name: str) -> Tree:
     parts = merged((span, left(span)) for span in spans(boundaries(map(range_of, rules))))
     # "<" is avoided: after a question about the message, MPICH takes "comm_size<8" as "comm_size<=8".
     return {
-        f"{name}=any" if span.last is None else f"{name}<={min(span.last, _MOST)}": _build(inside, function)
+        f"{question}=any" if span.last is None else f"{question}<={min(span.last, _MOST)}": _build(
+            inside, function, name
+        )
         for span, inside in parts
     }
 
@@ -354,9 +381,9 @@ def _size_name(rule: Rule) -> str:
     raise Error(f"{rule.function}: got sizes as {rule.measure}, which MPICH does not know of it")
 
 
-def _own(function: str) -> Tree:
+def _own(function: str, name: str) -> Tree:
     """Return MPICH's own tree of a function within a communicator, with unambiguous questions."""
-    default = default_tree()[f"{_COLLECTIVE}{function}"]
+    default = default_tree(name)[f"{_COLLECTIVE}{function}"]
     return _exact(default.get("comm_type=intra", default), is_late=False)
 
 
@@ -368,8 +395,17 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
         if number and number[2] == "<":
             is_as_written = number[1] != "comm_size" or not is_late
             key = f"{number[1]}<={int(number[3]) - is_as_written}"
-        result_by_key[key] = value if key.startswith(_CHOICE) else _exact(value, is_late=is_late)
+        is_leaf = key.startswith((_CHOICE, _OTHER_CHOICE))
+        result_by_key[key] = value if is_leaf else _exact(value, is_late=is_late)
     return result_by_key
 
 
-FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)),)
+_SETTINGS = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS)
+FORMATS = (
+    Format(
+        *(LIBRARY, LIBRARY, _read, _write),
+        settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
+        beside=_DEVICE,
+    ),
+)

@@ -16,7 +16,7 @@ with an error, and ignores what follows the last rule; of collectives and levels
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hocket._native import Error
@@ -24,12 +24,13 @@ from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, at, quote_text
 from hocket.rules.tuning_files.grid import rows
+from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
 """The levels; the place of each is its number."""
-FUNCTIONS_OF_HAN = ("allgather", "allreduce", "barrier", "bcast", "gather", "reduce", "scatter")
+FUNCTIONS_OF_HAN = tuple(ALGORITHMS)
 """The functions whose calls HAN takes."""
 COMPONENTS = ("self", "basic", "libnbc", "tuned", "sm", "adapt", "han")
 """The components that a rule can name."""
@@ -46,13 +47,6 @@ _WITHOUT_CALLS = {
     "sm": "takes part only with coll_sm_priority from 11 on",
     "adapt": "takes part only with coll_adapt_priority from 11 on",
 }
-_SEGMENT_BYTES = 1 << 16
-_INNER_CALLS: Mapping[str, Mapping[str, int | None]] = {
-    "intra_node": {**dict.fromkeys(("barrier", "bcast", "gather", "scatter"), None), "reduce": _SEGMENT_BYTES},
-    "inter_node": {**dict.fromkeys(("allgather", "barrier", "gather", "scatter"), None), "bcast": _SEGMENT_BYTES},
-}
-"""What HAN's default algorithms call by `tuned` at each level, with the largest message if there is one. Between nodes,
-allreduce and reduce are calls of libnbc."""
 _MOST = (1 << 31) - 1
 
 
@@ -215,9 +209,11 @@ def inner_levels(rule: Rule, ranks_per_node: int, nodes: int | None) -> Iterator
         ranks_per_node: The number of ranks on each node.
         nodes: The number of nodes, if it is known.
     """
-    for level, ranks in (("intra_node", ranks_per_node), ("inter_node", nodes)):
-        most_bytes = _INNER_CALLS[level].get(rule.function, -1)
-        if ranks is not None and ranks in rule.ranks and (most_bytes is None or rule.sizes.first <= most_bytes):
+    calls = [one for each in ALGORITHMS.values() for one in each.calls if one.function == rule.function]
+    for level, ranks, is_within in (("intra_node", ranks_per_node, True), ("inter_node", nodes, False)):
+        some = (one for one in calls if one.is_within == is_within)
+        is_met = any(one.of != "segment" or rule.sizes.first <= SEGMENT_BYTES for one in some)
+        if is_met and ranks is not None and ranks in rule.ranks:
             yield level
 
 

@@ -18,7 +18,7 @@ enum { MOST_SETTINGS = 8, MOST_BYTES = 1 << 25, MOST_TEXT = 1 << 20, MOST_TEXT_O
 static int rank, ranks, root, size;
 static char *input, *result;
 static int *counts, *places, *doubles;
-static MPI_Comm comm;
+static MPI_Comm comm, unset;
 
 static void *found(const char *name)
 {
@@ -138,7 +138,11 @@ static void run(int number, char *text)
         handles[settings] = set(setting, value, &usual[settings]);
         settings++;
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    /* Open MPI reads the variables when a communicator is made. */
+    if (settings)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    else
+        comm = unset;
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     call(name); /* components may make communicators in the first call */
     record(1);
@@ -150,7 +154,8 @@ static void run(int number, char *text)
         MPI_T_cvar_handle_free(&handles[i]);
     }
     print(number, status);
-    MPI_Comm_free(&comm);
+    if (comm != unset)
+        MPI_Comm_free(&comm);
 }
 
 int main(int argc, char **argv)
@@ -171,12 +176,15 @@ int main(int argc, char **argv)
             if (from != to && rank == from) {
                 peer(to);
                 MPI_Send(&to, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+                peer(-1); /* a message by shared memory has no endpoint */
             }
             if (from != to && rank == to)
                 MPI_Recv(&provided, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
+    MPI_Comm_dup(MPI_COMM_WORLD, &unset);
     for (int i = 1; i < argc; i++)
         run(i - 1, argv[i]);
+    MPI_Comm_free(&unset);
     MPI_Finalize();
     MPI_T_finalize();
     return 0;

@@ -1,29 +1,41 @@
-"""NCCL's choices for the collective calls of a trace, as rules."""
+"""What a library chooses for the collective calls of a trace, as rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.library import find_collective
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
 from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.deciding import ranks_on_a_node
 from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.rules.tuning_files.on_nodes import rules_on_nodes
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.traces.functions import FUNCTIONS
 from hocket.traces.trace import Trace
 
 
-def nccl_rules(trace: Trace, machine: Machine) -> str:
-    """Return what NCCL chooses for the calls of a trace, as rules, one per line.
+def rules_of_library(name: str, trace: Trace, machine: Machine) -> str:
+    """Return what a library chooses for the calls of a trace, as rules, one per line; nothing for other names.
 
-    It decides for each communicator as if its ranks filled nodes one after the other. Calls for which it has no choice
-    get no rule.
+    Every communicator counts as if its ranks filled nodes one after the other.
 
     Raises:
-        Error: The machine does not say by what NCCL decides.
+        Error: The machine does not say by what the library decides.
     """
+    if name in BY_MACHINE:
+        return _of_nccl(trace, machine)
+    if name in BY_NODES:
+        rank_counts = {len(each.ranks) for rank in trace.ranks for each in rank.communicators.values()}
+        return rules_on_nodes(name, rank_counts, ranks_on_a_node(machine))
+    return ""
+
+
+def _of_nccl(trace: Trace, machine: Machine) -> str:
+    """Return NCCL's choices; calls for which it has none get no rule."""
     decision_on(machine, "allreduce", 2, 0)
     calls = sorted({call for number in range(len(trace.ranks)) for call in _calls(trace, number)})
     return "\n".join(rule for call in calls if (rule := _rule(machine, *call)))

@@ -1,0 +1,288 @@
+"""Open MPI on nodes: which component takes a call, and what its component HAN runs on the communicators that it makes.
+
+Source: of Open MPI 5.0, in `ompi/mca/coll`: `base/coll_base_comm_select.c` (of the components that have a function, the
+one of the highest priority takes its calls), `han/coll_han_module.c` and `coll_han_dynamic.c` (when HAN steps back),
+`coll_han_subcomms.c` (its communicators: the ranks of a node, and one rank of each node), the file of each algorithm
+beside them, `libnbc/nbc_ibcast.c` and `nbc_ireduce.c`; of 4.1 and 6.0 the priorities in `*_component.c`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
+
+from hocket.base.units import format_bytes, format_count
+from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
+from hocket.rules.tuning_files.form import Choice, Situation
+
+PRIORITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "openmpi-4.1": {"tuned": 30, "han": 0},
+        "openmpi-5.0": {"han": 35, "tuned": 30},
+        "openmpi-6.0": {"han": 35, "tuned": 30, "acoll": 0, "xhc": 0},
+    }
+)
+"""The priorities of the components that differ by version; HAN with 0 takes nothing."""
+
+SEGMENT_BYTES = 1 << 16
+"""`coll_han_allreduce_segsize`, `coll_han_bcast_segsize` and `coll_han_reduce_segsize`."""
+
+Tuned = Callable[[str, int, int], Choice | None]
+"""What tuned chooses for a function, ranks and bytes, as an algorithm of Hocket; None if that has none such."""
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A call that HAN makes on one of its communicators.
+
+    Attributes:
+        part: The parameter of Hocket's algorithm that names what runs there.
+        function: The function; one with i before it is libnbc's and runs beside others.
+        is_within: Whether the ranks of a node call it, not one rank of each node.
+        of: Of how many bytes: of a segment, of the call's block, of the blocks of a node, or of all blocks;
+            or of nothing.
+        segments: For which segments, if the call is in segments.
+    """
+
+    part: str
+    function: str
+    is_within: bool
+    of: Literal["segment", "block", "node", "all", "nothing"]
+    segments: Literal["each", "first", "later"] = "each"
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm of HAN: its name, Hocket's algorithm of the same parts, and its calls in order."""
+
+    name: str
+    hocket: str
+    calls: tuple[Inner, ...]
+
+
+_PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
+ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
+    {
+        "allgather": Algorithm(
+            "intra",
+            _PHASES,
+            (
+                Inner("gather", "gather", True, "block"),
+                Inner("network", "allgather", False, "node"),
+                Inner("broadcast", "bcast", True, "all"),
+            ),
+        ),
+        "allreduce": Algorithm(
+            "intra",
+            _PIPELINE,
+            (
+                Inner("reduce", "reduce", True, "segment"),
+                Inner("network_reduce", "ireduce", False, "segment"),
+                Inner("network_broadcast", "ibcast", False, "segment"),
+                Inner("broadcast", "bcast", True, "segment"),
+            ),
+        ),
+        "barrier": Algorithm(
+            "simple",
+            _PHASES,
+            (Inner("local", "barrier", True, "nothing"), Inner("network", "barrier", False, "nothing")),
+        ),
+        "bcast": Algorithm(
+            "intra",
+            _PIPELINE,
+            (
+                Inner("network_first", "bcast", False, "segment", "first"),
+                Inner("network", "ibcast", False, "segment", "later"),
+                Inner("local", "bcast", True, "segment"),
+            ),
+        ),
+        "gather": Algorithm(
+            "simple", _PHASES, (Inner("local", "gather", True, "block"), Inner("network", "gather", False, "node"))
+        ),
+        "reduce": Algorithm(
+            "intra",
+            _PIPELINE,
+            (Inner("local", "reduce", True, "segment"), Inner("network", "ireduce", False, "segment")),
+        ),
+        "scatter": Algorithm(
+            "intra", _PHASES, (Inner("network", "scatter", False, "node"), Inner("local", "scatter", True, "block"))
+        ),
+    }
+)
+"""What HAN runs by default for the functions that it has, at every size."""
+
+_NEEDS_COMMUTATIVE = ("allreduce", "reduce")
+_TAKES_UNEVEN_NODES = ("allreduce", "barrier")
+_ALSO_IN_6_0 = ("alltoall", "alltoallv", "gatherv", "scatterv")
+_NEAREST: Mapping[str, Choice] = MappingProxyType(
+    {
+        "bcast": Choice("tree", (("shape", "binary"),)),
+        "reduce": Choice("tree", (("shape", "binary"),)),
+    }
+)
+"""What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
+
+
+@dataclass(frozen=True)
+class InnerChoice:
+    """What decides for a call of HAN, and what it chooses.
+
+    Attributes:
+        call: The call.
+        ranks: The ranks of its communicator; on the largest node, where nodes differ.
+        size_bytes: The bytes, as everywhere in Hocket.
+        component: What decides: "tuned" by its tables, or "libnbc".
+        choice: The algorithm of Hocket.
+        remark: What the choice lacks; empty if nothing.
+    """
+
+    call: Inner
+    ranks: int
+    size_bytes: int
+    component: str
+    choice: Choice
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Component:
+    """The component of Open MPI that takes a call.
+
+    Attributes:
+        name: "han" or "tuned", for example.
+        why: Why it is this one.
+        algorithm: The algorithm of HAN; empty for other components.
+        segments: In how many segments HAN runs it.
+        inner: The calls that HAN makes for each segment.
+        choice: The algorithm of Hocket that does the same, with the parts.
+    """
+
+    name: str
+    why: str
+    algorithm: str = ""
+    segments: int = 1
+    inner: tuple[InnerChoice, ...] = field(default=())
+    choice: Choice | None = None
+
+    def __str__(self) -> str:
+        inner = "; ".join(f"{each.call.function} {each.choice}" for each in self.inner)
+        return f"{self.name} {self.algorithm} ({inner})" if inner else self.name
+
+    @property
+    def remark(self) -> str:
+        """What the choices within lack."""
+        return "; ".join(dict.fromkeys(each.remark for each in self.inner if each.remark))
+
+
+def component(version: str, call: Situation, tuned: Tuned) -> Component:
+    """Return which component takes a call.
+
+    Args:
+        version: The Open MPI, one of `PRIORITIES`.
+        call: The call; its last node may have fewer ranks than the others.
+        tuned: What tuned chooses on the communicators within.
+    """
+    priorities = PRIORITIES[version]
+    others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
+    if call.ranks == 1:
+        return Component("self", "the communicator has one rank")
+    if why := _why_not_han(version, call):
+        return Component(_below_han(call.function), why)
+    nodes = f"{format_count(call.nodes, 'node')} with {format_count(call.ranks_per_node, 'rank')} each"
+    why = f"its priority is {priorities['han']} ({others}), and the ranks are on {nodes}"
+    if call.function not in ALGORITHMS:
+        return Component("han", why)
+    algorithm = ALGORITHMS[call.function]
+    segments = max(1, -(-call.size_bytes // _segment_bytes(call))) if algorithm.hocket == _PIPELINE else 1
+    calls = (one for one in algorithm.calls if segments > 1 or one.segments != "later")
+    inner = tuple(_inner_choice(one, call, tuned) for one in calls)
+    return Component("han", why, algorithm.name, segments, inner, _in_hocket(algorithm, call, inner))
+
+
+def _why_not_han(version: str, call: Situation) -> str:
+    """Return why HAN does not take a call; nothing if it does."""
+    if PRIORITIES[version]["han"] <= 0:
+        return f"HAN has priority {PRIORITIES[version]['han']} in {version}, so it takes nothing"
+    if call.nodes == 1:
+        return "the ranks are on one node; HAN is for several"
+    if call.nodes == call.ranks:
+        return "HAN steps back where no node has several ranks"
+    if call.function not in (*ALGORITHMS, *(_ALSO_IN_6_0 if version == "openmpi-6.0" else ())):
+        return f"HAN has no {call.function}"
+    if call.function in _NEEDS_COMMUTATIVE and call.conditions.get("is_commutative") == "no":
+        return "HAN leaves operators that do not commute to the next component"
+    if call.function not in _TAKES_UNEVEN_NODES and call.ranks % call.ranks_per_node:
+        return f"HAN leaves {call.function} to the next component where nodes have different numbers of ranks"
+    return ""
+
+
+def _below_han(function: str) -> str:
+    """Return the component that takes a function where HAN does not."""
+    if function.startswith("i"):
+        return "libnbc"
+    return "tuned" if function in LIBRARIES["openmpi-5.0"].algorithms else "basic"
+
+
+def _segment_bytes(call: Situation) -> int:
+    return max(SEGMENT_BYTES // call.element_bytes, 1) * call.element_bytes
+
+
+def _inner_choice(one: Inner, call: Situation, tuned: Tuned) -> InnerChoice:
+    ranks = call.ranks_per_node if one.is_within else call.nodes
+    segment = _segment_bytes(call)
+    sizes = {
+        "segment": min(call.size_bytes, segment),
+        "block": call.size_bytes,
+        "node": call.size_bytes * call.ranks_per_node,
+        "all": call.size_bytes * call.ranks,
+        "nothing": 0,
+    }
+    size_bytes = sizes[one.of]
+    found = _decide(one, ranks, size_bytes, call.element_bytes, tuned)
+    last_bytes = call.size_bytes % segment
+    if one.of == "segment" and call.size_bytes > segment and last_bytes:
+        last = _decide(one, ranks, last_bytes, call.element_bytes, tuned)
+        if last.choice != found.choice:
+            what = f"{one.function} of the last segment, of {format_bytes(last_bytes)}, is {last.choice}"
+            return replace(found, remark=f"{what}, simulated as those before")
+    return found
+
+
+def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned: Tuned) -> InnerChoice:
+    if one.function.startswith("i"):
+        return InnerChoice(one, ranks, size_bytes, "libnbc", _by_libnbc(one.function, ranks, size_bytes, element_bytes))
+    choice = tuned(one.function, ranks, size_bytes)
+    if choice is not None:
+        return InnerChoice(one, ranks, size_bytes, "tuned", choice)
+    nearest = _NEAREST[one.function]
+    remark = f"{nearest} stands for tuned's {one.function} on {format_count(ranks, 'rank')}, which Hocket does not have"
+    return InnerChoice(one, ranks, size_bytes, "tuned", nearest, remark)
+
+
+def _by_libnbc(function: str, ranks: int, size_bytes: int, element_bytes: int) -> Choice:
+    """Return what libnbc runs for an ibcast, or for an ireduce with an operator that commutes."""
+    if function == "ibcast":
+        return Choice("linear" if ranks <= 4 else "binomial")
+    if ranks > 2 and size_bytes // element_bytes >= 1 << (ranks.bit_length() - 1):
+        return Choice("rabenseifner")
+    if ranks > 4 or size_bytes < SEGMENT_BYTES:
+        return Choice("binomial")
+    return Choice("chain", (("segment", 8192),))
+
+
+def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
+    """Return the algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
+
+    Tuned does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
+    """
+    values: dict[str, int | str] = {"group": call.ranks_per_node}
+    for one in inner:
+        values[one.call.part] = one.choice.algorithm
+        has_segments = one.component == "tuned" and one.choice.algorithm in ("chain", "tree")
+        if has_segments and algorithm.hocket == _PHASES:
+            values["segment"] = WHOLE_BYTES
+        own = [pair for pair in one.choice.parameters if not (has_segments and pair[0] == "segment")]
+        values |= {f"{one.call.part}_{name}": value for name, value in own}
+    return Choice(algorithm.hocket, tuple(values.items()))
