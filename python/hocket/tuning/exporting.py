@@ -50,7 +50,7 @@ class Exporter:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of all files that there may be."""
-        formats = (self.format, self.format.beside, self._han)
+        formats = (self.format, self.format.companion, self._han)
         return (*(file_name(format) for format in formats if format), PARAMETERS_FILE)
 
     @property
@@ -70,14 +70,14 @@ class Exporter:
         """
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
-            own = self._all_rules(decisions)
-            texts = {format: format.write(own) for format in self.format.paths(self.file_name).values()}
-            return {format: text for format, text in texts.items() if text and own.rules}
+            rules = self._all_rules(decisions)
+            texts = {format: format.write(rules) for format in self.format.paths(self.file_name).values()}
+            return {format: text for format, text in texts.items() if text and rules.rules}
         most = max(one.ranks[0] for one in of_han)
         inner = [one for one in of_han if 2 * one.ranks[0] <= most]
-        rules = [self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one)]
+        by_han = tuple(self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one))
         flat = self.text(one for one in decisions if one not in inner)
-        own = self._han.write(Rules(self._han.library, tuple(rules))) if any(rule.choice for rule in rules) else None
+        own = self._han.write(Rules(self._han.library, by_han)) if any(rule.choice for rule in by_han) else None
         return {format: text for format, text in ((self.format, flat), (self._han, own)) if text}
 
     def text(self, decisions: Iterable[Decision]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -54,11 +54,11 @@ def between(sent: Sent, nodes: Sequence[int]) -> Sent:
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("nodes", NODES, ids=str)
-@pytest.mark.parametrize("calls", [None, pytest.param("0", marks=pytest.mark.real_mpi)], ids=["", "shared memory"])
-def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(
-    mpi: Mpi, nodes: tuple[int, ...], calls: str | None
-) -> None:
-    """The trees see the ranks and sizes of each step; within nodes, shared memory sends no messages of UCX."""
+def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(mpi: Mpi, nodes: tuple[int, ...]) -> None:
+    """The trees see the ranks and sizes of each step; within nodes, shared memory sends no messages of UCX.
+
+    The first calls send messages within nodes, by MPICH's own shared memory; later ones have `release_gather`.
+    """
     if library_of(mpi) != "mpich-5.0":
         pytest.skip("not MPICH")
     machine, ranks = hocket.Machine.parse(MACHINE.format(list(nodes))), sum(nodes)
@@ -69,7 +69,6 @@ def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(
         for root in ((0, nodes[0]) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
     ]
     variables = {"MPIR_CVAR_NOLOCAL": "0", "MPIR_CVAR_DEVICE_COLLECTIVES": "percoll"}
-    variables |= {} if calls is None else {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": calls}
     by_steps = 0
     for case, real in zip(wanted, sent(mpi, wanted, variables, nodes), strict=True):
         decision = library_decision("mpich-5.0", case.collective, case.call, machine=machine)
@@ -134,3 +133,22 @@ def test_files_for_mpich_take_effect_on_nodes(
         assert are_alike(real, simulated, case) != folds, f"{case}\n{real}\n{simulated}"
         by_steps += chosen[0].name == "hierarchical"
     assert by_steps == 3  # short calls of allreduce, bcast and reduce
+
+
+@dataclass(frozen=True)
+class Ring(Case):
+    """A call by a ring of all ranks, as a tuning measures MPICH's own algorithms."""
+
+    def settings(self, *, is_open_mpi: bool) -> dict[str, str]:
+        return {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring", "MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE": "0"}
+
+
+@pytest.mark.mpi
+def test_an_own_algorithm_of_mpich_is_measured_on_all_ranks(mpi: Mpi) -> None:
+    if library_of(mpi) != "mpich-5.0":
+        pytest.skip("not MPICH")
+    case = Ring("allreduce", 4, 0, 2**16)
+    variables = {"MPIR_CVAR_NOLOCAL": "0", "MPIR_CVAR_DEVICE_COLLECTIVES": "percoll"}
+    (real,) = sent(mpi, [case], variables, (2, 2))
+    assert real is not None
+    assert are_alike(real, between(recorded("allreduce/ring", case.call), (2, 2)), case)

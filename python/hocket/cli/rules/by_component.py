@@ -8,9 +8,10 @@ from hocket.base.units import format_bytes, format_count
 from hocket.cli.output import print_table, print_words
 from hocket.cli.printing import say
 from hocket.definitions.libraries import MPI_DEFAULTS
+from hocket.rules.tuning_files.components import Component, InnerChoice
 from hocket.rules.tuning_files.deciding import component_for
 from hocket.rules.tuning_files.form import Rules, Situation
-from hocket.rules.tuning_files.han import PRIORITIES, Component, InnerChoice
+from hocket.rules.tuning_files.han import PRIORITIES
 
 
 def component_of(file: str, rules: Rules, call: Situation) -> Component | None:

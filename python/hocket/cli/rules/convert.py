@@ -69,7 +69,7 @@ def convert(
 
 def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
     """Write what makes a library take a file beside it, and say what else does."""
-    second = format.beside.write(rules) if format.beside else ""
+    second = format.companion.write(rules) if format.companion else ""
     if second and files.is_stdout(target):
         yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
     if not format.settings or not Path(target).is_file():

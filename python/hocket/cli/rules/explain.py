@@ -22,11 +22,11 @@ from hocket.cli.rules.by_machine import (
 from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
+from hocket.rules.tuning_files.components import Component
 from hocket.rules.tuning_files.compositions import remark
 from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
-from hocket.rules.tuning_files.han import Component
 from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level, level_of
 from hocket.rules.tuning_files.translation import perform
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.form import Choice, Rule, Situation
-from hocket.rules.tuning_files.han import Component, Inner, InnerChoice
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
 """The compositions and the algorithms by shared memory, by name."""
 
 
-STEPPED: Mapping[str, str] = MappingProxyType(
+WHOLE_COMPOSITIONS: Mapping[str, str] = MappingProxyType(
     {
         name.lower(): f"MPIDI_{name}_intra_composition_{letter}"
         for name, letters in _OF.items()

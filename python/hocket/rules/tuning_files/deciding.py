@@ -17,6 +17,7 @@ from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
 from hocket.rules.tuning_files import han
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, by_composition
 from hocket.rules.tuning_files.counterparts import fewest_elements
 from hocket.rules.tuning_files.decisions import default_rules
@@ -280,7 +281,7 @@ def _situation_of(
     )
 
 
-def component_for(library: str, call: Situation, rules: Rules | None = None) -> han.Component | None:
+def component_for(library: str, call: Situation, rules: Rules | None = None) -> Component | None:
     """Return which component of Open MPI or MPICH takes a call; None for other libraries.
 
     Args:
@@ -304,13 +305,13 @@ def component_for(library: str, call: Situation, rules: Rules | None = None) -> 
     return han.component(library, call, tuned)
 
 
-def _device(library: str, call: Situation) -> han.Component | None:
+def _device(library: str, call: Situation) -> Component | None:
     """Return what MPICH's device does with a call."""
     rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
     return None if rule is None else by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
 
 
-def _step(library: str, step: han.Inner, ranks: int, call: Situation) -> han.InnerChoice:
+def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice:
     """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree."""
     size_bytes = 0 if step.of == "nothing" else call.size_bytes
     own = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
@@ -323,11 +324,11 @@ def _step(library: str, step: han.Inner, ranks: int, call: Situation) -> han.Inn
     if rule is not None and rule.choice is not None:
         similar = Choice(COMPOSITIONS[rule.choice.algorithm].similar)
         remark = f"{similar} stands for {rule.choice}"
-        return han.InnerChoice(step, ranks, size_bytes, "shared memory", similar, remark)
+        return InnerChoice(step, ranks, size_bytes, "shared memory", similar, remark)
     rule = deciding_rule(default_rules(library), own)
     ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
     assert ours is not None  # MPICH's own tree names algorithms that have counterparts for steps
-    return han.InnerChoice(step, ranks, size_bytes, "lower tree", ours)
+    return InnerChoice(step, ranks, size_bytes, "lower tree", ours)
 
 
 def ranks_on_a_node(machine: Machine | None) -> int:

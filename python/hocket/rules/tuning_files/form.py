@@ -183,8 +183,8 @@ class Format:
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
-        beside: The format of a second file, without which the library does not ask the first one for some of its calls.
-            Its text is empty if there are none. The last part of its name is that of the file.
+        companion: The format of a second file, without which the library does not ask the first one for some calls. Its
+            text is empty if there are none. The last part of its name becomes a part of the file's name.
     """
 
     name: str
@@ -193,13 +193,13 @@ class Format:
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    beside: Format | None = None
+    companion: Format | None = None
 
     def paths(self, file: str) -> dict[str, Format]:
         """Return the formats of a file and of the second one beside it, by their paths."""
-        path, kind = PurePath(file), "" if self.beside is None else self.beside.name.rpartition(".")[2]
+        path, kind = PurePath(file), "" if self.companion is None else self.companion.name.rpartition(".")[2]
         second = str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
-        return {file: self, **({second: self.beside} if self.beside else {})}
+        return {file: self, **({second: self.companion} if self.companion else {})}
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:

@@ -9,11 +9,11 @@ beside them, `libnbc/nbc_ibcast.c` and `nbc_ireduce.c`; of 4.1 and 6.0 the prior
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
 
 from hocket.base.units import format_bytes, format_count
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
 
@@ -31,26 +31,6 @@ SEGMENT_BYTES = 1 << 16
 
 Tuned = Callable[[str, int, int], Choice | None]
 """What tuned chooses for a function, ranks and bytes, as an algorithm of Hocket; None if that has none such."""
-
-
-@dataclass(frozen=True)
-class Inner:
-    """A call that HAN makes on one of its communicators.
-
-    Attributes:
-        part: The parameter of Hocket's algorithm that names what runs there.
-        function: The function; one with i before it is libnbc's and runs beside others.
-        is_within: Whether the ranks of a node call it, not one rank of each node.
-        of: Of how many bytes: of a segment, of the call's block, of the blocks of a node, or of all blocks;
-            or of nothing.
-        segments: For which segments, if the call is in segments.
-    """
-
-    part: str
-    function: str
-    is_within: bool
-    of: Literal["segment", "block", "node", "all", "nothing"]
-    segments: Literal["each", "first", "later"] = "each"
 
 
 @dataclass(frozen=True)
@@ -123,57 +103,6 @@ _NEAREST: Mapping[str, Choice] = MappingProxyType(
     }
 )
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
-
-
-@dataclass(frozen=True)
-class InnerChoice:
-    """What decides for a call of HAN, and what it chooses.
-
-    Attributes:
-        call: The call.
-        ranks: The ranks of its communicator; on the largest node, where nodes differ.
-        size_bytes: The bytes, as everywhere in Hocket.
-        component: What decides: "tuned" by its tables, or "libnbc".
-        choice: The algorithm of Hocket.
-        remark: What the choice lacks; empty if nothing.
-    """
-
-    call: Inner
-    ranks: int
-    size_bytes: int
-    component: str
-    choice: Choice
-    remark: str = ""
-
-
-@dataclass(frozen=True)
-class Component:
-    """The component of Open MPI that takes a call.
-
-    Attributes:
-        name: "han" or "tuned", for example.
-        why: Why it is this one.
-        algorithm: The algorithm of HAN; empty for other components.
-        segments: In how many segments HAN runs it.
-        inner: The calls that HAN makes for each segment.
-        choice: The algorithm of Hocket that does the same, with the parts.
-    """
-
-    name: str
-    why: str
-    algorithm: str = ""
-    segments: int = 1
-    inner: tuple[InnerChoice, ...] = field(default=())
-    choice: Choice | None = None
-
-    def __str__(self) -> str:
-        inner = "; ".join(f"{each.call.function} {each.choice}" for each in self.inner)
-        return f"{self.name} {self.algorithm} ({inner})" if inner else self.name
-
-    @property
-    def remark(self) -> str:
-        """What the choices within lack."""
-        return "; ".join(dict.fromkeys(each.remark for each in self.inner if each.remark))
 
 
 def component(version: str, call: Situation, tuned: Tuned) -> Component:

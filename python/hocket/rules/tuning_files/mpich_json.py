@@ -21,7 +21,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
-from hocket.rules.tuning_files.compositions import COMPOSITIONS, STEPPED
+from hocket.rules.tuning_files.compositions import COMPOSITIONS, WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
@@ -252,18 +252,18 @@ def _write(rules: Rules) -> str:
 
 def _write_device(rules: Rules) -> str:
     """Write the device's tree that passes calls with rules on to the tree of `_write`; empty if its own passes all."""
-    passed = {
-        function: _tree_of([_passed_on(rule) for rule in rules.of(function)], function, DEVICE)
+    trees = {
+        function: _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
         for function in rules.functions
-        if function in STEPPED
+        if function in WHOLE_COMPOSITIONS
     }
-    tree = {f"{_COLLECTIVE}{function}": each for function, each in passed.items()}
-    return as_text(default_tree(DEVICE) | tree) if passed else ""
+    tree = {f"{_COLLECTIVE}{function}": each for function, each in trees.items()}
+    return as_text(default_tree(DEVICE) | tree) if trees else ""
 
 
-def _passed_on(rule: Rule) -> Rule:
+def _for_all_ranks(rule: Rule) -> Rule:
     """Return a rule whose calls the device passes on, if it names an algorithm."""
-    return rule if rule.choice is None else replace(rule, choice=Choice(STEPPED[rule.function]))
+    return rule if rule.choice is None else replace(rule, choice=Choice(WHOLE_COMPOSITIONS[rule.function]))
 
 
 def as_text(tree: Tree) -> str:
@@ -273,11 +273,11 @@ def as_text(tree: Tree) -> str:
 
 def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
     """Return the tree of a function, in the tree of a name."""
-    asked = {condition for rule in rules for condition, _ in rule.conditions}
-    if "comm_type" in asked:
+    conditions = {condition for rule in rules for condition, _ in rule.conditions}
+    if "comm_type" in conditions:
         return _build(rules, function, name)
     default = default_tree(name)[f"{_COLLECTIVE}{function}"]
-    if name == LIBRARY and function in STEPPED and "comm_hierarchy" not in asked:
+    if name == LIBRARY and function in WHOLE_COMPOSITIONS and "comm_hierarchy" not in conditions:
         own = (Rule(function, None, conditions=(("comm_hierarchy", kind),)) for kind in ("node_roots", "node"))
         rules = [*own, *rules]  # calls within a composition are MPICH's
     inner = _build(rules, function, name)
@@ -406,6 +406,6 @@ FORMATS = (
     Format(
         *(LIBRARY, LIBRARY, _read, _write),
         settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
-        beside=_DEVICE,
+        companion=_DEVICE,
     ),
 )
