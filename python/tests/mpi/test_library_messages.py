@@ -317,7 +317,7 @@ NODES = [
         pytest.param(nodes, marks=pytest.mark.real_mpi)
         for nodes in (
             *((per_node,) * count for count in (2, 3, 4) for per_node in (1, 2, 3, 4) if (count, per_node) != (2, 2)),
-            *((2, 1), (3, 2), (4, 1), (4, 4, 3), (3, 3, 3, 1)),
+            *((2, 1), (3, 2), (4, 1), (3, 3, 2), (3, 3, 3, 1)),
         )
     ),
 ]

@@ -12,7 +12,7 @@ from hocket.rules.tuning_files.deciding import component_for, library_decision, 
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES
 from hocket.rules.tuning_files.hocket_rules import collective_of
-from hocket.rules.tuning_files.on_nodes import rules_on_nodes
+from hocket.simulating.library_rules import rules_on_nodes
 from tests.conftest import Ran
 
 

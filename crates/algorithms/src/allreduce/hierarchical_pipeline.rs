@@ -25,7 +25,7 @@ use crate::broadcast::tree::SHAPE as BROADCAST_SHAPE;
 use crate::reduce::tree::SHAPE as REDUCE_SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape};
-use crate::shapes::stages::{APART, Stages, all_ports};
+use crate::shapes::stages::{SECOND_TAG, Stages, all_ports};
 
 const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
@@ -95,6 +95,6 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             stages.run_within(r, &REDUCE, segment(0), (input, result)).await;
             stages.run_within(r, &BROADCAST, segment(3), (Span::EMPTY, result)).await;
         };
-        r.join(r.join(between(&NETWORK_BROADCAST, 2, APART), between(&NETWORK_REDUCE, 1, 0)), within).await;
+        r.join(r.join(between(&NETWORK_BROADCAST, 2, SECOND_TAG), between(&NETWORK_REDUCE, 1, 0)), within).await;
     }
 }

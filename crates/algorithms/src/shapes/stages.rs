@@ -15,7 +15,7 @@ use crate::shapes::Segments;
 use crate::shapes::levels::{Levels, PartParameter, Piece, most_ports_of};
 
 /// The first tag of a part that runs between groups while another part does.
-pub const APART: Tag = 1 << 10;
+pub const SECOND_TAG: Tag = 1 << 10;
 
 /// The groups and the segments of a call.
 pub struct Stages<'a> {

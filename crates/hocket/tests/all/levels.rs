@@ -2,7 +2,7 @@
 
 use hocket::{cases, predict, simulate, verify_calls};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Nodes};
+use hocket_core::{Call, Nodes, Parameter};
 use hocket_machine::Machine;
 use hocket_simulate::{Options, Platform};
 use hocket_verify::Limits;
@@ -66,10 +66,12 @@ fn any_algorithm_can_be_a_part() {
 #[test]
 fn groups_may_be_grouped() {
     for entry in composed() {
-        let network = entry.about.parameter("network").expect("declared");
-        let Ok(hierarchical) = network.number_of("hierarchical") else { panic!("{entry}: no hierarchical network") };
-        let given =
-            [("network", hierarchical), ("outer", 2), ("group", 2)].map(|(name, value)| (name.to_owned(), value));
+        let networks = entry.about.parameters.iter().filter(|parameter| parameter.name.starts_with("network"));
+        let hierarchical = |parameter: &Parameter| Some((parameter.name, parameter.number_of("hierarchical").ok()?));
+        let networks: Vec<_> = networks.filter_map(hierarchical).collect();
+        assert!(!networks.is_empty(), "{entry}: no hierarchical network");
+        let given = [&networks[..], &[("outer", 2), ("group", 2)]].concat();
+        let given: Vec<_> = given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let checked: usize = [7, 8, 12, 13].iter().map(|ranks| check(entry, *ranks, &Nodes::Unknown, &given)).sum();
         assert!(checked > 0, "{entry}");
     }

@@ -17,7 +17,7 @@ from hocket.rules.nccl.defaults import SOURCE, rules_on
 from hocket.rules.tuning_files.decisions import Defaults, defaults_of
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import FORMATS, write_rules
-from hocket.rules.tuning_files.on_nodes import rules_on_nodes
+from hocket.simulating.library_rules import rules_on_nodes
 
 
 @click.command()

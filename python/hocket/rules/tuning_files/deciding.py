@@ -294,7 +294,7 @@ def component_for(library: str, call: Situation, rules: Rules | None = None) -> 
     if library not in han.PRIORITIES:
         return None
 
-    def tuned(function: str, ranks: int, size_bytes: int) -> Choice | None:
+    def tuned_table(function: str, ranks: int, size_bytes: int) -> Choice | None:
         inner = situation(function, ranks, size_bytes, element_bytes=call.element_bytes)
         for own in (*([rules] if rules else []), default_rules("openmpi-5.0")):
             rule = deciding_rule(own, inner)
@@ -302,7 +302,7 @@ def component_for(library: str, call: Situation, rules: Rules | None = None) -> 
                 return to_hocket(function, rule.choice, own.library).choice
         return None
 
-    return han.component(library, call, tuned)
+    return han.component(library, call, tuned_table)
 
 
 def _device(library: str, call: Situation) -> Component | None:

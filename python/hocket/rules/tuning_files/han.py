@@ -29,7 +29,7 @@ PRIORITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 SEGMENT_BYTES = 1 << 16
 """`coll_han_allreduce_segsize`, `coll_han_bcast_segsize` and `coll_han_reduce_segsize`."""
 
-Tuned = Callable[[str, int, int], Choice | None]
+TunedTable = Callable[[str, int, int], Choice | None]
 """What tuned chooses for a function, ranks and bytes, as an algorithm of Hocket; None if that has none such."""
 
 
@@ -105,13 +105,13 @@ _NEAREST: Mapping[str, Choice] = MappingProxyType(
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
 
 
-def component(version: str, call: Situation, tuned: Tuned) -> Component:
+def component(version: str, call: Situation, tuned_table: TunedTable) -> Component:
     """Return which component takes a call.
 
     Args:
         version: The Open MPI, one of `PRIORITIES`.
         call: The call; its last node may have fewer ranks than the others.
-        tuned: What tuned chooses on the communicators within.
+        tuned_table: What tuned chooses on the communicators within.
     """
     priorities = PRIORITIES[version]
     others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
@@ -126,7 +126,7 @@ def component(version: str, call: Situation, tuned: Tuned) -> Component:
     algorithm = ALGORITHMS[call.function]
     segments = max(1, -(-call.size_bytes // _segment_bytes(call))) if algorithm.hocket == _PIPELINE else 1
     calls = (one for one in algorithm.calls if segments > 1 or one.segments != "later")
-    inner = tuple(_inner_choice(one, call, tuned) for one in calls)
+    inner = tuple(_inner_choice(one, call, tuned_table) for one in calls)
     return Component("han", why, algorithm.name, segments, inner, _in_hocket(algorithm, call, inner))
 
 
@@ -158,7 +158,7 @@ def _segment_bytes(call: Situation) -> int:
     return max(SEGMENT_BYTES // call.element_bytes, 1) * call.element_bytes
 
 
-def _inner_choice(one: Inner, call: Situation, tuned: Tuned) -> InnerChoice:
+def _inner_choice(one: Inner, call: Situation, tuned_table: TunedTable) -> InnerChoice:
     ranks = call.ranks_per_node if one.is_within else call.nodes
     segment = _segment_bytes(call)
     sizes = {
@@ -169,20 +169,25 @@ def _inner_choice(one: Inner, call: Situation, tuned: Tuned) -> InnerChoice:
         "nothing": 0,
     }
     size_bytes = sizes[one.of]
-    found = _decide(one, ranks, size_bytes, call.element_bytes, tuned)
-    last_bytes = call.size_bytes % segment
+    first = _decide(one, ranks, size_bytes, call.element_bytes, tuned_table)
+    last_bytes, last_ranks = call.size_bytes % segment, call.ranks % call.ranks_per_node
+    others = []
     if one.of == "segment" and call.size_bytes > segment and last_bytes:
-        last = _decide(one, ranks, last_bytes, call.element_bytes, tuned)
-        if last.choice != found.choice:
-            what = f"{one.function} of the last segment, of {format_bytes(last_bytes)}, is {last.choice}"
-            return replace(found, remark=f"{what}, simulated as those before")
-    return found
+        others.append((f"the last segment, of {format_bytes(last_bytes)}", ranks, last_bytes))
+    if one.is_within and last_ranks > 1:
+        others.append((f"the last node, of {format_count(last_ranks, 'rank')}", last_ranks, size_bytes))
+    remarks = [first.remark] if first.remark else []
+    for where, own_ranks, own_bytes in others:
+        other = _decide(one, own_ranks, own_bytes, call.element_bytes, tuned_table).choice
+        if other != first.choice:
+            remarks.append(f"{one.function} of {where}, is {other}, simulated as {first.choice}")
+    return replace(first, remark="; ".join(remarks))
 
 
-def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned: Tuned) -> InnerChoice:
+def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned_table: TunedTable) -> InnerChoice:
     if one.function.startswith("i"):
         return InnerChoice(one, ranks, size_bytes, "libnbc", _by_libnbc(one.function, ranks, size_bytes, element_bytes))
-    choice = tuned(one.function, ranks, size_bytes)
+    choice = tuned_table(one.function, ranks, size_bytes)
     if choice is not None:
         return InnerChoice(one, ranks, size_bytes, "tuned", choice)
     nearest = _NEAREST[one.function]
@@ -204,7 +209,7 @@ def _by_libnbc(function: str, ranks: int, size_bytes: int, element_bytes: int) -
 def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
     """Return the algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
 
-    Tuned does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
+    TunedTable does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
     """
     values: dict[str, int | str] = {"group": call.ranks_per_node}
     for one in inner:
