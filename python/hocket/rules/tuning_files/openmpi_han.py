@@ -24,7 +24,7 @@ from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, at, quote_text
 from hocket.rules.tuning_files.grid import rows
-from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES
+from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount
 
 LIBRARY = "openmpi-5.0-han"
@@ -39,8 +39,6 @@ LEVEL = "level"
 """The condition of a rule that names its level."""
 
 _GLOBAL = LEVELS[-1]
-_NOT_OF_HAN = "HAN takes no calls of it, only its own communicators have such rules"
-_UNEVEN = ("allreduce", "barrier")
 _WITHOUT_CALLS = {
     "self": "takes only calls on one rank",
     "libnbc": "has no blocking calls",
@@ -178,22 +176,14 @@ def refusal_of(rule: Rule, call: Situation) -> str:
     level = dict(rule.conditions).get(LEVEL)
     if level not in (None, call.conditions.get(LEVEL)):
         return f"the line is for {level}"
-    if level != _GLOBAL:
-        return ""
-    if rule.function not in FUNCTIONS_OF_HAN:
-        return _NOT_OF_HAN
-    if call.placement != "any":
-        return "HAN takes calls only on several nodes with several ranks, as in --ranks-per-node"
-    if call.ranks % call.ranks_per_node and rule.function not in _UNEVEN:
-        return "HAN takes calls of it only on nodes with equal numbers of ranks"
-    return ""
+    return why_not_han("openmpi-5.0", call) if level == _GLOBAL else ""
 
 
 def ignored_text(rule: Rule) -> str:
     """Return why a rule of HAN has no effect; nothing if it has one, or for other rules."""
     level, component = dict(rule.conditions).get(LEVEL), rule.choice.algorithm.split()[0] if rule.choice else ""
     if level == _GLOBAL and rule.function not in FUNCTIONS_OF_HAN:
-        return _NOT_OF_HAN
+        return "HAN takes no calls of it, only its own communicators have such rules"
     if level is not None and component == "han" and level != _GLOBAL:
         return f"han takes no calls at {level}, tuned runs"
     if level is not None and component in _WITHOUT_CALLS:
