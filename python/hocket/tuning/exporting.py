@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.installation import kind_of
-from hocket.rules.tuning_files import mpich_json, openmpi_han
+from hocket.rules.tuning_files import openmpi_han
 from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX
 from hocket.rules.tuning_files.counterparts import LIBRARIES, Counterpart
 from hocket.rules.tuning_files.form import Choice as Named
@@ -50,8 +50,8 @@ class Exporter:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of all files that there may be."""
-        others = (each for each in (self._han, self.format.companion) if each)
-        return (self.file_name, *map(file_name, others), PARAMETERS_FILE)
+        formats = (self.format, self.format.companion, self._han)
+        return (*(file_name(format) for format in formats if format), PARAMETERS_FILE)
 
     @property
     def _han(self) -> Format | None:
@@ -70,15 +70,14 @@ class Exporter:
         """
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
-            flat_rules = self._all_rules(decisions)
-            formats = [each for each in (self.format, self.format.companion) if each and flat_rules.rules]
-            texts = {each: each.write(flat_rules) for each in formats}
-            return {each: text for each, text in texts.items() if text}
+            rules = self._all_rules(decisions)
+            texts = {format: format.write(rules) for format in self.format.paths(self.file_name).values()}
+            return {format: text for format, text in texts.items() if text and rules.rules}
         most = max(one.ranks[0] for one in of_han)
         inner = [one for one in of_han if 2 * one.ranks[0] <= most]
-        rules = [self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one)]
+        by_han = tuple(self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one))
         flat = self.text(one for one in decisions if one not in inner)
-        own = self._han.write(Rules(self._han.library, tuple(rules))) if any(rule.choice for rule in rules) else None
+        own = self._han.write(Rules(self._han.library, by_han)) if any(rule.choice for rule in by_han) else None
         return {format: text for format, text in ((self.format, flat), (self._han, own)) if text}
 
     def text(self, decisions: Iterable[Decision]) -> str | None:
@@ -149,9 +148,7 @@ def algorithm_of_han(collective: str, choice: Choice) -> Named | None:
 
 def file_name(format: Format) -> str:
     """Return the name of a tuning file of the MPI, from which `hocket rules` knows the format."""
-    if format.name == mpich_json.DEVICE:
-        return Format.companion_file(f"own.{mpich_json.LIBRARY}.json")
-    return f"own.{format.name}.{'json' if format.name in (mpich_json.LIBRARY, 'openmpi-6.0') else 'conf'}"
+    return f"own.{format.name}.{'json' if format.name.startswith(('mpich-5.0', 'openmpi-6.0')) else 'conf'}"
 
 
 def function_of(collective: str) -> str:

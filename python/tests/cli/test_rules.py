@@ -139,10 +139,10 @@ def test_a_file_of_han_is_explained_at_each_level(hocket_command: Callable[..., 
     told = [(one["level"], one["ranks"], one["line"], one["algorithm"]) for one in found]
     assert told == [("global_communicator", 8, 3, "han @simple"), ("intra_node", 4, 6, "basic")]
     assert "allreduce on 4 ranks, 8 bytes, intra_node\n" in hocket_command(f"{line} --ranks-per-node 4").out
-    assert "HAN takes calls only on several nodes with" in hocket_command(line).out
+    assert "HAN steps back where no node has several ranks" in hocket_command(line).out
     file.write_text(file.read_text().replace("allreduce", "bcast"))
     uneven = hocket_command(f"{line} --ranks-per-node 3").out
-    assert "HAN takes calls of it only on nodes with equal numbers" in uneven
+    assert "HAN leaves bcast to the next component where" in uneven
 
 
 def test_lint_tells_what_the_communicators_of_han_meet(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:

@@ -68,17 +68,16 @@ def convert(
 
 
 def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
-    """Write what makes the library take a file beside it, and say how to use both."""
-    companion_text = format.companion.write(rules) if format.companion else ""
-    if companion_text and files.is_stdout(target):
+    """Write what makes a library take a file beside it, and say what else does."""
+    second = format.companion.write(rules) if format.companion else ""
+    if second and files.is_stdout(target):
         yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
     if not format.settings or not Path(target).is_file():
         return
-    formats = {target: format}
-    if format.companion and companion_text:
-        files.write(format.companion_file(target), companion_text)
-        formats[format.companion_file(target)] = format.companion
-    settings = settings_of(formats, rules.functions)
+    paths = format.paths(target) if second else {target: format}
+    for path in [*paths][1:]:
+        files.write(path, second)
+    settings = settings_of(paths, rules.functions)
     yield f"to use it: {environment_of(settings)}"
     if parameters := parameters_text(settings):
         place = Path(target).with_suffix(PARAMETERS_SUFFIX)

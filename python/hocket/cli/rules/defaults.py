@@ -42,7 +42,7 @@ def defaults(
         if machine is not None:
             raise click.UsageError(f"--machine: expected none, as {library} does not decide by the machine")
         if ranks is not None and library not in BY_NODES:
-            raise click.UsageError(f"--ranks: expected none, as {library} does not decide by the nodes")
+            raise click.UsageError(f"--ranks: expected none, as {library} does not decide by the machine")
         if ranks is not None:
             source = f"{default_rules.source}; for other nodes ompi/mca/coll/han"
             text = rules_on_nodes(library, ranks, ranks_per_node)

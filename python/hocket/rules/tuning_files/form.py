@@ -183,8 +183,8 @@ class Format:
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
-        companion: The format of a second file, without which the library does not ask the first one for some calls;
-            none if it asks it for all. The text of the second file is empty where it is not needed.
+        companion: The format of a second file, without which the library does not ask the first one for some calls. Its
+            text is empty if there are none. The last part of its name becomes a part of the file's name.
     """
 
     name: str
@@ -195,11 +195,11 @@ class Format:
     settings: tuple[tuple[str, str], ...] = ()
     companion: Format | None = None
 
-    @staticmethod
-    def companion_file(file: str) -> str:
-        """Return the name of the second file."""
-        path = PurePath(file)
-        return str(path.with_name(f"{path.stem}.device{path.suffix}"))
+    def paths(self, file: str) -> dict[str, Format]:
+        """Return the formats of a file and of the second one beside it, by their paths."""
+        path, kind = PurePath(file), "" if self.companion is None else self.companion.name.rpartition(".")[2]
+        second = str(path.with_name(f"{path.stem}.{kind}{path.suffix}"))
+        return {file: self, **({second: self.companion} if self.companion else {})}
 
 
 def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) -> int:

@@ -117,7 +117,7 @@ def component(version: str, call: Situation, tuned_table: TunedTable) -> Compone
     others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
     if call.ranks == 1:
         return Component("self", "the communicator has one rank")
-    if why := _why_not_han(version, call):
+    if why := why_not_han(version, call):
         return Component(_below_han(call.function), why)
     nodes = f"{format_count(call.nodes, 'node')} with {format_count(call.ranks_per_node, 'rank')} each"
     why = f"its priority is {priorities['han']} ({others}), and the ranks are on {nodes}"
@@ -130,7 +130,7 @@ def component(version: str, call: Situation, tuned_table: TunedTable) -> Compone
     return Component("han", why, algorithm.name, segments, inner, _in_hocket(algorithm, call, inner))
 
 
-def _why_not_han(version: str, call: Situation) -> str:
+def why_not_han(version: str, call: Situation) -> str:
     """Return why HAN does not take a call; nothing if it does."""
     if PRIORITIES[version]["han"] <= 0:
         return f"HAN has priority {PRIORITIES[version]['han']} in {version}, so it takes nothing"

@@ -400,14 +400,12 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
     return result_by_key
 
 
-_OF_DEVICE = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+_SETTINGS = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS)
 FORMATS = (
     Format(
-        LIBRARY,
-        LIBRARY,
-        _read,
-        _write,
+        *(LIBRARY, LIBRARY, _read, _write),
         settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
-        companion=Format(DEVICE, LIBRARY, None, _write_device, settings=_OF_DEVICE),
+        companion=_DEVICE,
     ),
 )

@@ -16,7 +16,7 @@ with an error, and ignores what follows the last rule; of collectives and levels
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hocket._native import Error
@@ -24,12 +24,13 @@ from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, at, quote_text
 from hocket.rules.tuning_files.grid import rows
+from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
 """The levels; the place of each is its number."""
-FUNCTIONS_OF_HAN = ("allgather", "allreduce", "barrier", "bcast", "gather", "reduce", "scatter")
+FUNCTIONS_OF_HAN = tuple(ALGORITHMS)
 """The functions whose calls HAN takes."""
 COMPONENTS = ("self", "basic", "libnbc", "tuned", "sm", "adapt", "han")
 """The components that a rule can name."""
@@ -38,21 +39,12 @@ LEVEL = "level"
 """The condition of a rule that names its level."""
 
 _GLOBAL = LEVELS[-1]
-_NOT_OF_HAN = "HAN takes no calls of it, only its own communicators have such rules"
-_UNEVEN = ("allreduce", "barrier")
 _WITHOUT_CALLS = {
     "self": "takes only calls on one rank",
     "libnbc": "has no blocking calls",
     "sm": "takes part only with coll_sm_priority from 11 on",
     "adapt": "takes part only with coll_adapt_priority from 11 on",
 }
-_SEGMENT_BYTES = 1 << 16
-_INNER_CALLS: Mapping[str, Mapping[str, int | None]] = {
-    "intra_node": {**dict.fromkeys(("barrier", "bcast", "gather", "scatter"), None), "reduce": _SEGMENT_BYTES},
-    "inter_node": {**dict.fromkeys(("allgather", "barrier", "gather", "scatter"), None), "bcast": _SEGMENT_BYTES},
-}
-"""What HAN's default algorithms call by `tuned` at each level, with the largest message if there is one. Between nodes,
-allreduce and reduce are calls of libnbc."""
 _MOST = (1 << 31) - 1
 
 
@@ -184,22 +176,14 @@ def refusal_of(rule: Rule, call: Situation) -> str:
     level = dict(rule.conditions).get(LEVEL)
     if level not in (None, call.conditions.get(LEVEL)):
         return f"the line is for {level}"
-    if level != _GLOBAL:
-        return ""
-    if rule.function not in FUNCTIONS_OF_HAN:
-        return _NOT_OF_HAN
-    if call.placement != "any":
-        return "HAN takes calls only on several nodes with several ranks, as in --ranks-per-node"
-    if call.ranks % call.ranks_per_node and rule.function not in _UNEVEN:
-        return "HAN takes calls of it only on nodes with equal numbers of ranks"
-    return ""
+    return why_not_han("openmpi-5.0", call) if level == _GLOBAL else ""
 
 
 def ignored_text(rule: Rule) -> str:
     """Return why a rule of HAN has no effect; nothing if it has one, or for other rules."""
     level, component = dict(rule.conditions).get(LEVEL), rule.choice.algorithm.split()[0] if rule.choice else ""
     if level == _GLOBAL and rule.function not in FUNCTIONS_OF_HAN:
-        return _NOT_OF_HAN
+        return "HAN takes no calls of it, only its own communicators have such rules"
     if level is not None and component == "han" and level != _GLOBAL:
         return f"han takes no calls at {level}, tuned runs"
     if level is not None and component in _WITHOUT_CALLS:
@@ -215,9 +199,11 @@ def inner_levels(rule: Rule, ranks_per_node: int, nodes: int | None) -> Iterator
         ranks_per_node: The number of ranks on each node.
         nodes: The number of nodes, if it is known.
     """
-    for level, ranks in (("intra_node", ranks_per_node), ("inter_node", nodes)):
-        most_bytes = _INNER_CALLS[level].get(rule.function, -1)
-        if ranks is not None and ranks in rule.ranks and (most_bytes is None or rule.sizes.first <= most_bytes):
+    calls = [one for each in ALGORITHMS.values() for one in each.calls if one.function == rule.function]
+    for level, ranks, is_within in (("intra_node", ranks_per_node, True), ("inter_node", nodes, False)):
+        some = (one for one in calls if one.is_within == is_within)
+        is_met = any(one.of != "segment" or rule.sizes.first <= SEGMENT_BYTES for one in some)
+        if is_met and ranks is not None and ranks in rule.ranks:
             yield level
 
 
