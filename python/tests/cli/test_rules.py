@@ -219,7 +219,7 @@ def test_the_table_of_nccl_is_printed_with_reasons(hocket_command: Callable[...,
         ("defaults nccl-2 --machine gpu-cluster", "--ranks: expected the numbers of ranks for which nccl-2 decides"),
         ("diff nccl-2 openmpi-5.0 --machine cluster --ranks 8", "cluster.toml: section [gpu] is missing, by which"),
         ("defaults nccl-2 --machine cluster --ranks 8", "cluster.toml: section [gpu] is missing, by which nccl-2"),
-        ("defaults ucc-1 --ranks 8", "--ranks: expected none, as ucc-1 does not decide by the nodes"),
+        ("defaults ucc-1 --ranks 8", "--ranks: expected none, as ucc-1 does not decide by the machine"),
         ("explain nccl-2 --ranks 8", "--machine: expected a machine with a section [gpu], by which nccl-2 decides"),
         ("explain ucc-1 --ranks 8 --machine cluster", "--machine: expected none, as ucc-1 does not decide by the"),
         (
