@@ -162,6 +162,10 @@ def test_the_sizes_at_which_mpich_switches_are_those_of_the_tree_that_decides() 
         per_node: switches("mpich-5.0", "broadcast", call, machine=machine_of(per_node)) for per_node in (1, 4, 16)
     }
     assert sizes == {1: (12289, 524289), 4: (12288, 524288, 524289), 16: (12288, 524288, 524289)}
+    of_all = {
+        name: switches("mpich-5.0", name, call, machine=machine_of(4)) for name in ("allreduce", "reduce", "scan")
+    }
+    assert of_all == {"allreduce": (4, 16), "reduce": (2052,), "scan": ()}
 
 
 def machine_of(per_node: int) -> hocket.Machine:

@@ -144,13 +144,13 @@ WHOLE_COMPOSITIONS: Mapping[str, str] = MappingProxyType(
 """The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
 
 
-def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice]) -> Component | None:
+def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice | None]) -> Component | None:
     """Return what the composition that a rule names does with a call; none if it is not known.
 
     Args:
         rule: The rule, of the device's tree.
         call: The call.
-        decide: What the trees below decide for a step of some ranks.
+        decide: What the trees below decide for a step of some ranks; none if Hocket has no such algorithm.
     """
     name = rule.choice.algorithm if rule.choice else ""
     composition = COMPOSITIONS.get(name)
@@ -159,8 +159,9 @@ def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], I
     why = f"line {rule.line} of its tree names {name}: {composition.what}"
     on_node = min(call.ranks_per_node, call.ranks)
     ranks = ((step, on_node if step.is_within else call.nodes) for step in composition.steps)
-    inner = tuple(decide(step, count) for step, count in ranks if count > 1)
-    if not inner:
+    choices = [decide(step, count) for step, count in ranks if count > 1]
+    inner = tuple(one for one in choices if one is not None)
+    if not inner or None in choices:
         return Component("MPICH's device", why, name)
     why = f"{why}; {composition.remark}" if composition.remark else why
     return Component("MPICH's device", why, name, inner=inner, choice=_in_hocket(call, inner))

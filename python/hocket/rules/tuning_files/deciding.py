@@ -311,8 +311,11 @@ def _device(library: str, call: Situation) -> Component | None:
     return None if rule is None else by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
 
 
-def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice:
-    """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree."""
+def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice | None:
+    """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree.
+
+    None if Hocket has no such algorithm, as for calls without data.
+    """
     size_bytes = 0 if step.of == "nothing" else call.size_bytes
     own = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
     conditions = {
@@ -327,8 +330,7 @@ def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice
         return InnerChoice(step, ranks, size_bytes, "shared memory", similar, remark)
     rule = deciding_rule(default_rules(library), own)
     ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
-    assert ours is not None  # MPICH's own tree names algorithms that have counterparts for steps
-    return InnerChoice(step, ranks, size_bytes, "lower tree", ours)
+    return None if ours is None else InnerChoice(step, ranks, size_bytes, "lower tree", ours)
 
 
 def ranks_on_a_node(machine: Machine | None) -> int:
