@@ -70,6 +70,7 @@ library:
 	rm -rf $(NATIVE)
 	mkdir $(NATIVE)
 	cp -R mpi/include mpi/preload mpi/tracing mpi/measuring mpi/multicast $(NATIVE)
+	cp python/hocket/traces/functions.h $(NATIVE)/tracing
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/libhocket_mpi.so $(NATIVE)/libhocket.so
 
 # The commit for `hocket --version`; an sdist contains it.

@@ -28,7 +28,7 @@ GENERATED = {
     "hocket/third-party-notices.txt",
     "hocket/mpi/native/libhocket.so",
     "hocket/mpi/native/preload/shim/shim.h",
-    "hocket/mpi/native/tracing/functions.h",
+    "hocket/traces/functions.h",
     "hocket/_native.abi3.so",
 }
 

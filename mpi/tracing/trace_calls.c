@@ -1,4 +1,5 @@
-/* The traced calls: each runs MPI's own function and writes a line. functions.h lists them. */
+/* The traced calls: each runs MPI's own function and writes a line. functions.h lists them, a file of
+ * python/hocket/traces/ that `make setup` copies here. */
 #include "arguments.h"
 #include "library.h"
 #include "trace.h"

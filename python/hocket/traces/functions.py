@@ -74,7 +74,7 @@ _VALUES = {
 }
 """The values of a line by the words of the table."""
 
-_TABLE = Path(__file__).parents[1] / "mpi" / "native" / "tracing" / "functions.h"
+_TABLE = Path(__file__).with_suffix(".h")
 _ROW = re.compile(r"^(\w+)\((?:([A-Z_]+), )?(\w+), (?:(\w+), )?\(.*\),\s+([A-Z_() ]+)[,)]", re.MULTILINE)
 _MAY_BE_MISSING = re.compile(r"\w+\(\w+\)|\bIN_PLACE\b|\bNEW\b")
 
@@ -110,4 +110,4 @@ def _functions() -> Iterator[tuple[str, Function]]:
 
 
 FUNCTIONS: dict[str, Function] = dict(_functions())
-"""All functions that traces may contain, by name: those of `mpi/tracing/functions.h`."""
+"""All functions that traces may contain, by name: those of `functions.h`."""

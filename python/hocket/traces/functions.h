@@ -1,4 +1,4 @@
-/* The traced MPI functions. trace_calls.c defines them, and hocket.traces.functions reads them: the kind of a function,
+/* The traced MPI functions. mpi/tracing/trace_calls.c defines them, functions.py reads them: the kind of a function,
  * its name, its arguments (arguments.h), and the values of its lines. Values in parentheses, IN_PLACE and NEW may be
  * missing. What follows is done before the call. COUNTED functions and COLLECTIVEs have forms with large counts, too.
  * A COLLECTIVE has a nonblocking form. */
