@@ -14,7 +14,7 @@ DEFAULTS = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1", "ucc-1")
 BY_MACHINE = ("nccl-2",)
 """Libraries whose decisions depend on the machine: on its section [gpu]."""
 
-BY_NODES = ("openmpi-5.0", "openmpi-4.1")
+BY_NODES = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1")
 """Libraries of which another component takes the calls of ranks on several nodes."""
 
 MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")

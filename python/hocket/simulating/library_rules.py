@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hocket.definitions.libraries import BY_MACHINE, BY_NODES
+from hocket.definitions.libraries import BY_MACHINE, BY_NODES, LIBRARY_RULES
 from hocket.definitions.library import find_collective, usual_element_bytes
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
+from hocket.rules.tuning_files.compositions import WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES, fewest_elements
-from hocket.rules.tuning_files.deciding import component_for, ranks_on_a_node, situation
+from hocket.rules.tuning_files.deciding import component_for, ranks_on_a_node, situation, starts
 from hocket.rules.tuning_files.decisions import default_rules, defaults_of
 from hocket.rules.tuning_files.form import Choice, Rule, Span
 from hocket.rules.tuning_files.grid import merged, size_starts, spans
-from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES
+from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES, SEGMENT_BYTES
 from hocket.rules.tuning_files.hocket_rules import has_size, line_of, of_function
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.traces.functions import FUNCTIONS
@@ -66,35 +67,41 @@ def _rule(machine: Machine, function: str, ranks: int, size_bytes: int) -> str:
 
 
 def rules_on_nodes(library: str, rank_counts: Iterable[int], ranks_per_node: int) -> str:
-    """Return what a library decides, one rule per line: first the rules for calls that HAN takes.
+    """Return what a library decides, one rule per line: first the rules for calls that a component of it divides.
 
     Args:
-        library: The library, of `DEFAULTS`.
-        rank_counts: For how many ranks HAN's decisions are wanted; they fill one node after the other.
+        library: The library, of `BY_NODES`.
+        rank_counts: For how many ranks such decisions are wanted; they fill one node after the other.
         ranks_per_node: How many ranks a node has.
 
     Raises:
         Error: The library's decisions are not known.
     """
-    by_han = (
+    by_component = (
         rule
         for ranks in sorted(set(rank_counts))
-        for function in ALGORITHMS
-        for rule in _by_han(library, function, ranks, ranks_per_node)
+        for function in (ALGORITHMS if library in PRIORITIES else WHOLE_COMPOSITIONS)
+        for rule in _by_component(library, function, ranks, ranks_per_node)
     )
-    return "".join(f"{line_of(rule)}\n" for rule in by_han) + defaults_of(library).text
+    text = defaults_of(library).text if library in PRIORITIES else LIBRARY_RULES[library]
+    return "".join(f"{line_of(rule)}\n" for rule in by_component) + text
 
 
-def _by_han(library: str, function: str, ranks: int, ranks_per_node: int) -> Iterator[Rule]:
-    """Give the rules of a function for the calls that HAN takes."""
+def _by_component(library: str, function: str, ranks: int, ranks_per_node: int) -> Iterator[Rule]:
+    """Give the rules of a function for the calls that a component divides."""
+    element_bytes = usual_element_bytes(function, SEGMENT_BYTES)
 
     def choice(size_bytes: int) -> Choice | None:
-        call = situation(function, ranks, size_bytes, ranks_per_node=ranks_per_node)
+        call = situation(function, ranks, size_bytes, ranks_per_node=ranks_per_node, element_bytes=element_bytes)
         component = component_for(library, call)
         return None if component is None else component.choice
 
-    starts = _starts(function, ranks, ranks_per_node) if has_size(function) else {0}
-    for span, one in merged((size, choice(size.first)) for size in spans(sorted(starts))):
+    sizes = {0}
+    if has_size(function) and library in PRIORITIES:
+        sizes = _starts(function, ranks, ranks_per_node)
+    elif has_size(function):
+        sizes = starts(library, situation(function, ranks, SEGMENT_BYTES, ranks_per_node=ranks_per_node))
+    for span, one in merged((size, choice(size.first)) for size in spans(sorted(sizes))):
         if one is not None:
             yield Rule(function, one, ranks=Span(ranks, ranks), sizes=span)
 

@@ -94,6 +94,7 @@ def test_messages_between_nodes_are_those_that_the_trees_of_mpich_choose(mpi: Mp
 FLAT_RULES = """
 allgather: ring
 allreduce[size=64KiB..]: ring
+allreduce[ranks=..4]: ring
 barrier: dissemination
 broadcast[size=16KiB..]: scatter_ring_allgather
 gather: binomial

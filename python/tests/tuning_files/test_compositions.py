@@ -17,6 +17,7 @@ from hocket.rules.tuning_files.deciding import deciding_rule, library_decision, 
 from hocket.rules.tuning_files.form import Rules
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.hocket_rules import of_function
+from hocket.simulating.library_rules import rules_on_nodes
 from tests.conftest import Ran
 
 
@@ -166,6 +167,18 @@ def test_the_sizes_at_which_mpich_switches_are_those_of_the_tree_that_decides() 
         name: switches("mpich-5.0", name, call, machine=machine_of(4)) for name in ("allreduce", "reduce", "scan")
     }
     assert of_all == {"allreduce": (4, 16), "reduce": (2052,), "scan": ()}
+
+
+@pytest.mark.parametrize(("ranks", "per_node"), [(8, 4), (12, 4), (10, 2), (8, 8), (9, 1)])
+def test_rules_for_ranks_on_nodes_choose_what_mpich_does(ranks: int, per_node: int) -> None:
+    rules = rules_on_nodes("mpich-5.0", [ranks], per_node)
+    for collective in ("allreduce", "broadcast", "reduce", "barrier", "allgather"):
+        for size_bytes in (0,) if collective == "barrier" else (4, 8, 12, 2048, 2052, 12284, 12288, 1 << 19, 1 << 20):
+            call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
+            own = library_decision("mpich-5.0", collective, call, ranks_per_node=per_node).equivalent
+            chosen = hocket.choose(rules, collective, call)
+            assert own is not None and chosen is not None
+            assert chosen[0].name == own[0].name and own[1].parameters.items() <= chosen[1].parameters.items(), call
 
 
 def machine_of(per_node: int) -> hocket.Machine:

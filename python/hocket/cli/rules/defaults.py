@@ -43,9 +43,9 @@ def defaults(
             if value is not None and library not in takers:
                 raise click.UsageError(f"{option}: expected none, as {library} does not decide by the machine")
         if ranks is not None:
-            source = f"{default_rules.source}; for other nodes ompi/mca/coll/han"
+            source = f"{default_rules.source}; for other nodes the component that takes calls there"
             text = rules_on_nodes(library, ranks, ranks_per_node)
-            default_rules = replace(default_rules, source=source, text=text)
+            default_rules = replace(default_rules, source=source, text=text, format="hocket")
     if as_json:
         print_json(vars(default_rules))
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -198,9 +198,7 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     if library in BY_MACHINE and machine is not None:
         return _switches_on(machine, collective, call)
     unit = _unit_bytes(collective, call)
-    own = _situation_of(library, collective, call, None, machine)
-    rules = [rule for name in (library, *_ABOVE.get(library, ())) for rule in default_rules(name).of(own.function)]
-    sizes = {start for ranks in {own.ranks, own.nodes} for start in _starts(rules, ranks, unit)} - {0}
+    sizes = starts(library, replace(_situation_of(library, collective, call, None, machine), element_bytes=unit)) - {0}
 
     def runs(size_bytes: int) -> tuple[str | None, str]:
         decision = library_decision(library, collective, replace(call, size_bytes=size_bytes), machine=machine)
@@ -211,10 +209,14 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     )
 
 
-def _starts(rules: Sequence[Rule], ranks: int, element_bytes: int) -> set[int]:
-    """Return the sizes from which on other rules may decide for some ranks."""
-    few = [elements * element_bytes for elements in fewest_elements(ranks).values()]
-    return {*size_starts([rule for rule in rules if ranks in rule.ranks], ranks, "size"), *few}
+def starts(library: str, call: Situation) -> set[int]:
+    """Return the sizes from which on other rules of a library may decide: for all ranks, or for one of each node."""
+    sizes = {0}
+    for ranks in {call.ranks, call.nodes}:
+        own = [rule for name in (library, *_ABOVE.get(library, ())) for rule in default_rules(name).of(call.function)]
+        few = [elements * call.element_bytes for elements in fewest_elements(ranks).values()]
+        sizes |= {*size_starts([rule for rule in own if ranks in rule.ranks], ranks, "size"), *few}
+    return sizes
 
 
 def _unit_bytes(collective: str, call: Call) -> int:
