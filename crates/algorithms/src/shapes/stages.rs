@@ -14,8 +14,8 @@ use hocket_core::{Buffer, Call, Part, Rank, Span, Tag};
 use crate::shapes::Segments;
 use crate::shapes::levels::{Levels, PartParameter, Piece, most_ports_of};
 
-/// The first tag of a part that runs between groups while another part does.
-pub const SECOND_TAG: Tag = 1 << 10;
+/// The first tag of a part that runs between groups while another part does. Under MPI, an operation has 64 tags.
+pub const SECOND_TAG: Tag = 40;
 
 /// The groups and the segments of a call.
 pub struct Stages<'a> {
