@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import hocket
+from hocket import traces
 from hocket.base.call import Call
 from hocket.rules.tuning_files.deciding import component_for, library_decision, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
@@ -120,3 +121,22 @@ def test_explain_prints_the_component_and_what_han_runs(
         "ibcast",
         "bcast",
     ]
+
+
+def test_replays_take_what_the_library_runs_on_the_nodes_of_the_machine() -> None:
+    data = {"comm": 0, "count": 1024, "type": "MPI_FLOAT", "type_bytes": 4, "op": "MPI_SUM", "commutative": True}
+    moments = ("MPI_Init", 0.0, {}), ("MPI_Allreduce", 1e-6, data), ("MPI_Finalize", 2e-6, {})
+    calls = tuple(traces.Call(name, at_s, at_s, arguments) for name, at_s, arguments in moments)
+    world = {0: traces.Communicator((0, 1, 2, 3))}
+    ranks = tuple(traces.RankTrace("node", (0.0, 0.0), calls, world) for _ in range(4))
+    trace = traces.Trace("one", "by hand", "2026-01-01T00:00:00Z", ranks)
+    of_network = "model = 'hockney'\nlatency = '1 us'\nbandwidth = '1 GB/s'"
+    machines = {
+        count: hocket.Machine.parse(f"name = 'nodes'\n[network]\n{of_network}\nranks_per_node = {count}")
+        for count in (1, 2, 4)
+    }
+    replays = {count: hocket.replay(trace, machine, rules="openmpi-5.0") for count, machine in machines.items()}
+    ran = {count: replay.algorithms[0].algorithm for count, replay in replays.items()}
+    flat = hocket.choose(hocket.LIBRARY_RULES["openmpi-5.0"], "allreduce", Call(ranks=4, size_bytes=4096))
+    assert flat is not None
+    assert ran == {1: flat[0].name, 2: "hierarchical_pipeline", 4: flat[0].name}

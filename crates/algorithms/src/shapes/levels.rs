@@ -266,54 +266,63 @@ impl PartParameter {
     /// Runs the part within all groups.
     pub async fn run_within_groups(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (group, _) = levels.place(r.rank());
-        self.run_in_group(r, c, levels, spans, self.call(c, group)).await;
+        self.run_in_group(r, c, levels, spans, self.call(c, group), None).await;
     }
 
     /// Runs the part within one group, the group of this rank.
     pub async fn run_within_own_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
-        self.run_in_group(r, c, levels, spans, self.call(c, 0)).await;
+        self.run_in_group(r, c, levels, spans, self.call(c, 0), None).await;
     }
 
     /// Runs the part between the groups, among the ranks in this place of their groups.
     pub async fn run_between_groups(&self, r: &Rank<'_>, c: &Call, levels: &Levels, place: usize, spans: (Span, Span)) {
-        self.run_at_place(r, c, levels, (place, 0), spans, self.call(c, 0)).await;
+        self.run_at_place(r, c, levels, (place, None), spans, self.call(c, 0)).await;
     }
 
     /// Runs the part between the groups, among the last rank of each.
     pub async fn run_between_last(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, levels.size(group) - 1);
-        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, self.call(c, 0), 0).await;
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, self.call(c, 0), None).await;
     }
 
     /// Runs the part between the groups in the lane of this rank, among the ranks in the same place.
     pub async fn run_in_lane(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span)) {
         let (_, place) = levels.place(r.rank());
-        self.run_at_place(r, c, levels, (place, 0), spans, self.call(c, place)).await;
+        self.run_at_place(r, c, levels, (place, None), spans, self.call(c, place)).await;
     }
 
-    /// Runs a call of the part among the ranks in this place of their groups, with tags from this one on.
+    /// Runs a call of the part among the ranks in this place of their groups; `beside` is as in `run`.
     pub(super) async fn run_at_place(
         &self,
         r: &Rank<'_>,
         c: &Call,
         levels: &Levels,
-        (place, first_tag): (usize, Tag),
+        (place, beside): (usize, Option<Tag>),
         spans: (Span, Span),
         call: &Call,
     ) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call, first_tag).await;
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call, beside).await;
     }
 
-    /// Runs a call of the part in the group of this rank.
-    pub(super) async fn run_in_group(&self, r: &Rank<'_>, c: &Call, levels: &Levels, spans: (Span, Span), call: &Call) {
+    /// Runs a call of the part in the group of this rank; `beside` is as in `run`.
+    pub(super) async fn run_in_group(
+        &self,
+        r: &Rank<'_>,
+        c: &Call,
+        levels: &Levels,
+        spans: (Span, Span),
+        call: &Call,
+        beside: Option<Tag>,
+    ) {
         let (group, place) = levels.place(r.rank());
         let member = |place| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call, 0).await;
+        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call, beside).await;
     }
 
+    /// Runs a call of the part. `beside`: for a part that runs beside others, the first of its tags.
     async fn run(
         &self,
         r: &Rank<'_>,
@@ -321,9 +330,11 @@ impl PartParameter {
         team: (Members<'_>, usize),
         spans: (Span, Span),
         call: &Call,
-        tag: Tag,
+        beside: Option<Tag>,
     ) {
-        self.entry(c).program().steps(&Subgroup::at(r, team, spans, tag, 1).rank(), call).await;
+        let group = Subgroup::at(r, team, spans, beside.unwrap_or(0), 1);
+        let group = if beside.is_some() { group.without_circuits() } else { group };
+        self.entry(c).program().steps(&group.rank(), call).await;
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Stages<'a> {
         if let Some(segment) = segment {
             let (group, _) = self.levels.place(r.rank());
             let call = part.call(self.call, self.number(&(0..self.count()), segment, (group, self.levels.count())));
-            part.run_in_group(r, self.call, &self.levels, self.cut(segment, spans), call).await;
+            part.run_in_group(r, self.call, &self.levels, self.cut(segment, spans), call, Some(0)).await;
         }
     }
 
@@ -95,7 +95,7 @@ impl<'a> Stages<'a> {
     ) {
         if let Some(segment) = segment {
             let call = part.call(self.call, self.number(&segments, segment, (0, 1)));
-            part.run_at_place(r, self.call, &self.levels, (place, tag), self.cut(segment, spans), call).await;
+            part.run_at_place(r, self.call, &self.levels, (place, Some(tag)), self.cut(segment, spans), call).await;
         }
     }
 

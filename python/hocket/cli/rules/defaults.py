@@ -39,10 +39,9 @@ def defaults(
         default_rules = _on(given_machine(machine, library), ranks, library)
     else:
         default_rules = defaults_of(library)
-        if machine is not None:
-            raise click.UsageError(f"--machine: expected none, as {library} does not decide by the machine")
-        if ranks is not None and library not in BY_NODES:
-            raise click.UsageError(f"--ranks: expected none, as {library} does not decide by the machine")
+        for option, value, takers in (("--machine", machine, ()), ("--ranks", ranks, BY_NODES)):
+            if value is not None and library not in takers:
+                raise click.UsageError(f"{option}: expected none, as {library} does not decide by the machine")
         if ranks is not None:
             source = f"{default_rules.source}; for other nodes ompi/mca/coll/han"
             text = rules_on_nodes(library, ranks, ranks_per_node)
