@@ -292,22 +292,22 @@ impl PartParameter {
         self.run_at_place(r, c, levels, (place, None), spans, self.call(c, place)).await;
     }
 
-    /// Runs a call of the part among the ranks in this place of their groups; `first_tag` is as in `run`.
+    /// Runs a call of the part among the ranks in this place of their groups; `own_tag` is as in `run`.
     pub(super) async fn run_at_place(
         &self,
         r: &Rank<'_>,
         c: &Call,
         levels: &Levels,
-        (place, first_tag): (usize, Option<Tag>),
+        (place, own_tag): (usize, Option<Tag>),
         spans: (Span, Span),
         call: &Call,
     ) {
         let (group, _) = levels.place(r.rank());
         let member = |group| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call, first_tag).await;
+        self.run(r, c, (Members::Computed(levels.count(), &member), group), spans, call, own_tag).await;
     }
 
-    /// Runs a call of the part in the group of this rank; `first_tag` is as in `run`.
+    /// Runs a call of the part in the group of this rank; `own_tag` is as in `run`.
     pub(super) async fn run_in_group(
         &self,
         r: &Rank<'_>,
@@ -315,14 +315,14 @@ impl PartParameter {
         levels: &Levels,
         spans: (Span, Span),
         call: &Call,
-        first_tag: Option<Tag>,
+        own_tag: Option<Tag>,
     ) {
         let (group, place) = levels.place(r.rank());
         let member = |place| levels.rank(group, place);
-        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call, first_tag).await;
+        self.run(r, c, (Members::Computed(levels.size(group), &member), place), spans, call, own_tag).await;
     }
 
-    /// Runs a call of the part. `first_tag`: the first of its tags, of a part that runs beside others.
+    /// Runs a call of the part. `own_tag`: for a part that runs beside others, the first of its tags.
     async fn run(
         &self,
         r: &Rank<'_>,
@@ -330,10 +330,10 @@ impl PartParameter {
         team: (Members<'_>, usize),
         spans: (Span, Span),
         call: &Call,
-        first_tag: Option<Tag>,
+        own_tag: Option<Tag>,
     ) {
-        let group = Subgroup::at(r, team, spans, first_tag.unwrap_or(0), 1);
-        let group = if first_tag.is_some() { group.without_circuits() } else { group };
+        let group = Subgroup::at(r, team, spans, own_tag.unwrap_or(0), 1);
+        let group = if own_tag.is_some() { group.without_circuits() } else { group };
         self.entry(c).program().steps(&group.rank(), call).await;
     }
 }
