@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import frame, size_axis, time_axis
 from hocket.judging.assessment import Assessment, CurveAssessment
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_PANELS = 6
 _COLOURS = {"measured": "#e45756", "expected": "#4c78a8", "runs like": "#54a24b", "lower bound": "#9d9d9d"}

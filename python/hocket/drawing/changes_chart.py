@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import MOST_LINES, colours, frame, size_axis, style
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
 from hocket.judging.pairs import Series, several_fields
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _SHAPES = {"slower": "triangle-up", "faster": "triangle-down", "same": "circle", "cannot tell": "cross"}
 _TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)

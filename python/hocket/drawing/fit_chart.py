@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import colours, frame, style, time_axis
 from hocket.fitting.result import Judgement, deviations
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}

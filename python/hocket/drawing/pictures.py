@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
@@ -30,11 +29,6 @@ from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
 from hocket.simulating.sweeps import Table
 from hocket.words.simulations import played_lines, scene_lines
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}

@@ -10,19 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
 from hocket.words.simulations import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
     from hocket.simulating.comparison import Comparison
-else:
-    alt = Lazy("altair")
 
 WIDTH, HEIGHT = 720, 440  # pixels
 MOST_LINES = 10

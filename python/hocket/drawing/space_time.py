@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time, time_unit
 from hocket.drawing.plot import frame
 from hocket.simulating.critical_paths import Step, match_events
 from hocket.simulating.simulation import Event
 from hocket.words.explanations import parts_of
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_OPERATIONS = 100_000
 _WIDTH = 1000  # pixels

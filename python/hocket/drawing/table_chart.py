@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.names import among
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes
 from hocket.simulating.sweeps import Table
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_ROWS = 20_000  # more rows take a browser seconds to draw
 _MOST_PANELS = 24

@@ -11,11 +11,12 @@ from functools import cache, cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import itemgetter, mul
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
+from hocket.base.packages import alt
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
@@ -52,9 +53,6 @@ from hocket.simulating.simulation import (
     plan,
     simulate,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 @dataclass(frozen=True)
