@@ -9,7 +9,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import MOST_LINES, colours, frame, size_axis, style
+from hocket.drawing.plot import MOST_LINES, by_kind, colours, frame, size_axis, style
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
 from hocket.judging.pairs import Series, several_fields
@@ -35,18 +35,14 @@ def changes_chart(result: Changes) -> alt.LayerChart:
         raise Error("plot: no point has a size above zero, expected a collective with sizes")
     lines = style(dict.fromkeys(str(row["series"]) for row in rows))
     base = alt.Chart({"values": rows}).encode(
-        x=alt.X("size_bytes:Q", title="size of the message")
-        .scale(type="log", base=2, nice=False)
-        .axis(size_axis(int(row["size_bytes"]) for row in rows)),
+        x=size_axis(row["size_bytes"] for row in rows),
         y=alt.Y("ratio:Q", title="time after / time before")
         .scale(type="log", domain=ends, nice=False, clamp=True)
         .axis(alt.Axis(values=[tick for tick in _TICKS if ends[0] <= tick <= ends[1]], format="~r")),
         color=colours(lines, "series"),
     )
     points = base.mark_point(filled=True, size=55).encode(
-        shape=alt.Shape("direction:N")
-        .scale(domain=[*_SHAPES], range=[*_SHAPES.values()])
-        .legend(alt.Legend(title=None)),
+        shape=alt.Shape("direction:N", scale=by_kind(_SHAPES, _SHAPES), legend=alt.Legend(title=None)),
         tooltip=["series:N", "size:N", "direction:N", "before:N", "after:N", "ratio:Q", "interval:N", "basis:N"],
     )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")

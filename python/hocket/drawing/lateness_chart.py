@@ -67,9 +67,7 @@ def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt
     ]
     base = alt.Chart({"values": rows}).encode(
         x=alt.X("late:Q", title=f"from the first to the last arrival ({unit})"),
-        y=alt.Y("time_s:Q", title="time")
-        .scale(type="log")
-        .axis(time_axis(time_s for line in lines for time_s in line.times_s.values())),
+        y=time_axis(time_s for line in lines for time_s in line.times_s.values()),
         color=colours(lines),
     )
     line_marks = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))

@@ -15,7 +15,7 @@ from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, frame
+from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, by_kind, chart, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -97,14 +97,13 @@ def _replay(result: Replay) -> alt.Chart:
         )
     ]
     height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * result.ranks))
-    colour = alt.Color("what:N", title=None).scale(domain=list(_SHARES), range=list(_SHARES.values()))
     drawing: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
             x=alt.X("time_s:Q", title="time (s)"),
             y=alt.Y("rank:O").axis(labelOverlap=True),
-            color=colour,
+            color=alt.Color("what:N", title=None, scale=by_kind(_SHARES, _SHARES)),
             order="order:Q",
             tooltip=["rank:O", "what:N", "time:N"],
         )
