@@ -24,7 +24,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.units import format_bytes, format_count, format_ranks
 from hocket.definitions.verification import Finding, Verdict
-from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
+from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 
 _Clock = NDArray[np.int32]
@@ -274,7 +274,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def can_transfer(self, execution: Execution) -> bool:
         for operand in execution.operation.sources:
-            if operand.has_packets and not _is_sent_whole(execution.operation):
+            if operand.has_packets and not execution.operation.is_sent_whole:
                 region = self.layout.region(execution, operand)
                 flags = self._memory(region).flags
                 if any(flags[cell] != self._call for cell in range(region.begin, region.begin + region.length)):
@@ -609,11 +609,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 def _is_before(earlier: _Access, access: _Access, knowledge: _Knowledge) -> bool:
     is_same_thread = (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread)
     return is_same_thread or knowledge.has(earlier)
-
-
-def _is_sent_whole(operation: Operation) -> bool:
-    """Return whether a channel copies packets without looking at their flags."""
-    return operation.name == "ppkt" and operation.kind == "port"
 
 
 def _ranges(cells: Sequence[int]) -> list[tuple[int, int]]:
