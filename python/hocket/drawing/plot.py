@@ -7,7 +7,7 @@ import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
     from hocket.simulating.comparison import Comparison
-
-T = TypeVar("T")
 
 WIDTH, HEIGHT = 720, 440  # pixels
 MOST_LINES = 10
@@ -198,7 +196,7 @@ def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
 
 
-def by_kind(looks: Mapping[str, T], kinds: Collection[str]) -> alt.Scale:
+def by_kind(looks: Mapping[str, Any], kinds: Collection[str]) -> alt.Scale:
     """Return the look of each kind, in the order of the looks; kinds that do not occur are not in the legend."""
     domain = [kind for kind in looks if kind in kinds]
     return alt.Scale(domain=domain, range=[looks[kind] for kind in domain])
