@@ -116,10 +116,6 @@ def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.La
     return over_lateness(comparison, most) if is_over_lateness(comparison) else chart(comparison, most)
 
 
-def _fit(fit: Fit) -> alt.LayerChart:
-    return judged_chart(fit.cells, fit.title)
-
-
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
     return link_chart(uses, topology, title=topology.title, load=load)
 
@@ -128,7 +124,7 @@ draw.register(Assessment, assessment_chart)
 draw.register(Changes, changes_chart)
 draw.register(Comparison, _comparison)
 draw.register(Explanation, _explanation)
-draw.register(Fit, _fit)
+draw.register(Fit, lambda fit: judged_chart(fit.cells, fit.title))
 draw.register(Replay, _replay)
 draw.register(Schedule, _schedule)
 draw.register(Simulation, _simulation)
