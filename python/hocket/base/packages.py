@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
+
+__all__ = ["Lazy", "alt", "optional"]
 
 
 def optional(module: str, *, extra: str | None = None) -> Any:
@@ -34,3 +36,9 @@ class Lazy:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._module), name)
+
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = Lazy("altair")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import frame, size_axis, time_axis
+from hocket.drawing.plot import by_kind, frame, size_axis, time_axis
 from hocket.judging.assessment import Assessment, CurveAssessment
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_PANELS = 6
 _COLOURS = {"measured": "#e45756", "expected": "#4c78a8", "runs like": "#54a24b", "lower bound": "#9d9d9d"}
@@ -34,24 +29,15 @@ def assessment_chart(assessment: Assessment) -> alt.VConcatChart:
 
 def _panel(one: CurveAssessment) -> alt.LayerChart:
     points = _points(one)
-    x = alt.X("size_bytes:Q", title="size").scale(type="log", base=2, nice=False)
-    x = x.axis(size_axis(point["size_bytes"] for point in points))
-    y = (
-        alt.Y("time_s:Q", title="time")
-        .scale(type="log", nice=False)
-        .axis(time_axis(point["time_s"] for point in points))
-    )
-    kinds = [kind for kind in _COLOURS if any(point["kind"] == kind for point in points)]
+    kinds = {point["kind"] for point in points}
     lines = (
         alt.Chart({"values": points})
         .mark_line(point=True)
         .encode(
-            x=x,
-            y=y,
-            color=alt.Color("kind:N", title=None).scale(domain=kinds, range=[_COLOURS[kind] for kind in kinds]),
-            strokeDash=alt.StrokeDash("kind:N", title=None).scale(
-                domain=kinds, range=[_DASHES[kind] for kind in kinds]
-            ),
+            x=size_axis((point["size_bytes"] for point in points), title="size"),
+            y=time_axis(point["time_s"] for point in points).scale(type="log", nice=False),
+            color=alt.Color("kind:N", title=None, scale=by_kind(_COLOURS, kinds)),
+            strokeDash=alt.StrokeDash("kind:N", title=None, scale=by_kind(_DASHES, kinds)),
             tooltip=["kind:N", "size:N", "time:N", "algorithm:N"],
         )
     )

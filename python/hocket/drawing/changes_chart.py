@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import MOST_LINES, colours, frame, size_axis, style
+from hocket.drawing.plot import MOST_LINES, by_kind, colours, frame, size_axis, style
 from hocket.judging.change import Change
 from hocket.judging.changes import Changes
 from hocket.judging.pairs import Series, several_fields
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _SHAPES = {"slower": "triangle-up", "faster": "triangle-down", "same": "circle", "cannot tell": "cross"}
 _TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -40,18 +35,14 @@ def changes_chart(result: Changes) -> alt.LayerChart:
         raise Error("plot: no point has a size above zero, expected a collective with sizes")
     lines = style(dict.fromkeys(str(row["series"]) for row in rows))
     base = alt.Chart({"values": rows}).encode(
-        x=alt.X("size_bytes:Q", title="size of the message")
-        .scale(type="log", base=2, nice=False)
-        .axis(size_axis(int(row["size_bytes"]) for row in rows)),
+        x=size_axis(row["size_bytes"] for row in rows),
         y=alt.Y("ratio:Q", title="time after / time before")
         .scale(type="log", domain=ends, nice=False, clamp=True)
         .axis(alt.Axis(values=[tick for tick in _TICKS if ends[0] <= tick <= ends[1]], format="~r")),
         color=colours(lines, "series"),
     )
     points = base.mark_point(filled=True, size=55).encode(
-        shape=alt.Shape("direction:N")
-        .scale(domain=[*_SHAPES], range=[*_SHAPES.values()])
-        .legend(alt.Legend(title=None)),
+        shape=alt.Shape("direction:N", scale=by_kind(_SHAPES, _SHAPES), legend=alt.Legend(title=None)),
         tooltip=["series:N", "size:N", "direction:N", "before:N", "after:N", "ratio:Q", "interval:N", "basis:N"],
     )
     intervals = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")

@@ -10,13 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes
-
-if TYPE_CHECKING:
-    import altair as alt
 
 FORMATS = (".png", ".html")
 """The endings of the pictures that studies write."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.drawing.plot import colours, frame, style, time_axis
+from hocket.drawing.plot import by_kind, colours, frame, style, time_ticks
 from hocket.fitting.result import Judgement, deviations
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _BAND = 1.25
 _SHAPES = {"fitted": "circle", "not used": "square", "held out": "triangle-up"}
@@ -38,7 +33,6 @@ def judged_chart(cells: Sequence[Judgement], title: str) -> alt.LayerChart:
     ends_s = [min(times_s) / _BAND, max(times_s) * _BAND]
     lines = style(sorted({one.collective for one in cells}))
     deviation_by_use = deviations(cells)
-    uses = [*deviation_by_use]
     points = (
         alt.Chart({"values": rows})
         .mark_point(filled=True, size=45, opacity=0.75)
@@ -46,9 +40,7 @@ def judged_chart(cells: Sequence[Judgement], title: str) -> alt.LayerChart:
             x=_axis("measured_s", "measured", ends_s),
             y=_axis("simulated_s", "simulated", ends_s),
             color=colours(lines, "collective"),
-            shape=alt.Shape("use:N")
-            .scale(domain=uses, range=[_SHAPES[use] for use in uses])
-            .legend(alt.Legend(title=None)),
+            shape=alt.Shape("use:N", scale=by_kind(_SHAPES, deviation_by_use), legend=alt.Legend(title=None)),
             tooltip=["call:N", "use:N", "measured:N", "simulated:N"],
         )
     )
@@ -62,7 +54,7 @@ def judged_chart(cells: Sequence[Judgement], title: str) -> alt.LayerChart:
 
 def _axis(name: str, title: str, ends_s: list[float]) -> Any:
     kind = alt.X if name == "measured_s" else alt.Y
-    return kind(f"{name}:Q", title=title).scale(type="log", domain=ends_s, nice=False).axis(time_axis(ends_s))
+    return kind(f"{name}:Q", title=title).scale(type="log", domain=ends_s, nice=False).axis(time_ticks(ends_s))
 
 
 def _line(factor: float, ends_s: list[float], dash: list[int]) -> alt.Chart:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time, time_unit
 from hocket.drawing.plot import (
     MOST_LINES,
@@ -24,12 +23,6 @@ from hocket.drawing.plot import (
 from hocket.drawing.winner_map import winner, winner_chart
 from hocket.simulating.comparison import Comparison
 from hocket.words.simulations import scene_lines
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
-
 
 _GROUPS = 8
 """The rows of a map."""
@@ -74,9 +67,7 @@ def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt
     ]
     base = alt.Chart({"values": rows}).encode(
         x=alt.X("late:Q", title=f"from the first to the last arrival ({unit})"),
-        y=alt.Y("time_s:Q", title="time")
-        .scale(type="log")
-        .axis(time_axis(time_s for line in lines for time_s in line.times_s.values())),
+        y=time_axis(time_s for line in lines for time_s in line.times_s.values()),
         color=colours(lines),
     )
     line_marks = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))

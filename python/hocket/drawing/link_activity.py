@@ -7,17 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import RATES, format_time
 from hocket.definitions.topology import Topology
 from hocket.drawing.link_map import Colour, Frames, drawn_links, map_of, scale_labels
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from hocket.simulating.simulation import Passage
-else:
-    alt = Lazy("altair")
 
 _TITLE = "load"
 _DIGITS = 4  # digits of a share: more make the page larger, but change no colours

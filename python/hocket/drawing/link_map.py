@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from hocket._native import Error
 from hocket.base.names import among
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology
 from hocket.simulating.faults import changes_of_links
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 Cells: TypeAlias = Sequence[tuple[Link, Mapping[str, Any]]]
 """A cell for each link: the link, and the fields that determine its colour."""

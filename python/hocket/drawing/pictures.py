@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
@@ -16,7 +15,7 @@ from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, chart, frame
+from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, by_kind, chart, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -30,11 +29,6 @@ from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
 from hocket.simulating.sweeps import Table
 from hocket.words.simulations import played_lines, scene_lines
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
@@ -103,14 +97,13 @@ def _replay(result: Replay) -> alt.Chart:
         )
     ]
     height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * result.ranks))
-    colour = alt.Color("what:N", title=None).scale(domain=list(_SHARES), range=list(_SHARES.values()))
     drawing: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
             x=alt.X("time_s:Q", title="time (s)"),
             y=alt.Y("rank:O").axis(labelOverlap=True),
-            color=colour,
+            color=alt.Color("what:N", title=None, scale=by_kind(_SHARES, _SHARES)),
             order="order:Q",
             tooltip=["rank:O", "what:N", "time:N"],
         )
@@ -123,10 +116,6 @@ def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.La
     return over_lateness(comparison, most) if is_over_lateness(comparison) else chart(comparison, most)
 
 
-def _fit(fit: Fit) -> alt.LayerChart:
-    return judged_chart(fit.cells, fit.title)
-
-
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
     return link_chart(uses, topology, title=topology.title, load=load)
 
@@ -135,7 +124,7 @@ draw.register(Assessment, assessment_chart)
 draw.register(Changes, changes_chart)
 draw.register(Comparison, _comparison)
 draw.register(Explanation, _explanation)
-draw.register(Fit, _fit)
+draw.register(Fit, lambda fit: judged_chart(fit.cells, fit.title))
 draw.register(Replay, _replay)
 draw.register(Schedule, _schedule)
 draw.register(Simulation, _simulation)

@@ -10,19 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
 from hocket.words.simulations import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
     from hocket.simulating.comparison import Comparison
-else:
-    alt = Lazy("altair")
 
 WIDTH, HEIGHT = 720, 440  # pixels
 MOST_LINES = 10
@@ -200,6 +196,12 @@ def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
 
 
+def by_kind(looks: Mapping[str, Any], kinds: Collection[str]) -> alt.Scale:
+    """Return the look of each kind, in the order of the looks; kinds that do not occur are not in the legend."""
+    domain = [kind for kind in looks if kind in kinds]
+    return alt.Scale(domain=domain, range=[looks[kind] for kind in domain])
+
+
 def style(labels: Iterable[str]) -> list[Line]:
     """Return lines with different colours, or at least different markers."""
     return [
@@ -336,10 +338,8 @@ def _over_size(
     """Return time over size, with both axes logarithmic; ticks fit all rows."""
     tick_rows = all_rows or rows
     return alt.Chart({"values": rows}).encode(
-        x=alt.X("size_bytes:Q", title="size of the message")
-        .scale(type="log", base=2, nice=False)
-        .axis(size_axis(row["size_bytes"] for row in tick_rows)),
-        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(time_axis(row["time_s"] for row in tick_rows)),
+        x=size_axis(row["size_bytes"] for row in tick_rows),
+        y=time_axis(row["time_s"] for row in tick_rows),
         color=colours(lines),
     )
 
@@ -385,9 +385,10 @@ def _row(line: str, size_bytes: int, time_s: float) -> dict[str, Any]:
     return {"line": line, "size_bytes": size_bytes, "time_s": time_s, **words}
 
 
-def size_axis(sizes_bytes: Iterable[int]) -> alt.Axis:
-    """Return an axis with the sizes, thinned out evenly so that labels do not overlap."""
-    return alt.Axis(values=thin(sizes_bytes), labelExpr=_SIZE_LABEL)
+def size_axis(sizes_bytes: Iterable[int], field: str = "size_bytes", title: str = "size of the message") -> alt.X:
+    """Return a logarithmic axis of a field with the sizes, thinned out evenly so that labels do not overlap."""
+    axis = alt.Axis(values=thin(sizes_bytes), labelExpr=_SIZE_LABEL)
+    return alt.X(f"{field}:Q", title=title, scale=alt.Scale(type="log", base=2, nice=False), axis=axis)
 
 
 def thin(values: Iterable[int]) -> list[int]:
@@ -396,8 +397,13 @@ def thin(values: Iterable[int]) -> list[int]:
     return ordered[:: -(-len(ordered) // _TICKS)]
 
 
-def time_axis(times_s: Iterable[float]) -> alt.Axis:
-    """Return a logarithmic time axis with 1, 2 and 5 times powers of ten, or only the powers if there are many."""
+def time_axis(times_s: Iterable[float]) -> alt.Y:
+    """Return a logarithmic axis of the field `time_s`."""
+    return alt.Y("time_s:Q", title="time", scale=alt.Scale(type="log"), axis=time_ticks(times_s))
+
+
+def time_ticks(times_s: Iterable[float]) -> alt.Axis:
+    """Return ticks at 1, 2 and 5 times powers of ten, or only at the powers if there are many."""
     exponents = [math.floor(math.log10(time_s)) for time_s in times_s]
     steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
     values = [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time, time_unit
-from hocket.drawing.plot import frame
+from hocket.drawing.plot import by_kind, frame
 from hocket.simulating.critical_paths import Step, match_events
 from hocket.simulating.simulation import Event
 from hocket.words.explanations import parts_of
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_OPERATIONS = 100_000
 _WIDTH = 1000  # pixels
@@ -76,8 +71,7 @@ def space_time_chart(
         .scale(domain=tags, range=[_TAGS[i % len(_TAGS)] for i in range(len(tags))])
         .legend(alt.Legend(symbolOpacity=1, symbolStrokeWidth=2) if len(tags) > 1 else None)
     )
-    kinds = [kind for kind in _KINDS if any(row["what"] == kind for row in works)]
-    kind_colours = alt.Color("what:N").scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]).title("work")
+    kind_colours = alt.Color("what:N", title="work", scale=by_kind(_KINDS, {row["what"] for row in works}))
     thick = max(1.5, min(6.0, _RANK_HEIGHT * 6 / max(ranks, 6)))
     layers = [
         layer(messages)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.names import among
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes
 from hocket.simulating.sweeps import Table
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _MOST_ROWS = 20_000  # more rows take a browser seconds to draw
 _MOST_PANELS = 24
@@ -145,10 +140,9 @@ def _chart(
 
 def _layers(rows: Sequence[Mapping[str, Any]], lines: Sequence[Line], x: str) -> list[alt.Chart]:
     """Return the intervals, the lines above them, and the means on top."""
-    times = time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"]))
     base = alt.Chart().encode(
         x=_x([row["x"] for row in rows], x),
-        y=alt.Y("time_s:Q", title="time").scale(type="log").axis(times),
+        y=time_axis(time_s for row in rows for time_s in (row["time_s"], row["low_s"])),
         color=colours(lines),
         detail="call:N",
     )
@@ -172,7 +166,7 @@ def _lines(points: Sequence[dict[str, Any]]) -> list[Line]:
 def _x(values: Sequence[int], x: str) -> alt.X:
     """Return the horizontal axis: logarithmic, unless a parameter has the value 0."""
     if x == "size_bytes":
-        return alt.X("x:Q", title="size of the message").scale(type="log", base=2, nice=False).axis(size_axis(values))
+        return size_axis(values, "x")
     axis = alt.Axis(values=thin(values), format="d")
     scale = alt.Scale(type="log", base=2, nice=False) if min(values) > 0 else alt.Scale(zero=False)
     return alt.X("x:Q", title=x.removeprefix(_PARAMETER), scale=scale, axis=axis)

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hocket.base.packages import Lazy
+from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
 from hocket.simulating.comparison import Comparison
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = Lazy("altair")
 
 _CELL_WIDTH, _CELL_HEIGHT = 38, 26  # pixels
 _EQUAL = " = "

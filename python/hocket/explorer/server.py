@@ -257,8 +257,9 @@ def _start(sources: Sources) -> dict[str, Any]:
         for each in sources.algorithms
     ]
     machines = [
-        {"name": name, "text": text, "description": Machine.load(name).description, "ranks": _first_ranks(name)}
+        {"name": name, "text": text, "description": machine.description, "ranks": _first_ranks(machine)}
         for name, text in sources.machine_texts.items()
+        for machine in (Machine.load(name),)
     ]
     return {
         "collectives": tuple(COLLECTIVES),
@@ -270,9 +271,8 @@ def _start(sources: Sources) -> dict[str, Any]:
     }
 
 
-def _first_ranks(name: str) -> str:
+def _first_ranks(machine: Machine) -> str:
     """Return the initial rank counts: all that fit a network, unless that takes long."""
-    machine = Machine.load(name)
     topology = machine.topology
     return _RANKS if topology is None or topology.ranks > _MOST_FIRST_RANKS else str(topology.ranks)
 

@@ -10,10 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hocket._native import Error
 from hocket.base.names import among
+from hocket.base.packages import alt
 from hocket.base.processors import processors
 from hocket.base.table import Words
 from hocket.base.units import format_count, format_ranks, format_time
@@ -55,9 +56,6 @@ from hocket.words.comparisons import (
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 from hocket.words.simulations import busiest_links, measured, network_load
 from hocket.words.verdicts import counterexample_text, finding_text
-
-if TYPE_CHECKING:
-    import altair as alt
 
 OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""

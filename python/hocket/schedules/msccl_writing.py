@@ -13,11 +13,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from hocket._native import Error
-from hocket.base import checks
-from hocket.schedules.chunks import Chunks, end_of, is_idle, refusal, spans_of
+from hocket.schedules.chunks import Chunks, Task, is_idle, spans_of
 from hocket.schedules.dependencies import ends_awaited
-from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, Step
+from hocket.schedules.msccl import BUFFERS, Block, Msccl, Place, Step
 from hocket.schedules.schedule import Schedule
 
 _MOST_COUNT = 71  # chunks of a step
@@ -28,12 +26,10 @@ _MOST_ELEMENTS = 4095  # XML elements that a GPU reads: the algorithm, all GPUs,
 _MOST_CHANNELS = 32
 _MOST_PEERS = 32  # peers to which a GPU sends on one channel, or from which it receives
 
-_FORM = "MSCCL XML"
 _LETTERS = {name: letter for letter, name in BUFFERS.items()}
 _KINDS = {"send": "s", "recv": "r", "copy": "cpy", "combine": "re"}
 _NOWHERE = Place("i", -1)
 
-_Task = Mapping[str, Any]
 _At = tuple[int, int]
 """A thread block and a step of it."""
 
@@ -48,59 +44,44 @@ def as_msccl(schedule: Schedule) -> Msccl:
         Error: The schedule does not name its collective or its spans, or MSCCL cannot express it; the message says what
             was expected.
     """
-    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
-    if schedule.collective is None or schedule.collective not in COLLECTIVES:
-        got = schedule.collective or "an unknown collective"
-        raise _refused(schedule, f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
-    data = schedule.data
-    if len(data["ranks"]) > _MOST_GPUS:
-        raise _refused(schedule, f"got {len(data['ranks'])} ranks, expected at most {_MOST_GPUS}")
-    chunks = Chunks(schedule, data["ranks"], _FORM)
-    channels = _channels(schedule, data["ranks"])
-    gpus = [_Gpu(schedule, rank, tasks, chunks.elements, channels) for rank, tasks in enumerate(data["ranks"])]
+    chunks = Chunks(schedule, "MSCCL XML", most_ranks=_MOST_GPUS)
+    channels, ranks = _channels(chunks), range(len(chunks.ranks))
     return Msccl(
         name=schedule.name,
-        collective=schedule.collective,
+        collective=chunks.collective,
         chunks=chunks.count,
         in_place=chunks.in_place,
-        gpus=tuple(gpu.blocks() for gpu in gpus),
-        scratch=tuple(-(-end_of(tasks, "scratch") // chunks.elements) for tasks in data["ranks"]),
+        gpus=tuple(_Gpu(chunks, rank, channels).blocks() for rank in ranks),
+        scratch=tuple(map(chunks.scratch, ranks)),
     )
 
 
-def _refused(schedule: Schedule, why: str) -> Error:
-    return refusal(schedule, _FORM, why)
-
-
-def _channels(schedule: Schedule, ranks: Sequence[Sequence[_Task]]) -> dict[int, int]:
+def _channels(chunks: Chunks) -> dict[int, int]:
     """Return the channel for each tag."""
-    actions = (action for task in chain(*ranks) for action in task["action"].values())
+    actions = (action for task in chain(*chunks.ranks) for action in task["action"].values())
     tags = sorted({action["tag"] for action in actions if "tag" in action})
     if len(tags) > _MOST_CHANNELS:
-        raise _refused(schedule, f"got messages of {len(tags)} tags, expected at most {_MOST_CHANNELS} channels")
+        raise chunks.refusal(f"got messages of {len(tags)} tags, expected at most {_MOST_CHANNELS} channels")
     return {tag: channel for channel, tag in enumerate(tags)}
 
 
 class _Gpu:
     """The thread blocks of a GPU."""
 
-    def __init__(
-        self, schedule: Schedule, rank: int, tasks: Sequence[_Task], chunk: int, channels: Mapping[int, int]
-    ) -> None:
-        self._ranks = len(schedule.data["ranks"])
-        self._schedule, self._rank, self._chunk, self._channels = schedule, rank, chunk, channels
+    def __init__(self, chunks: Chunks, rank: int, channels: Mapping[int, int]) -> None:
+        self._chunks, self._rank, self._channels = chunks, rank, channels
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._blocks: list[Block] = []
         self._awaited_steps: set[_At] = set()
         # For each block and each other block, the last step for which the former has waited.
         self._seen: dict[int, dict[int, int]] = defaultdict(dict)
         ends: dict[int, _At] = {}
+        tasks = chunks.ranks[rank]
         idle = {number for number, task in enumerate(tasks) if is_idle(task)}
         waits = ends_awaited(tasks, exempt=idle)
         for number, task in enumerate(tasks):
             if number not in idle:
-                ((kind, action),) = task["action"].items()
-                ends[number] = self._add(kind, action, [ends[earlier] for earlier in sorted(waits[number])])
+                ends[number] = self._add(task, [ends[earlier] for earlier in sorted(waits[number])])
         self._check()
 
     def blocks(self) -> dict[int, Block]:
@@ -112,21 +93,20 @@ class _Gpu:
             block.steps[:] = steps
         return dict(enumerate(self._blocks))
 
-    def _add(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> _At:
+    def _add(self, task: Task, waits: Sequence[_At]) -> _At:
         """Append the steps of a task, and return the last step."""
-        if kind == "compute":
-            raise _refused(self._schedule, f"rank {self._rank} computes, expected messages, copies and reductions only")
+        self._chunks.check_task(self._rank, task)
+        ((kind, action),) = task["action"].items()
         number = self._home(kind, action, waits)
         steps = self._blocks[number].steps
-        spans = [*spans_of({"action": {kind: action}})]
-        count = spans[0]["len"] // self._chunk
-        if not count:
-            raise _refused(self._schedule, f"rank {self._rank} has a {kind} without data, expected at least a chunk")
+        spans = [*spans_of(task)]
+        size = self._chunks.elements
+        count = spans[0]["len"] // size
         if kind in ("send", "recv") and count > _MOST_COUNT:
             why = f"its spans fit only chunks of which a message has {count}, expected at most {_MOST_COUNT}"
-            raise _refused(self._schedule, why)
+            raise self._chunks.refusal(why)
         after = self._after(number, waits)
-        source, target = (Place(_LETTERS[s["buffer"]], s["offset"] // self._chunk) for s in (spans[0], spans[-1]))
+        source, target = (Place(_LETTERS[s["buffer"]], s["offset"] // size) for s in (spans[0], spans[-1]))
         for first in range(0, count, _MOST_COUNT):
             part = min(_MOST_COUNT, count - first)
             whence, whither = (replace(place, offset=place.offset + first) for place in (source, target))
@@ -138,14 +118,7 @@ class _Gpu:
         """Return the number of the thread block of a task."""
         if kind not in ("send", "recv"):
             return waits[-1][0] if waits else self._number(-1, -1, 0)
-        channel = self._channels[action["tag"]]
-        if kind == "send":
-            return self._number(action["to"], -1, channel)
-        if action["from"] is None:
-            raise _refused(
-                self._schedule, f"rank {self._rank} receives from any rank, expected receives from a given rank"
-            )
-        return self._number(-1, action["from"], channel)
+        return self._number(action.get("to", -1), action.get("from", -1), self._channels[action["tag"]])
 
     def _number(self, send: int, recv: int, channel: int) -> int:
         number = self._numbers.setdefault((send, recv, channel), len(self._blocks))
@@ -168,21 +141,15 @@ class _Gpu:
 
     def _check(self) -> None:
         """Refuse a schedule that exceeds the limits of a GPU."""
-        if len(self._blocks) > _MOST_BLOCKS:
-            what = f"{len(self._blocks)} thread blocks, expected at most {_MOST_BLOCKS}"
-            raise _refused(self._schedule, f"gpu {self._rank} has {what}")
         peers: dict[tuple[bool, int], int] = defaultdict(int)
         for block in self._blocks:
-            if len(block.steps) > _MOST_STEPS:
-                what = f"{len(block.steps)} steps in a thread block, expected at most {_MOST_STEPS}"
-                raise _refused(self._schedule, f"gpu {self._rank} has {what}")
             for is_send, peer in ((True, block.send), (False, block.recv)):
                 peers[is_send, block.channel] += peer != -1
-        elements = 1 + self._ranks + len(self._blocks) + sum(len(block.steps) for block in self._blocks)
-        if elements > _MOST_ELEMENTS:
-            what = f"{elements} XML elements to read, expected at most {_MOST_ELEMENTS}"
-            raise _refused(self._schedule, f"gpu {self._rank} has {what}")
-        if (most := max(peers.values(), default=0)) > _MOST_PEERS:
-            raise _refused(
-                self._schedule, f"gpu {self._rank} has {most} peers on a channel, expected at most {_MOST_PEERS}"
-            )
+        elements = 1 + len(self._chunks.ranks) + len(self._blocks) + sum(len(block.steps) for block in self._blocks)
+        limits = (
+            (len(self._blocks), "thread blocks", _MOST_BLOCKS),
+            *((len(block.steps), "steps in a thread block", _MOST_STEPS) for block in self._blocks),
+            (elements, "XML elements to read", _MOST_ELEMENTS),
+            (max(peers.values(), default=0), "peers on a channel", _MOST_PEERS),
+        )
+        self._chunks.check_limits(self._rank, limits)

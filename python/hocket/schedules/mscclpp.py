@@ -134,6 +134,11 @@ class Operation:
         """What it does with data; None for synchronisation."""
         return FORMS.get(self.name)
 
+    @property
+    def is_sent_whole(self) -> bool:
+        """Whether a channel copies packets without looking at their flags."""
+        return self.name == "ppkt" and self.kind == "port"
+
 
 @dataclass(frozen=True)
 class Gpu:

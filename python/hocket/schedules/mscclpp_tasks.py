@@ -72,8 +72,9 @@ class _Tasks(Walk[int]):
             )
 
     def can_transfer(self, execution: Execution) -> bool:
-        waits = (one for one in execution.operation.sources if one.has_packets)
-        return _is_put(execution) or all(self._writers(self.layout.region(execution, one)) for one in waits)
+        operation = execution.operation
+        waits = (self.layout.region(execution, one) for one in operation.sources if one.has_packets)
+        return operation.is_sent_whole or all(map(self._writers, waits))
 
     def transfer(self, execution: Execution) -> None:
         operation, block, gpu = execution.operation, execution.block, execution.block[0]
@@ -81,7 +82,7 @@ class _Tasks(Walk[int]):
         assert form is not None
         size_bytes = [self._data_bytes(execution, operand) for operand in (*operation.sources, *operation.targets)]
         ready = list(self._last[block])
-        for source in operation.sources if not _is_put(execution) else ():
+        for source in operation.sources if not operation.is_sent_whole else ():
             region = self.layout.region(execution, source)
             if source.gpu != gpu:
                 self._last[block].append(self._fetch(gpu, source.gpu, region.length, ready))
@@ -198,8 +199,3 @@ class _Tasks(Walk[int]):
 
 
 _NOTHING: dict[str, Any] = {"compute": {"time_s": 0.0}}
-
-
-def _is_put(execution: Execution) -> bool:
-    """Return whether a channel sends packets without looking at them."""
-    return execution.operation.name == "ppkt" and execution.operation.kind == "port"

@@ -24,7 +24,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.units import format_bytes, format_count, format_ranks
 from hocket.definitions.verification import Finding, Verdict
-from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
+from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 
 _Clock = NDArray[np.int32]
@@ -274,7 +274,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def can_transfer(self, execution: Execution) -> bool:
         for operand in execution.operation.sources:
-            if operand.has_packets and not _is_sent_whole(execution.operation):
+            if operand.has_packets and not execution.operation.is_sent_whole:
                 region = self.layout.region(execution, operand)
                 flags = self._memory(region).flags
                 if any(flags[cell] != self._call for cell in range(region.begin, region.begin + region.length)):
@@ -333,14 +333,15 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         """Let a channel do what a thread orders: it reads and writes by itself, in the order of its orders."""
         operation = execution.operation
         form = operation.form
+        assert form is not None
         sender = self._agents[execution.block, channel]
         sender.learn(self._agents[execution.block].known_to(thread))
         source = operation.sources[0 if operation.name == "rppkt" else thread]
         self._apply(execution, sender, (source,), (operation.targets[thread],))
         sender.synchronize()
-        if form is not None and form.has_signal:
+        if form.has_signal:
             self.signal(execution, thread, channel)
-        if form is not None and form.has_flush:
+        if form.has_flush:
             self.flush(execution, thread, channel)
 
     def _apply(
@@ -458,12 +459,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _senders(self) -> list[tuple[Block, Channel]]:
         """Return the port channels of every block."""
-        senders: dict[tuple[Block, Channel], None] = {}
-        for block in self.blocks:
-            for execution in self.plan.gpus[block[0]].blocks[block[1]]:
-                for operation in execution.operations or (execution,):
-                    senders.update({(block, channel): None for channel in operation.channels if channel.kind == "port"})
-        return list(senders)
+        channels = ((block, one) for block in self.blocks for each in self.operations(block) for one in each.channels)
+        return list(dict.fromkeys((block, channel) for block, channel in channels if channel.kind == "port"))
 
     def _check_size(self, agents: int) -> None:
         """Refuse a plan that is too long to check."""
@@ -504,7 +501,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             )
         for gpu, of in enumerate(self.plan.gpus):
             for number, value in enumerate(of.semaphores):
-                if (now := self._value((gpu, number))) != value:
+                if (now := self.value((gpu, number))) != value:
                     yield _Fault(
                         "left-over signal",
                         (gpu,),
@@ -544,10 +541,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _wrong_results(self) -> Iterator[_Fault]:
         """Give the parts of results that are wrong: for each GPU the first."""
         for gpu in range(self.plan.ranks):
-            buffer, first = self.plan.resolve(gpu, "o")
-            values = self._memory(Region(gpu, buffer, 0, 0)).values
-            for cell in range(self.plan.output_chunks * self.layout.chunk):
-                got = self._values.terms[values[first * self.layout.chunk + cell]]
+            for cell, got in enumerate(self._result(gpu)):
                 expected = self._expected(gpu, cell)
                 if got != expected:
                     yield _Fault(
@@ -558,6 +552,12 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                         self._in_words(got),
                     )
                     break
+
+    def _result(self, gpu: int) -> Iterator[tuple[tuple[int, int], ...]]:
+        """Give the values of a GPU's output."""
+        buffer, first = self.plan.resolve(gpu, "o")
+        values = self._memory(Region(gpu, buffer, 0, 0)).values[first * self.layout.chunk :]
+        return (self._values.terms[value] for value in values[: self.plan.output_chunks * self.layout.chunk])
 
     def _expected(self, gpu: int, cell: int) -> tuple[tuple[int, int], ...]:
         """Return what a cell of a GPU's output should be."""
@@ -585,11 +585,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _sources(self, gpu: int) -> list[int]:
         """Return the GPU whose input a GPU's output begins with; its own if there is none."""
-        buffer, first = self.plan.resolve(gpu, "o")
-        values = self._memory(Region(gpu, buffer, 0, 0)).values
-        return [
-            source if source >= 0 else gpu for source, _ in self._values.terms[values[first * self.layout.chunk]][:1]
-        ]
+        return [source if source >= 0 else gpu for source, _ in next(self._result(gpu))[:1]]
 
     def _in_words(self, terms: tuple[tuple[int, int], ...]) -> str:
         """Return a value in words."""
@@ -613,11 +609,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 def _is_before(earlier: _Access, access: _Access, knowledge: _Knowledge) -> bool:
     is_same_thread = (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread)
     return is_same_thread or knowledge.has(earlier)
-
-
-def _is_sent_whole(operation: Operation) -> bool:
-    """Return whether a channel copies packets without looking at their flags."""
-    return operation.name == "ppkt" and operation.kind == "port"
 
 
 def _ranges(cells: Sequence[int]) -> list[tuple[int, int]]:

@@ -19,6 +19,8 @@ Block = tuple[int, int]
 """A GPU, and a thread block of it."""
 Semaphore = tuple[int, int]
 """A GPU, and a semaphore of it."""
+Meeting = Channel | Semaphore
+"""Where a block signals or releases, and another one waits or acquires."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ class Layout:
         """Return the memory that an execution uses of an operand. Packets take twice the room of their data."""
         buffer, first = self.plan.resolve(operand.gpu, operand.buffer)
         ring = self.ring[operand.gpu] if buffer == "s" else 0
-        begin, end = (self._part(operand, one, execution.operation.part[1]) for one in _ends(execution.operation))
+        number, parts = execution.operation.part
+        begin, end = (self._part(operand, one, parts) for one in (number, number + 1))
         offset = execution.turn * execution.unit
         length = min(end - begin - offset, execution.unit) if execution.unit else end - begin
         begin += (first + operand.index) * (ring or self.chunk) + (offset % ring if ring else offset)
@@ -126,10 +129,6 @@ class Layout:
         return (number * less + min(number, more)) * self.grain
 
 
-def _ends(operation: Operation) -> tuple[int, int]:
-    return operation.part[0], operation.part[0] + 1
-
-
 def _ring_bytes(plan: Plan, chunks: int) -> int:
     """Return the bytes of a chunk of the scratch buffer that all plans share."""
     if not plan.is_scratch_reused or not chunks:
@@ -147,11 +146,9 @@ class Walk(Generic[T]):
     def __init__(self, layout: Layout) -> None:
         self.layout, self.plan = layout, layout.plan
         self.blocks: list[Block] = [(gpu, n) for gpu, of in enumerate(self.plan.gpus) for n in range(len(of.blocks))]
-        self.signals: dict[Channel, list[T]] = defaultdict(list)
-        self.waits: Counter[Channel] = Counter()
-        self.releases: dict[Semaphore, list[T]] = defaultdict(list)
-        self.acquisitions: Counter[Semaphore] = Counter()
-        self._waits_of: Counter[tuple[Block, Channel | Semaphore]] = Counter()
+        self._marks: dict[Meeting, list[T]] = defaultdict(list)
+        self._waits: Counter[Meeting] = Counter()
+        self._waits_of: Counter[tuple[Block, Meeting]] = Counter()
         self._open = self._signalled_by_several()
         self._arrivals: dict[tuple[int, int], list[Block]] = defaultdict(list)
         self._left: dict[Block, Iterator[Execution]] = {}
@@ -171,16 +168,22 @@ class Walk(Generic[T]):
             if not is_going:
                 is_going = any(self._step(execution, can_share=True) for execution in list(self.next.values()))
 
+    def operations(self, block: Block) -> Iterator[Operation]:
+        """Give the operations of a thread block, with those in its pipelines."""
+        for operation in self.plan.gpus[block[0]].blocks[block[1]]:
+            yield from operation.operations or (operation,)
+
     def reason(self, execution: Execution) -> str:
         """Return what an operation in `next` waits for."""
         operation = execution.operation
         for channel in operation.channels if operation.name in ("wait", "rlxwait") else ():
-            if (sent := len(self.signals[channel])) <= self.waits[channel]:
-                return f"signal {self.waits[channel]} on {channel}, of which gpu {channel.peer} sends {sent}"
+            if self.value(channel) <= 0:
+                sent = len(self._marks[channel])
+                return f"signal {self._waits[channel]} on {channel}, of which gpu {channel.peer} sends {sent}"
         for number in operation.semaphores:
             semaphore = (execution.block[0], number)
-            if self._value(semaphore) <= 0:
-                return f"semaphore {number}, which is released {len(self.releases[semaphore])} times"
+            if self.value(semaphore) <= 0:
+                return f"semaphore {number}, which is released {len(self._marks[semaphore])} times"
         if operation.name == "barrier":
             number, blocks = operation.barrier
             arrived = len(self._arrivals[execution.block[0], number])
@@ -189,8 +192,8 @@ class Walk(Generic[T]):
 
     def excess(self) -> Iterator[tuple[Channel, int]]:
         """Give the channels on which signals are left that no wait has met, and how many."""
-        for channel, marks in self.signals.items():
-            if (left := len(marks) - self.waits[channel]) > 0:
+        for channel in self._marks:
+            if isinstance(channel, Channel) and (left := self.value(channel)) > 0:
                 yield channel, left
 
     def can_transfer(self, execution: Execution) -> bool:
@@ -237,10 +240,7 @@ class Walk(Generic[T]):
             self.synchronize(execution.block)
         elif name == "barrier":
             return self._arrive(execution)
-        elif name == "sem_acquire":
-            if not self._acquire(execution, can_share=can_share):
-                return False
-        elif name in ("wait", "rlxwait"):
+        elif name in ("wait", "rlxwait", "sem_acquire"):
             if not self._wait(execution, can_share=can_share):
                 return False
         else:
@@ -257,34 +257,25 @@ class Walk(Generic[T]):
             else:
                 self.signal(execution, thread, channel)
         for thread, number in enumerate(operation.semaphores):
-            self.releases[execution.block[0], number].append(self.mark(execution, thread, None))
+            self._marks[execution.block[0], number].append(self.mark(execution, thread, None))
 
     def signal(self, execution: Execution, thread: int, channel: Channel) -> None:
         """Leave the mark of a thread's signal at the other end of a channel."""
-        self.signals[channel.other_end()].append(self.mark(execution, thread, channel))
+        self._marks[channel.other_end()].append(self.mark(execution, thread, channel))
 
     def _wait(self, execution: Execution, *, can_share: bool) -> bool:
-        channels = execution.operation.channels
-        for channel, times in Counter(channels).items():
-            if len(self.signals[channel]) < self.waits[channel] + times or (channel in self._open and not can_share):
+        """Let threads wait for signals or acquire semaphores, and return whether all could."""
+        operation = execution.operation
+        meetings: list[Meeting] = [*operation.channels, *((execution.block[0], one) for one in operation.semaphores)]
+        for meeting, times in Counter(meetings).items():
+            if self.value(meeting) < times or (meeting in self._open and not can_share):
                 return False
-        for thread, channel in enumerate(channels):
-            self.waits[channel] += 1
-            self._waits_of[execution.block, channel] += 1
-            self.obtain(execution, thread, self.signals[channel], self._waits_of[execution.block, channel])
-        return True
-
-    def _acquire(self, execution: Execution, *, can_share: bool) -> bool:
-        semaphores = [(execution.block[0], number) for number in execution.operation.semaphores]
-        for semaphore, times in Counter(semaphores).items():
-            if self._value(semaphore) < times or (semaphore in self._open and not can_share):
-                return False
-        for thread, semaphore in enumerate(semaphores):
-            self.acquisitions[semaphore] += 1
-            self._waits_of[execution.block, semaphore] += 1
-            count = self._waits_of[execution.block, semaphore] - self._initial(semaphore)
+        for thread, meeting in enumerate(meetings):
+            self._waits[meeting] += 1
+            self._waits_of[execution.block, meeting] += 1
+            count = self._waits_of[execution.block, meeting] - self._initial(meeting)
             if count > 0:
-                self.obtain(execution, thread, self.releases[semaphore], count)
+                self.obtain(execution, thread, self._marks[meeting], count)
         return True
 
     def _arrive(self, execution: Execution) -> bool:
@@ -301,25 +292,21 @@ class Walk(Generic[T]):
             blocks_there.clear()
         return True
 
-    def _initial(self, semaphore: Semaphore) -> int:
-        return self.plan.gpus[semaphore[0]].semaphores[semaphore[1]]
+    def value(self, meeting: Meeting) -> int:
+        """Return the value of a semaphore, or how many signals of a channel no wait has met."""
+        return self._initial(meeting) + len(self._marks[meeting]) - self._waits[meeting]
 
-    def _value(self, semaphore: Semaphore) -> int:
-        return self._initial(semaphore) + len(self.releases[semaphore]) - self.acquisitions[semaphore]
+    def _initial(self, meeting: Meeting) -> int:
+        return 0 if isinstance(meeting, Channel) else self.plan.gpus[meeting[0]].semaphores[meeting[1]]
 
-    def _signalled_by_several(self) -> set[Channel | Semaphore]:
+    def _signalled_by_several(self) -> set[Meeting]:
         """Return the channels and semaphores that several blocks signal or release, in an order that is open."""
-        blocks: dict[Channel | Semaphore, set[Block]] = defaultdict(set)
+        blocks: dict[Meeting, set[Block]] = defaultdict(set)
         for gpu, number in self.blocks:
-            for operation in _flat(self.plan.gpus[gpu].blocks[number]):
+            for operation in self.operations((gpu, number)):
                 has_signal = operation.form.has_signal if operation.form else operation.name in ("signal", "rlxsignal")
                 for channel in operation.channels if has_signal else ():
                     blocks[channel.other_end()].add((gpu, number))
                 for semaphore in operation.semaphores if operation.name == "sem_release" else ():
                     blocks[gpu, semaphore].add((gpu, number))
         return {what for what, of in blocks.items() if len(of) > 1}
-
-
-def _flat(operations: Sequence[Operation]) -> Iterator[Operation]:
-    for operation in operations:
-        yield from operation.operations or (operation,)

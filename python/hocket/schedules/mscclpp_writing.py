@@ -12,17 +12,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hocket._native import Error
-from hocket.base import checks
-from hocket.schedules.chunks import Chunks, end_of, is_idle, refusal, spans_of
+from hocket.schedules.chunks import Chunks, is_idle, spans_of
 from hocket.schedules.dependencies import ends_awaited, pair_ends
-from hocket.schedules.msccl import COLLECTIVES
 from hocket.schedules.schedule import Schedule
 
 _MOST_OPERATIONS = 64  # of a thread block
 _MOST_CHANNELS = 16  # of a thread block
 _MOST_AT_ONCE = 8  # channels of an operation
-_FORM = "a plan of MSCCL++"
 _LETTERS = {"input": "i", "result": "o", "scratch": "s"}
 _NOP = {"name": "nop"}
 _LONGEST_LINE = 150  # characters
@@ -47,18 +43,14 @@ def as_plan(schedule: Schedule) -> str:
     Raises:
         Error: The schedule does not name its collective or its spans, or a thread block of MSCCL++ has no room for it.
     """
-    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
-    if schedule.collective not in COLLECTIVES:
-        got = schedule.collective or "an unknown collective"
-        raise _refused(schedule, f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
-    ranks = schedule.data["ranks"]
-    chunks = Chunks(schedule, ranks, _FORM)
-    writer = _Writer(schedule, ranks, chunks.elements)
+    chunks = Chunks(schedule, "a plan of MSCCL++")
+    writer = _Writer(chunks)
     writer.run()
-    share = {"allgather": (len(ranks), 1), "reduce_scatter": (1, len(ranks))}.get(schedule.collective, (1, 1))
+    ranks = len(chunks.ranks)
+    share = {"allgather": (ranks, 1), "reduce_scatter": (1, ranks)}.get(chunks.collective, (1, 1))
     content = {
         "name": schedule.name,
-        "collective": schedule.collective.replace("_", ""),
+        "collective": chunks.collective.replace("_", ""),
         "protocol": "Simple",
         "inplace": chunks.in_place,
         "reuse_resources": False,
@@ -67,10 +59,10 @@ def as_plan(schedule: Schedule) -> str:
                 "id": gpu,
                 "input_chunks": chunks.count // share[0],
                 "output_chunks": chunks.count // share[1],
-                "scratch_chunks": -(-end_of(tasks, "scratch") // chunks.elements),
+                "scratch_chunks": chunks.scratch(gpu),
                 **writer.gpu(gpu),
             }
-            for gpu, tasks in enumerate(ranks)
+            for gpu in range(ranks)
         ],
         "num_threads_per_block": 1024,
         "use_double_scratch_buffer": False,
@@ -94,15 +86,12 @@ def _text(value: Any, indent: str = "") -> str:
     return f"{first}\n{inner}" + f",\n{inner}".join(members) + f"\n{indent}{last}"
 
 
-def _refused(schedule: Schedule, why: str) -> Error:
-    return refusal(schedule, _FORM, why)
-
-
 class _Writer:
     """Goes through the tasks of all ranks in an order in which they can be done, and collects their operations."""
 
-    def __init__(self, schedule: Schedule, ranks: Sequence[Sequence[Mapping[str, Any]]], chunk: int) -> None:
-        self._schedule, self._ranks, self._chunk = schedule, ranks, chunk
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks, self._chunk = chunks, chunks.elements
+        ranks = self._ranks = chunks.ranks
         self._operations: list[list[dict[str, Any]]] = [[] for _ in ranks]
         self._peers: list[list[int]] = [[] for _ in ranks]
         self._buffers: list[list[tuple[int, str]]] = [[] for _ in ranks]
@@ -127,7 +116,7 @@ class _Writer:
             ready = set(going)
             messages = {message for at in going if (message := self._messages.get(at)) and ready >= set(message)}
             if not local and not messages:
-                raise _refused(self._schedule, "its tasks wait for each other in a cycle, expected no cycles")
+                raise self._chunks.refusal("its tasks wait for each other in a cycle, expected no cycles")
             for rank, number in local:
                 self._do(rank, self._ranks[rank][number])
             if not local:
@@ -140,12 +129,9 @@ class _Writer:
         operations = self._operations[rank]
         while operations and operations[-1] == _NOP:
             operations.pop()
-        if len(operations) > _MOST_OPERATIONS:
-            what = f"{len(operations)} operations in a thread block, expected at most {_MOST_OPERATIONS}"
-            raise _refused(self._schedule, f"gpu {rank} has {what}")
         channels = 2 * len(self._peers[rank])
-        if channels > _MOST_CHANNELS:
-            raise _refused(self._schedule, f"gpu {rank} has {channels} channels, expected at most {_MOST_CHANNELS}")
+        in_block = (len(operations), "operations in a thread block", _MOST_OPERATIONS)
+        self._chunks.check_limits(rank, (in_block, (channels, "channels", _MOST_CHANNELS)))
         uses = {"channel_type": "memory", "channel_ids": [*range(channels)]}
         refs = {"access_channel_type": "memory", "remote_buffer_ids": [*range(len(self._buffers[rank]))]}
         return {
@@ -165,20 +151,11 @@ class _Writer:
         ends = []
         for rank, tasks in enumerate(self._ranks):
             for number, task in enumerate(tasks):
+                if not is_idle(task):
+                    self._chunks.check_task(rank, task)
                 ((kind, action),) = task["action"].items()
-                if kind == "compute" and action["time_s"]:
-                    raise _refused(
-                        self._schedule, f"rank {rank} computes, expected messages, copies and reductions only"
-                    )
                 if kind in ("send", "recv"):
                     peer = action["to" if kind == "send" else "from"]
-                    if peer is None:
-                        why = f"rank {rank} receives from any rank, expected receives from a given rank"
-                        raise _refused(self._schedule, why)
-                    if not self._chunks_of(action["data" if kind == "send" else "into"]):
-                        raise _refused(
-                            self._schedule, f"rank {rank} has a {kind} without data, expected at least a chunk"
-                        )
                     ends.append((kind, rank, peer, action["tag"], (rank, number)))
         pairs = [_Message(*pair) for pair in pair_ends(ends)]
         return {at: message for message in pairs for at in message}
@@ -251,8 +228,5 @@ class _Writer:
             operations.append(operation)
 
     def _own(self, span: Mapping[str, Any]) -> dict[str, Any]:
-        place = {"type": _LETTERS[span["buffer"]], "index": span["offset"] // self._chunk}
-        return {**place, "size": self._chunks_of(span)}
-
-    def _chunks_of(self, span: Mapping[str, Any]) -> int:
-        return int(span["len"]) // self._chunk
+        first, size = span["offset"] // self._chunk, span["len"] // self._chunk
+        return {"type": _LETTERS[span["buffer"]], "index": first, "size": size}

@@ -7,21 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from hocket import _native
 from hocket.base import checks, files
 from hocket.base.call import Call
 from hocket.base.error import printable
 from hocket.base.names import among
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, native_machine
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Form = Literal["goal", "goal_binary", "json"]
 """The form of a schedule's file: GOAL text, GOAL's binary form, or Hocket's own form."""

@@ -11,11 +11,12 @@ from functools import cache, cached_property, partial
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import itemgetter, mul
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
+from hocket.base.packages import alt
 from hocket.base.parallel import do_all, ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
@@ -52,9 +53,6 @@ from hocket.simulating.simulation import (
     plan,
     simulate,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 @dataclass(frozen=True)
@@ -520,10 +518,8 @@ def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float |
     parameter_texts = {name: str(value) for name, value in one.parameters.items()}
     for simulation in simulations:
         values = {name: str(value) for name, value in simulation.parameters.items()}
-        if (simulation.algorithm, simulation.size_bytes) == (
-            one.algorithm,
-            one.size_bytes,
-        ) and parameter_texts.items() <= values.items():
+        is_same = (simulation.algorithm, simulation.size_bytes) == (one.algorithm, one.size_bytes)
+        if is_same and parameter_texts.items() <= values.items():
             return simulation.time_s.mean
     return None
 
@@ -540,13 +536,9 @@ def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
 
 def _overlap(faster: Simulation, slower: Simulation) -> bool:
     """Return whether the intervals of two simulations overlap."""
-    (first_s, second_s), (low_s, high_s) = _interval_s(faster), _interval_s(slower)
+    first_s, second_s = faster.measured_interval_s or faster.time_s.interval
+    low_s, high_s = slower.measured_interval_s or slower.time_s.interval
     return low_s <= second_s and first_s <= high_s
-
-
-def _interval_s(one: Simulation) -> tuple[float, float]:
-    """Return between which times a measured call is expected, or else the mean time."""
-    return one.measured_interval_s or one.time_s.interval
 
 
 _FIRST_TRIALS, _MORE_TRIALS = 16, 4
@@ -718,27 +710,11 @@ def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Outcome]) -> _Task:
     return name, algorithm, replace(call, parameters=parameters)
 
 
-@dataclass(frozen=True)
-class _Deadline:
-    """When simulations of calls of a size end.
+def _deadlines(outcomes: Iterable[_Outcome], places: int | None, machine: Machine) -> dict[int, tuple[float, float]]:
+    """Return two deadlines for each size that has so many places.
 
-    Attributes:
-        place_s: The time of the last place that matters.
-        expected_s: Until then, at the latest, a measured call of the fastest algorithm is expected; 0 if unknown.
-    """
-
-    place_s: float
-    expected_s: float
-
-    def until_s(self, low: float) -> float:
-        """Return when a simulation ends whose measured calls are expected from `low` times its time on."""
-        return max(self.place_s, self.expected_s / low)
-
-
-def _deadlines(outcomes: Iterable[_Outcome], places: int | None, machine: Machine) -> dict[int, _Deadline]:
-    """Return the deadlines of sizes that have so many places.
-
-    An algorithm that ends later is in none of these places, and does not share the first one.
+    An algorithm that ends after the first is in none of these places. One whose measured calls are expected after the
+    second, which is 0 if unknown, does not share the first place.
     """
     simulations: dict[int, list[Simulation]] = defaultdict(list)
     for one in outcomes:
@@ -749,7 +725,7 @@ def _deadlines(outcomes: Iterable[_Outcome], places: int | None, machine: Machin
         times_s = sorted({one.time_s.mean for one in each})
         if places and len(times_s) >= places:
             most = max((one.high for one in machine.discrepancies), default=0.0)
-            deadlines[size] = _Deadline(times_s[places - 1], times_s[0] * most)
+            deadlines[size] = times_s[places - 1], times_s[0] * most
     return deadlines
 
 
@@ -766,7 +742,7 @@ class _Work:
         machines: Other machines, of the default choices that have the costs of a protocol.
         run: Simulates a call of an algorithm as asked for.
         trials: The trials of these simulations.
-        deadlines: When simulations end, by size.
+        deadlines: When simulations end, by size; see `_deadlines`.
     """
 
     machine: Machine
@@ -777,7 +753,7 @@ class _Work:
     machines: Mapping[_Key, Machine] = field(default_factory=dict)
     run: Callable[..., Simulation] = simulate
     trials: Trials = ONE_TRIAL
-    deadlines: Mapping[int, _Deadline] = field(default_factory=dict)
+    deadlines: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     def __call__(self, task: _Task) -> _Outcome:
         """Return the simulation of a task, or why there is none."""
@@ -832,13 +808,13 @@ class _Work:
 
     def _until_s(self, algorithm: Algorithm, call: Call) -> float:
         """Return when the simulation of a call ends if it has no result."""
-        deadline = self.deadlines.get(call.size_bytes)
-        if deadline is None:
+        if call.size_bytes not in self.deadlines:
             return math.inf
+        place_s, expected_s = self.deadlines[call.size_bytes]
         own = discrepancy_of(
             self.machine.discrepancies, algorithm.collective, algorithm.name, call.size_bytes, ranks=call.ranks
         )
-        return deadline.until_s(1.0 if own is None else own.low)
+        return max(place_s, expected_s if own is None else expected_s / own.low)
 
     def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
         trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)

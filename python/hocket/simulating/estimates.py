@@ -136,11 +136,11 @@ def estimate(
     runs = _Runs(algorithm, call, values, machine, on_sizes)
     is_meeting = machine.topology is not None and not COLLECTIVES[algorithm.collective].has_root
     batch_bytes, points = _SEGMENTS * segment_bytes, _FIRST_POINTS
-    while _is_cheaper(sizes := _sizes_bytes(batch_bytes, points, call.size_bytes), call.size_bytes):
+    while 2 * sum(sizes := _sizes_bytes(batch_bytes, points, call.size_bytes)) < call.size_bytes:
         samples = runs.samples(sizes)
         if not _grow_by_segments(samples, segment_bytes):
             break
-        if not _has_equal_batches(samples):
+        if len(set(_growths_s([sample.messages for sample in samples]))) > 1:  # batches have other numbers of messages
             batch_bytes = math.lcm(2 * batch_bytes, call.ranks * segment_bytes)
             continue
         growths_s = _growths_s([sample.time_s for sample in samples])
@@ -230,11 +230,6 @@ def _sizes_bytes(batch_bytes: int, points: int, size_bytes: int) -> list[int]:
     return [first_bytes + (2**point - 1) * batch_bytes for point in range(points)]
 
 
-def _is_cheaper(sizes_bytes: list[int], size_bytes: int) -> bool:
-    """Return whether these sizes are together less than half of the size of the call."""
-    return 2 * sum(sizes_bytes) < size_bytes
-
-
 def _growths_s(values: list[float]) -> list[float]:
     """Return the growths of a batch between values of such sizes."""
     return [(after - before) / 2**point for point, (before, after) in enumerate(pairwise(values))]
@@ -244,11 +239,6 @@ def _spread_s(growths_s: list[float]) -> float:
     """Return how far the last growth may be from those to come: the last change, or half of the one before."""
     before_s, last_s = (abs(after - before) for before, after in pairwise(growths_s[-3:]))
     return max(last_s, before_s / 2)
-
-
-def _has_equal_batches(samples: list[_Sample]) -> bool:
-    """Return whether each batch has as many messages."""
-    return len(set(_growths_s([sample.messages for sample in samples]))) == 1
 
 
 def _grow_by_segments(samples: list[_Sample], segment_bytes: int) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.base.units import format_choice
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
@@ -23,9 +24,6 @@ from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halve, kind="latency")),

@@ -7,11 +7,12 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
@@ -29,9 +30,6 @@ from hocket.simulating.simulation import (
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
-
-if TYPE_CHECKING:
-    import altair as alt
 
 DEFAULT_RULES = _native.replay_rules()
 """The rules of collective calls that no other rule decides; they choose much as MPICH does."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, quote, several, share, text, whole
 from hocket.base.names import among
+from hocket.base.packages import alt
 from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
@@ -24,9 +25,6 @@ from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, join
 from hocket.simulating.scenes import NO_SCENE, Scene, SceneLike, as_scene
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""

@@ -9,18 +9,15 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks, files
-from hocket.base.packages import optional
+from hocket.base.packages import alt, optional
 from hocket.base.results import Result, draw, parameter_columns
 from hocket.base.units import format_count
 from hocket.simulating.sweeps.reading import rows_of
 from hocket.simulating.sweeps.row import Row
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 @dataclass(frozen=True)
