@@ -24,7 +24,9 @@ use crate::about::SEGMENT;
 use crate::broadcast::tree::SHAPE as BROADCAST_SHAPE;
 use crate::reduce::tree::SHAPE as REDUCE_SHAPE;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape};
+use crate::shapes::levels::{
+    OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape,
+};
 use crate::shapes::stages::{SECOND_TAG, Stages, all_ports};
 
 const REDUCE: PartParameter =

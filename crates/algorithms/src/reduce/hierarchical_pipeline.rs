@@ -21,7 +21,9 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::reduce::tree::SHAPE;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape};
+use crate::shapes::levels::{
+    OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape,
+};
 use crate::shapes::stages::{Stages, all_ports};
 
 const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
