@@ -139,7 +139,7 @@ def compare(
     options.check_files({"--plot": plot, "--links": links})
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
-    of_machine = () if names else machine.libraries
+    of_machine = BY_MACHINE if machine.has_gpus and not names else ()
     libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *defaults_of)))
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
@@ -479,7 +479,7 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
     for name, values in comparison.parameters.items():
         print_words(f" {name}: {values}")
     libraries = list(dict.fromkeys(default.library for default in comparison.defaults))
-    own = [library for library in libraries if library in comparison.machine.libraries]
+    own = [library for library in libraries if library in BY_MACHINE and comparison.machine.has_gpus]
     for library in own:
         _print_defaults(comparison, library)
     if comparison.finished_bytes:

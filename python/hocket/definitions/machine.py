@@ -106,11 +106,9 @@ class Machine:
         return Topology.of(self.handle, machine=self.name, file=self.file)
 
     @property
-    def libraries(self) -> tuple[str, ...]:
-        """The libraries of `BY_MACHINE` that run there: those of accelerators, if its file has a section [gpu]."""
-        from hocket.definitions.libraries import BY_MACHINE
-
-        return BY_MACHINE if any(key.startswith("gpu.") for key in self.quantities) else ()
+    def has_gpus(self) -> bool:
+        """Whether its file has a section [gpu], by which libraries of accelerators decide."""
+        return any(key.startswith("gpu.") for key in self.quantities)
 
     @property
     def lacks_bandwidth(self) -> bool:
