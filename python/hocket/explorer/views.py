@@ -36,8 +36,8 @@ from hocket.explorer.reproducing import (
     verifying,
 )
 from hocket.judging.assessment import Assessment
-from hocket.judging.judge import TEXT_NAME, judge, judge_texts
-from hocket.judging.texts import Text
+from hocket.judging.judge import TEXT_NAME, judge, judge_sources
+from hocket.judging.texts import Text, read
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
@@ -341,7 +341,7 @@ def _assess(question: Question, facts: Facts) -> Assessment:
     """Judge the output of a benchmark, of which the form tells these facts, or else the measured files."""
     machine = None if question.is_judged_alone else question.machine
     if question.output:
-        return judge_texts([Text(question.output, TEXT_NAME, facts)], machine=machine)
+        return judge_sources([read(Text(question.output, TEXT_NAME, facts))], machine=machine)
     if question.default_times:
         return judge(chain.from_iterable(question.default_times.values()), machine=machine)
     raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")

@@ -83,17 +83,10 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
+        names = ("size_bytes", "measured_s", "expected_s", "low_s", "high_s", "factor", "grade", "fastest", "limit",
+                 "bound_s")  # fmt: skip
         return {
-            "size_bytes": self.size_bytes,
-            "measured_s": self.measured_s,
-            "expected_s": self.expected_s,
-            "low_s": self.low_s,
-            "high_s": self.high_s,
-            "factor": self.factor,
-            "grade": self.grade,
-            "fastest": self.fastest,
-            "limit": self.limit,
-            "bound_s": self.bound_s,
+            **{name: getattr(self, name) for name in names},
             "guess": list(self.guess.programs),
             "probability": self.guess.probability,
             "guess_s": self.guess_s,
@@ -136,12 +129,8 @@ class CurveAssessment:
             "machine": self.machine,
             "findings": [asdict(finding) for finding in self.findings],
             "sizes": [row.as_dict() for row in self.rows]
-            or [_measured(each.size_bytes, each.time_s) for each in self.curve.measurements],
+            or [{"size_bytes": each.size_bytes, "measured_s": each.time_s} for each in self.curve.measurements],
         }
-
-
-def _measured(size_bytes: int, measured_s: float) -> dict[str, Any]:
-    return {"size_bytes": size_bytes, "measured_s": measured_s}
 
 
 @dataclass(frozen=True)

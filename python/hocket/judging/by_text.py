@@ -12,7 +12,6 @@ from itertools import groupby
 from math import ceil, log2
 
 from hocket.base.units import format_count, format_rate
-from hocket.definitions.library import COLLECTIVES
 from hocket.judging.causes import causes_of
 from hocket.judging.context import Job, job_of, usual_rate_of
 from hocket.judging.figures import Figure, figures_in
@@ -21,7 +20,7 @@ from hocket.judging.mention import Mentions
 from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
 from hocket.judging.rows import rows_in
 from hocket.judging.shape import Shape, shape_of, shape_of_points
-from hocket.measurements.measurement import Measurement, bus_share
+from hocket.measurements.measurement import Measurement
 
 NO_NUMBERS = "numbers"
 """The subject of the verdict on a text that has none."""
@@ -68,13 +67,8 @@ def _shape_of_rows(mentions: Mentions) -> Shape | None:
     rows = rows_in(mentions)
     if rows is None:
         return None
-    facts = mentions.text_facts.facts
-    collective = facts.collective or ""
-    is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and rows.bus_share is None
-    blocks = facts.ranks if is_of_blocks and facts.ranks else 1
-    points = [(size * blocks, time_s) for size, time_s in rows.points]
-    share = bus_share(collective, facts.ranks) if facts.ranks and collective else rows.bus_share
-    return shape_of_points(points, collective, facts.ranks, facts.ranks_per_node, share)
+    facts = mentions.facts
+    return shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
 
 
 def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentions: Mentions) -> Finding:

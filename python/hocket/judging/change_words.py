@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.libraries import library_named
 from hocket.judging.change import Change, Range
-from hocket.judging.finding import Finding
+from hocket.judging.finding import Finding, Kind
 from hocket.judging.noise import Basis
 from hocket.judging.pairs import Series, several_fields
 from hocket.judging.steps import Step
@@ -53,11 +53,10 @@ def _list(lines: Sequence[str], most: int = 3) -> str:
 
 
 def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator[Finding]:
-    by_ratio = sorted(ranges, key=lambda one: abs(math.log(one.ratio)), reverse=True)
-    for one in (one for one in by_ratio if one.direction == "slower"):
-        yield Finding("slow", _range_in_words(one, several), one.series.collective, one.changes[0].source)
-    for one in (one for one in by_ratio if one.direction == "faster"):
-        yield Finding("fast", _range_in_words(one, several), one.series.collective, one.changes[0].source)
+    for one in sorted(ranges, key=lambda one: (one.direction == "faster", -abs(math.log(one.ratio)))):
+        if one.direction in ("slower", "faster"):
+            kind: Kind = "slow" if one.direction == "slower" else "fast"
+            yield Finding(kind, _range_in_words(one, several), one.series.collective, one.changes[0].source)
 
 
 def _range_in_words(one: Range, several: Sequence[str]) -> str:
@@ -98,10 +97,9 @@ def _sizes(changes: Sequence[Change]) -> str:
 
 def _others(changes: Sequence[Change], tolerance: float) -> Iterator[Finding]:
     """Give how many points are the same, and of how many nothing can be told."""
-    counts = Counter(one.direction for one in changes)
     whole = format_count(len(changes), "point")
-    if counts["same"]:
-        words = f"{counts['same']} of {whole}" if counts["same"] < len(changes) else f"all {whole}"
+    if same := sum(one.direction == "same" for one in changes):
+        words = f"{same} of {whole}" if same < len(changes) else f"all {whole}"
         yield Finding("fine", f"no change beyond {_percent(tolerance)} at {words}", "same")
     unclear = [one for one in changes if one.direction == "cannot tell"]
     if not unclear:
@@ -126,22 +124,19 @@ def _percent(share: float) -> str:
 
 def _of_steps(series: Series, steps: Sequence[Step], several: Sequence[str]) -> Finding:
     jumps = " and ".join(
-        f"from {_number(one.below.ratio)} at {format_bytes(one.below.size_bytes)} to {_number(one.at.ratio)} at "
-        f"{format_bytes(one.at.size_bytes)}"
-        for one in steps[:2]
+        f"from {_number(below.ratio)} at {format_bytes(below.size_bytes)} to {_number(at.ratio)} at "
+        f"{format_bytes(at.size_bytes)}"
+        for below, at in steps[:2]
     )
+    first, last = format_bytes(steps[0][1].size_bytes), format_bytes(steps[-1][0].size_bytes)
     is_chosen = series.algorithm == DEFAULT or library_named(series.algorithm) is not None
     what = "chose another algorithm" if is_chosen else "uses another protocol or setting"
-    where = f"between {_ends(steps)}" if len(steps) > 1 else f"on one side of {format_bytes(steps[0].at.size_bytes)}"
+    where = f"between {first} and {last}" if len(steps) > 1 else f"on one side of {first}"
     sentence = (
         f"{series.text(several)}: the ratio of times steps {jumps}; links change it gradually, so the library probably "
         f"{what} {where}"
     )
-    return Finding("hint", sentence, "algorithm" if is_chosen else "protocol", steps[0].at.source)
-
-
-def _ends(steps: Sequence[Step]) -> str:
-    return f"{format_bytes(steps[0].at.size_bytes)} and {format_bytes(steps[-1].below.size_bytes)}"
+    return Finding("hint", sentence, "algorithm" if is_chosen else "protocol", steps[0][1].source)
 
 
 def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:

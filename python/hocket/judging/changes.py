@@ -20,7 +20,7 @@ from hocket.judging.change import Change, Direction, Range, ranges_of
 from hocket.judging.change_words import findings_of
 from hocket.judging.finding import Finding
 from hocket.judging.noise import Noise, exponential, log_ratio, noises
-from hocket.judging.pairs import Pair, lines, median_s, pairs_of
+from hocket.judging.pairs import Pair, median_s, pairs_of
 from hocket.judging.steps import steps_of
 from hocket.measurements.measurement import Measurement
 
@@ -114,17 +114,17 @@ def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tole
     """
     sets = [checks.several(name, each, Measurement, _EXPECTED) for name, each in (("before", before), ("after", after))]
     checks.number("tolerance", tolerance, "a share of at least 0", is_right=lambda share: 0 <= share < math.inf)
-    pairs = pairs_of(*sets)
-    noise_by_point = noises(pairs.pairs)
+    pairs, only_before, only_after = pairs_of(*sets)
+    noise_by_point = noises(pairs)
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     rows = tuple(
         _change(pair, noise, p_value, math.log1p(tolerance))
-        for pair, noise, p_value in zip(pairs.pairs, noise_by_point, p_values, strict=True)
+        for pair, noise, p_value in zip(pairs, noise_by_point, p_values, strict=True)
     )
     ranges = ranges_of(rows)
-    only = {"before": tuple(lines(pairs.only_before)), "after": tuple(lines(pairs.only_after))}
+    only = {"before": only_before, "after": only_after}
     findings = findings_of(ranges, steps_of(rows, tolerance), only, tolerance)
-    return Changes(rows, ranges, only["before"], only["after"], float(tolerance), findings)
+    return Changes(rows, ranges, only_before, only_after, float(tolerance), findings)
 
 
 def _over_all_points(p_values: Sequence[float | None]) -> list[float | None]:
@@ -142,7 +142,9 @@ def _over_all_points(p_values: Sequence[float | None]) -> list[float | None]:
 def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float) -> Change:
     """Return the change of a point; `most` is ln of the largest ratio that does not matter."""
     ratio = log_ratio(pair)
-    low, high = (None, None) if noise is None else _ends(noise, ratio)
+    low = high = None
+    if noise is not None:  # the interval of the means of ln(time), stretched to the ratio of medians if that is outside
+        low, high = min(noise.middle - noise.reach, ratio), max(noise.middle + noise.reach, ratio)
     return Change(
         pair.series,
         pair.size_bytes,
@@ -158,11 +160,6 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
         _direction(ratio, low, high, p_value, most),
         pair.after[0].source,
     )
-
-
-def _ends(noise: Noise, ratio: float) -> tuple[float, float]:
-    """Return the interval of the means of ln(time), stretched to the ratio of the medians if that is outside."""
-    return min(noise.middle - noise.reach, ratio), max(noise.middle + noise.reach, ratio)
 
 
 def _direction(ratio: float, low: float | None, high: float | None, p_value: float | None, most: float) -> Direction:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import lines_of
@@ -22,46 +23,40 @@ _SLOW_SHARE = 0.75
 _CHANGE_FACTOR = 1.5
 _LEAST_ROWS = 3
 
+Row: TypeAlias = "tuple[re.Match[str], str]"
+"""A bandwidth, with the file and the line."""
+
 
 def comparisons_in(mentions: Mentions) -> Iterator[Finding]:
     """Give what lists of bandwidths in a text show."""
-    lines = lines_of(mentions.text)
-    yield from _slow_nodes(lines, mentions.file)
-    yield from _changes_of_version(lines, mentions.file)
+    pairs, versions = (_rows(expression, mentions) for expression in (_PAIR, _VERSION))
+    if len(pairs) >= _LEAST_ROWS:
+        yield from _slow_nodes(pairs)
+    if len(versions) >= _LEAST_ROWS:
+        yield from _changes_of_version(versions)
 
 
-def _slow_nodes(lines: Iterable[str], file: str) -> Iterator[Finding]:
+def _rows(expression: re.Pattern[str], mentions: Mentions) -> Sequence[Row]:
+    lines = enumerate(lines_of(mentions.text), start=1)
+    return [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
+
+
+def _slow_nodes(pairs: Sequence[Row]) -> Iterator[Finding]:
     """Give the hosts of two or more slow pairs that no fast pair has."""
-    pairs = [(match, number) for number, line in enumerate(lines, start=1) if (match := _PAIR.match(line)) is not None]
-    if len(pairs) < _LEAST_ROWS:
-        return
-    most = max(float(match["value"]) for match, _ in pairs)
-    slow = [(match, number) for match, number in pairs if float(match["value"]) < _SLOW_SHARE * most]
-    fast_hosts = {
-        host for match, _ in pairs if float(match["value"]) >= _SLOW_SHARE * most for host in match.groups()[:2]
-    }
+    least = _SLOW_SHARE * max(float(match["value"]) for match, _ in pairs)
+    slow = [(match, source) for match, source in pairs if float(match["value"]) < least]
+    fast_hosts = {host for match, _ in pairs if float(match["value"]) >= least for host in match.groups()[:2]}
     hosts = [host for match, _ in slow for host in match.groups()[:2]]
     for host in dict.fromkeys(hosts):
         if hosts.count(host) > 1 and host not in fast_hosts:
-            number = next(number for match, number in slow if host in match.groups())
-            source = f"{file}:{number}"
+            source = next(source for match, source in slow if host in match.groups())
             yield conclude("slow node", source=source, host=host, pairs=hosts.count(host), slow_pairs=len(slow))
 
 
-def _changes_of_version(lines: Iterable[str], file: str) -> Iterator[Finding]:
+def _changes_of_version(rows: Sequence[Row]) -> Iterator[Finding]:
     """Give the versions of a library between which the bandwidth changes."""
-    rows = [
-        (match, number) for number, line in enumerate(lines, start=1) if (match := _VERSION.match(line)) is not None
-    ]
-    if len(rows) < _LEAST_ROWS:
-        return
-    for (before, _), (after, number) in pairwise(rows):
+    for (before, _), (after, source) in pairwise(rows):
         old, new = float(before["value"]), float(after["value"])
         if new > 0 and old > _CHANGE_FACTOR * new:
-            yield conclude(
-                "library version",
-                source=f"{file}:{number}",
-                before=before["version"],
-                after=after["version"],
-                factor=old / new,
-            )
+            one, other = before["version"], after["version"]
+            yield conclude("library version", source=source, before=one, after=other, factor=old / new)

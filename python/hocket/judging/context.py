@@ -11,7 +11,7 @@ from hocket.base.units import format_count
 from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.patterns import SOCKETS
-from hocket.judging.shape import Shape, node_share
+from hocket.judging.shape import Shape
 from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
 
 _NVLINK_FORMS = ("SXM", "OAM")
@@ -87,7 +87,7 @@ class UsualRate:
 
 def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     """Return the job that a text describes, and whose times have a shape."""
-    facts = mentions.text_facts.facts
+    facts = mentions.facts
     ranks = shape.ranks if shape is not None and shape.ranks else facts.ranks
     per_node = shape.ranks_per_node if shape is not None and shape.ranks_per_node else facts.ranks_per_node
     nodes = _nodes(mentions, ranks, per_node)
@@ -128,27 +128,22 @@ def usual_rate_of(job: Job) -> UsualRate | None:
     """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
     if job.is_one_node:
         return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
-    if job.is_one_node is None:
-        return None
-    if job.card is not None and job.sockets is not None:
-        return _between_nodes(job, job.card, 1)
-    if job.cards_of_node is None:
+    cards = 1 if job.sockets is not None else job.cards_of_node
+    if job.is_one_node is None or cards is None:
         return None
     if job.card is not None:
-        return _between_nodes(job, job.card, job.cards_of_node)
+        return _between_nodes(job, job.card, cards)
     slowest = card_fabric("rdma", _SLOWEST_RDMA_GBIT)
-    if job.net != "rdma" or job.cards_of_node == 1 or slowest is None:
+    if job.net != "rdma" or cards == 1 or slowest is None:
         return None
-    what = f"{job.cards_of_node} cards of {slowest.name} or more"
-    return UsualRate(what, job.cards_of_node * slowest.lowest_bytes_per_s, inf)
+    return UsualRate(f"{cards} cards of {slowest.name} or more", cards * slowest.lowest_bytes_per_s, inf)
 
 
 def carried_share(job: Job) -> float | None:
     """Return what the cards of a node carry at least, by the bandwidth of the bus; None if that is unknown."""
-    if job.ranks is None or job.nodes is None or job.collective != "allreduce":
+    if job.ranks is None or job.ranks_per_node is None or job.collective != "allreduce":
         return None
-    share = node_share(job.collective, job.ranks, job.ranks_per_node)
-    return None if share is None else share / (2 * (job.ranks - 1) / job.ranks)
+    return (job.ranks - job.ranks_per_node) / (job.ranks - 1) if job.ranks_per_node < job.ranks else None
 
 
 def _within_node(job: Job, gpu: GpuModel) -> UsualRate:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import TypeAlias
 
 from hocket.base.call import Call
 from hocket.base.units import format_count
@@ -14,8 +13,6 @@ from hocket.measurements.measurement import DEFAULT, Measurement
 
 _SAME = 0.1
 """Times in place that differ by less than this share, in the median over sizes, are those out of place."""
-
-Key: TypeAlias = "tuple[object, ...]"
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Curve:
 
 def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
     """Return the curves of some measurements, in their order. Times in place are left out if they are the same."""
-    groups: dict[Key, dict[int, list[Measurement]]] = {}
+    groups: dict[tuple[object, ...], dict[int, list[Measurement]]] = {}
     for one in measurements:
         groups.setdefault((*_key(one), one.in_place), {}).setdefault(one.size_bytes, []).append(one)
     curves = {key: _curve(sizes) for key, sizes in groups.items()}
@@ -66,20 +63,18 @@ def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
 
 
 def _curve(by_size: dict[int, list[Measurement]]) -> Curve:
-    measurements = tuple(_middle(by_size[size]) for size in sorted(by_size))
+    measurements = tuple(
+        runs[0] if len(runs) == 1 else replace(runs[0], time_s=median(one.time_s for one in runs))
+        for _, runs in sorted(by_size.items())
+    )
     return Curve(measurements, tuple(one for runs in by_size.values() for one in runs))
 
 
-def _key(one: Measurement) -> Key:
+def _key(one: Measurement) -> tuple[object, ...]:
     return (
         *(one.system, one.library, one.buffers, one.collective, one.label, one.ranks),
         *(one.dims, one.layout, one.ranks_per_node, one.element_bytes, one.measured_as),
     )
-
-
-def _middle(several: list[Measurement]) -> Measurement:
-    """Return the call with its median time."""
-    return several[0] if len(several) == 1 else replace(several[0], time_s=median(one.time_s for one in several))
 
 
 def _alike(in_place: Curve, other: Curve | None) -> bool:

@@ -193,7 +193,8 @@ def expect(
     candidates, left_out = _affordable(algorithms_for(machine, of_collective(one.collective)), calls, machine)
     comparison = compare(candidates, calls, machine=machine, measured_as=one.measured_as, executor=executor)
     simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
-    for name, parameters in {*_with_parameters(one.collective), *_own_choice(one)}:
+    own_choice = {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set[Choice]()
+    for name, parameters in _with_parameters(one.collective) | own_choice:
         if name not in left_out:
             label = format_choice(name, parameters)
             algorithm, values = find(f"{one.collective}/{name}"), dict(parameters)
@@ -263,11 +264,6 @@ def _affordable(
 
 Choice: TypeAlias = "tuple[str, tuple[tuple[str, int | float | str], ...]]"
 """An algorithm and the values of its parameters."""
-
-
-def _own_choice(one: Measurement) -> set[Choice]:
-    """Return the algorithm that a measurement is of, if it is told with parameters."""
-    return {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set()
 
 
 @cache

@@ -25,22 +25,18 @@ class Fabric:
     Attributes:
         name: Its name, such as "200 Gbit/s InfiniBand/RoCE".
         kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
-        nominal_bytes_per_s: The bandwidth of one direction by its specification; None if it has none.
         lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.
         highest_bytes_per_s: The greatest.
         lowest_latency_s: The least latency of a small message; None where no source gives it.
         highest_latency_s: The greatest; None where no source gives it.
-        sources: Addresses of the documents.
     """
 
     name: str
     kind: str
-    nominal_bytes_per_s: float | None
     lowest_bytes_per_s: float
     highest_bytes_per_s: float
     lowest_latency_s: float | None
     highest_latency_s: float | None
-    sources: tuple[str, ...]
 
     def fits(self, bytes_per_s: float) -> bool:
         """Return whether benchmarks reach this bandwidth on it."""
@@ -57,7 +53,6 @@ class GpuModel:
         fabric: The name of the fabric that connects the GPUs of a node.
         lowest_bytes_per_s: The least bus bandwidth of an allreduce on the GPUs of a node.
         highest_bytes_per_s: The greatest.
-        sources: Addresses of the documents.
     """
 
     name: str
@@ -65,7 +60,6 @@ class GpuModel:
     fabric: str
     lowest_bytes_per_s: float
     highest_bytes_per_s: float
-    sources: tuple[str, ...]
 
 
 @cache
@@ -75,11 +69,9 @@ def fabrics() -> tuple[Fabric, ...]:
         Fabric(
             row["name"],
             row["kind"],
-            _number(row["nominal_gb_per_s"], _GB),
             *_range(row),
             _number(row["lowest_latency_us"], _US),
             _number(row["highest_latency_us"], _US),
-            tuple(row["source"].split()),
         )
         for row in read_rows(__file__, "fabrics.csv")
     )
@@ -89,8 +81,7 @@ def fabrics() -> tuple[Fabric, ...]:
 def gpu_models() -> tuple[GpuModel, ...]:
     """Return the models of GPUs, in the order of their table."""
     return tuple(
-        GpuModel(row["model"], row["form"], row["fabric"], *_range(row), tuple(row["source"].split()))
-        for row in read_rows(__file__, "gpus.csv")
+        GpuModel(row["model"], row["form"], row["fabric"], *_range(row)) for row in read_rows(__file__, "gpus.csv")
     )
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
-from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
 from hocket.judging.lines import DEVICE, NumberedLines, lines_of, row_of_nccl, whole_number, with_words
-from hocket.judging.mention import TextFacts
 from hocket.measurements.measurement import NCCL_NAMES, Facts
 from hocket.measurements.nccl_tests import ranks_of_bandwidths
 
@@ -44,20 +42,17 @@ _NODES_AND_RANKS = (
 _HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
 
 
-def facts_in(text: str, file: str) -> TextFacts:
-    """Return the ranks, the ranks on a node and the collective that a text tells.
+def facts_in(text: str, file: str) -> tuple[Facts, tuple[str, ...]]:
+    """Return the ranks, the ranks on a node and the collective that a text tells, and sentences on disagreements.
 
-    Args:
-        text: The text.
-        file: The name of its file, for sources.
+    `file` is the name of its file, for sources.
     """
     all_lines = lines_of(text)
     lines = with_words(text)
-    sources: dict[str, str] = {}
     disagreements: list[str] = []
     rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := row_of_nccl(line)) is not None]
     collectives = list(_collectives(lines, rows, file))
-    collective = _only("collective", collectives, sources, disagreements)
+    collective, _ = _only("collective", collectives, disagreements)
     ratio = list(_ranks_by_ratio(rows, file, collective))
     devices = {number: device for number, line in lines if (device := DEVICE.search(line)) is not None}
     if ratio and len({device["rank"] for device in devices.values()}) != ratio[0][0]:
@@ -65,34 +60,27 @@ def facts_in(text: str, file: str) -> TextFacts:
     is_whole = _is_whole_list(all_lines, devices)
     counts = [each for each in _counts(lines, devices, file, is_whole=is_whole) if each[1] > 0]
     of_ranks, of_node = ([each[1:] for each in counts if each[0] == name] for name in ("ranks", "ranks_per_node"))
-    ranks = _only("ranks", of_ranks or ratio, sources, disagreements)
-    per_node = _only("ranks_per_node", of_node, sources, disagreements)
+    ranks, source = _only("ranks", of_ranks or ratio, disagreements)
+    per_node, _ = _only("ranks on a node", of_node, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
         disagreements.append(
-            f"{sources['ranks']} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
+            f"{source} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
         )
         ranks = None
     if ranks is not None and per_node is not None and per_node > ranks:
         per_node = None
-    facts = Facts(ranks=ranks, ranks_per_node=per_node, collective=collective)
-    return TextFacts(facts, MappingProxyType(sources), tuple(disagreements))
+    return Facts(ranks=ranks, ranks_per_node=per_node, collective=collective), tuple(disagreements)
 
 
-def _only(
-    name: str, statements: Sequence[tuple[T, str]], sources: dict[str, str], disagreements: list[str]
-) -> T | None:
-    """Return the one value that is told; None if none is, or two differ."""
+def _only(what: str, statements: Sequence[tuple[T, str]], disagreements: list[str]) -> tuple[T | None, str]:
+    """Return the one value that is told, and where; None if none is, or two differ."""
     first: dict[T, str] = {}
     for one, where in statements:
         first.setdefault(one, where)
     if len(first) > 1:
         (a, source), (b, other_source) = list(first.items())[:2]
-        what = "ranks on a node" if name == "ranks_per_node" else name
         disagreements.append(f"{what}: {source} tells {a}, but {other_source} tells {b}")
-    if len(first) != 1:
-        return None
-    value, sources[name] = next(iter(first.items()))
-    return value
+    return next(iter(first.items())) if len(first) == 1 else (None, "")
 
 
 def _collectives(lines: NumberedLines, rows: Sequence[Row], file: str) -> list[tuple[str, str]]:
@@ -102,7 +90,8 @@ def _collectives(lines: NumberedLines, rows: Sequence[Row], file: str) -> list[t
     """
     commands: list[tuple[str, str]] = []
     prose: list[tuple[str, str]] = []
-    of_reductions = [("allreduce", f"{file}:{number}") for number, row in rows if _is_above_one(row)]
+    of_reductions = [("allreduce", f"{file}:{number}") for number, row in rows
+                     if float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))]  # fmt: skip
     for number, line in lines:
         source = f"{file}:{number}"
         commands += [(match["name"], source) for expression in (_TEST, _OSU) for match in expression.finditer(line)]
@@ -225,7 +214,3 @@ def _ranks_by_ratio(rows: Sequence[Row], file: str, collective: str | None) -> I
     least, most = ranks_of_bandwidths(collective or "", columns)
     if least == most:
         yield int(least), f"{file}:{rows[0][0]}"
-
-
-def _is_above_one(row: re.Match[str]) -> bool:
-    return float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))

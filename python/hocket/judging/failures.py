@@ -41,11 +41,7 @@ class Failures:
 
 
 def failures_in(text: str, file: str) -> Failures | None:
-    """Return what the benchmark found to be wrong; None if it found nothing.
-
-    Args:
-        text: The text.
-        file: The name of its file, for sources.
+    """Return what the benchmark found to be wrong in the text of a file; None if it found nothing.
 
     Source: the columns `#wrong` and the last lines of nccl-tests; the column `Validation` of the OSU micro-benchmarks.
     """
@@ -56,22 +52,19 @@ def failures_in(text: str, file: str) -> Failures | None:
         for number, line in enumerate(lines, start=1)
         if "FAILED" in line and (total := _TOTAL.search(line)) is not None
     ]
-    if not (rows or totals):
+    if rows:
+        first, _ = rows[0]
+        names = ", ".join(f"{file}:{number} ({format_bytes(size)})" for number, size in rows[:_MOST_ROWS])
+        rest = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
+        sentence = f"Results are wrong, so their times mean little, in {format_count(len(rows), 'row')}: {names}{rest}"
+    elif totals:
+        first, total = totals[0]
+        values = format_count(int(total["count"]), "value")
+        sentence = f"The benchmark found {values} to be wrong, so its times mean little"
+    else:
         return None
-    if not rows:
-        number, total = totals[0]
-        what = f"{format_count(int(total['count']), 'value')} to be wrong"
-        return _failures(f"The benchmark found {what}, so its times mean little", file, [], number)
-    names = ", ".join(f"{file}:{number} ({format_bytes(size)})" for number, size in rows[:_MOST_ROWS])
-    rest = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    what = f"{format_count(len(rows), 'row')}: {names}{rest}"
-    numbers = [number for number, _ in rows]
-    return _failures(f"Results are wrong, so their times mean little, in {what}", file, numbers, numbers[0])
-
-
-def _failures(sentence: str, file: str, numbers: list[int], first: int) -> Failures:
     finding = Finding("unknown", sentence, "wrong results", f"{file}:{first}")
-    return Failures(finding, file, frozenset(f"{file}:{number}" for number in numbers))
+    return Failures(finding, file, frozenset(f"{file}:{number}" for number, _ in rows))
 
 
 def _wrong_size(line: str) -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from os import PathLike, fspath
 from typing import TypeAlias
@@ -34,42 +34,28 @@ from hocket.measurements.measurement import Facts, Measurement
 from hocket.rules.tuning_files.counterparts import library_of
 
 
-@dataclass(frozen=True)
-class _Judging:
-    """How curves are judged.
-
-    Attributes:
-        machine: The machine; None to judge them by themselves.
-        library: The library that ran, if it is known.
-        executor: Who simulates.
-    """
-
-    machine: Machine | None
-    library: str | None
-    executor: Executor | None
-
-
-def _judge(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment:
+def _judge(
+    curve: Curve, mentions: Mentions, machine: Machine | None, library: str | None, executor: Executor | None
+) -> CurveAssessment:
     """Return a curve beside the times of a machine, or by itself."""
     by_itself = judge_alone(curve.runs, mentions)
-    if judging.machine is None:
+    if machine is None:
         return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
-    library = judging.library or library_of_text(mentions, judging.machine, curve.first.collective)
-    expectation = expect(curve.thin(_MOST_SIZES), judging.machine, library=library, executor=judging.executor)
+    library = library or library_of_text(mentions, machine, curve.first.collective)
+    expectation = expect(curve.thin(_MOST_SIZES), machine, library=library, executor=executor)
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     findings = (
         *findings_of(expectation, rows),
         *choice_findings(choices, mentions),
-        *other_generation(judging.machine, mentions),
+        *other_generation(machine, mentions),
     )
     suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
     causes = suspects if findings[0].kind == "slow" else []
-    return CurveAssessment(curve, judging.machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
+    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
 
 
 def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
-    """Give what was not looked at."""
     sizes, number = len(expectation.curve.measurements), len(curve.measurements)
     if sizes < number:
         yield conclude("sizes left out", number=sizes, sizes=number)
@@ -149,21 +135,10 @@ def judge(
     if isinstance(measured, str | PathLike):
         is_text = isinstance(measured, str) and "\n" in measured
         text = Text(str(measured), TEXT_NAME, facts) if is_text else Text(read_text(measured), fspath(measured), facts)
-        return judge_texts([text], machine=model, library=library, executor=executor)
+        return judge_sources([read(text)], machine=model, library=library, executor=executor)
     measurements = several("measured", measured, Measurement, "hocket.Measurement")
-    judging = _Judging(model, None if library is None else library_of(library).name, executor)
-    return _assess(measurements, mentions_of("", TEXT_NAME), judging)
-
-
-def judge_texts(
-    texts: Sequence[Text],
-    *,
-    machine: Machine | None = None,
-    library: str | None = None,
-    executor: Executor | None = None,
-) -> Assessment:
-    """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
-    return judge_sources([read(text) for text in texts], machine=machine, library=library, executor=executor)
+    name = None if library is None else library_of(library).name
+    return _assess(measurements, mentions_of("", TEXT_NAME), model, name, executor)
 
 
 def judge_sources(
@@ -173,38 +148,28 @@ def judge_sources(
     library: str | None = None,
     executor: Executor | None = None,
 ) -> Assessment:
-    """Judge the runs of some texts that were read; as `judge_texts`."""
-    judging = _Judging(machine, None if library is None else library_of(library).name, executor)
+    """Judge the runs of some texts; as `judge`. Of times that were measured several times, the median is judged."""
+    library = None if library is None else library_of(library).name
     refusals = [one for one in sources if one.refusal is not None and not one.is_of_messages]
-    unread = [one for source in refusals for one in _without_rows(source, judging)]
+    unread = [one for source in refusals for one in _without_rows(source, machine)]
     first = sources[0].own_mentions
     mentions = first if len(sources) == 1 else mentions_of("\n".join(one.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
-    assessment = _assess([one for source in sources for one in source.measurements], mentions, judging)
-    curves = tuple(_with_failures(one, sources) for one in assessment.curves)
-    remarks = (*_runs_of_one_machine(sources), *(one for source in sources for one in source.remarks))
-    return replace(
-        assessment, curves=curves, findings=(*dict.fromkeys((*messages, *unread, *assessment.findings, *remarks)),)
+    measurements = [one for source in sources for one in source.measurements]
+    assessment = _assess(measurements, mentions, machine, library, executor)
+    failures = [source.failures for source in sources if source.failures is not None]
+    curves = tuple(
+        replace(one, findings=(*(each.finding for each in failures if each.concern(one.curve)), *one.findings))
+        for one in assessment.curves
     )
-
-
-def _with_failures(judgement: CurveAssessment, sources: Sequence[Source]) -> CurveAssessment:
-    """Return a judgement that begins with what is wrong in the results."""
-    failures = [
-        source.failures.finding
-        for source in sources
-        if source.failures is not None and source.failures.concern(judgement.curve)
-    ]
-    return replace(judgement, findings=(*failures, *judgement.findings))
-
-
-def _runs_of_one_machine(sources: Sequence[Source]) -> Iterator[Finding]:
-    """Give what several texts are taken for."""
+    remarks = [one for source in sources for one in source.remarks]
     if len(sources) > 1:
-        yield conclude("several files", files=", ".join(source.mentions.file for source in sources))
+        remarks.insert(0, conclude("several files", files=", ".join(source.mentions.file for source in sources)))
+    findings = dict.fromkeys((*messages, *unread, *assessment.findings, *remarks))
+    return replace(assessment, curves=curves, findings=tuple(findings))
 
 
-def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
+def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
     """Give what follows from a text whose rows cannot be read.
 
     Raises:
@@ -212,7 +177,7 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
     """
     assert source.refusal is not None
     names_a_line = str(source.refusal).removeprefix(source.mentions.file)[1:2].isdecimal()
-    if judging.machine is not None or names_a_line:
+    if machine is not None or names_a_line:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
@@ -227,10 +192,19 @@ def _without_rows(source: Source, judging: _Judging) -> Iterator[Finding]:
     yield Finding("unknown", str(source.refusal), "rows")
 
 
-def _assess(measurements: Iterable[Measurement], mentions: Mentions, judging: _Judging) -> Assessment:
-    outcomes = [_try(curve, mentions, judging) for curve in curves_of(measurements)]
-    judgements = tuple(one for one in outcomes if isinstance(one, CurveAssessment))
-    refusals = [one for one in outcomes if isinstance(one, Error)]
+def _assess(
+    measurements: Iterable[Measurement],
+    mentions: Mentions,
+    machine: Machine | None,
+    library: str | None,
+    executor: Executor | None,
+) -> Assessment:
+    judgements, refusals = list[CurveAssessment](), list[Error]()
+    for curve in curves_of(measurements):
+        try:
+            judgements.append(_judge(curve, mentions, machine, library, executor))
+        except Error as error:
+            refusals.append(error)
     if refusals and not judgements:
         raise refusals[0]
     common = _in_common(judgements)
@@ -247,13 +221,6 @@ def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
         if one.machine is None or finding.kind == "unknown" or finding.source
     )
     return tuple(finding for finding, count in counts.items() if count > 1)
-
-
-def _try(curve: Curve, mentions: Mentions, judging: _Judging) -> CurveAssessment | Error:
-    try:
-        return _judge(curve, mentions, judging)
-    except Error as error:
-        return error
 
 
 def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:

@@ -53,9 +53,7 @@ def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> st
 def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:
     """Return what the library chooses at each size of a curve; nothing if its decisions are not known.
 
-    Args:
-        expectation: The curve beside the programs of its collective.
-        mentions: What the text says, of which the version of NCCL and its own choices count.
+    Of what the text says, the version of NCCL and its own choices count.
     """
     machine, library = expectation.machine, expectation.library
     if library not in (*DEFAULTS, *BY_MACHINE):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hocket.measurements.measurement import Facts
@@ -31,35 +30,22 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class TextFacts:
-    """Facts that a text tells of its measurements.
-
-    Attributes:
-        facts: The facts. Unknown ones are None.
-        sources: The file and the line of each fact, by its name in `Facts`.
-        disagreements: Sentences on facts that two lines state differently, without a full stop.
-    """
-
-    facts: Facts
-    sources: Mapping[str, str]
-    disagreements: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Mentions:
     """What a text says of the machine and of the run.
 
     Attributes:
         file: The name of its file.
         mentions: What lines say, in their order.
-        text_facts: The text's own facts, and where they are told.
+        facts: Facts that it tells of its measurements. Unknown ones are None.
+        disagreements: Sentences on facts that two lines state differently, without a full stop.
         text: The text.
     """
 
     file: str
     mentions: tuple[Mention, ...]
-    text_facts: TextFacts
-    text: str = ""
+    facts: Facts
+    disagreements: tuple[str, ...]
+    text: str
 
     def of(self, kind: str) -> tuple[Mention, ...]:
         """Return the mentions of a kind."""

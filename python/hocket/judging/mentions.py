@@ -60,22 +60,13 @@ PATTERNS = tuple(
 
 
 def mentions_of(text: str, file: str) -> Mentions:
-    """Return what a text says of the machine and of the run.
-
-    Args:
-        text: The text, such as a log or a question that quotes one.
-        file: The name of its file, for sources.
-    """
+    """Return what a text says of the machine and of the run; `file` is the name of its file, for sources."""
     lines = lines_of(text)
     in_lines = [one for number, line in with_words(text) for one in _in_line(line, f"{file}:{number}")]
     all_mentions = [*in_lines, *_of_product(in_lines), *topologies_in(lines, file), *_separate_runs(lines, file)]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
-    mentions = sorted(first.values(), key=lambda one: _line_number(one.source))
-    return Mentions(file, tuple(mentions), facts_in(text, file), text)
-
-
-def _line_number(source: str) -> int:
-    return int(source.rpartition(":")[2])
+    mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
+    return Mentions(file, tuple(mentions), *facts_in(text, file), text)
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:

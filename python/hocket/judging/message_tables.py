@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket.judging.lines import ROW, lines_of
+from hocket.measurements.cuts import without_lines
 
 _OSU = r"\bOSU (?:MPI|NCCL|RCCL)\S* (?:Persistent )?(?:Multi\S* )?"
 _BEGINS = (
@@ -29,7 +30,7 @@ class Table:
     """A table of a point-to-point benchmark.
 
     Attributes:
-        rows: The lines of its rows, from 0.
+        rows: The numbers of the lines of its rows.
         latency_s: The time of a small message; None if it has none.
         bytes_per_s: The greatest bandwidth of large messages in one direction; None if it has none.
         is_both_ways: Whether messages run in both directions at once.
@@ -44,19 +45,13 @@ class Table:
 
 
 def tables_in(text: str, file: str) -> tuple[Table, ...]:
-    """Return the tables of point-to-point benchmarks in a text.
-
-    Args:
-        text: The text.
-        file: The name of its file, for sources.
-    """
+    """Return the tables of point-to-point benchmarks in a text; `file` is the name of its file, for sources."""
     return tuple(_table(kind, rows, file) for kind, rows in _groups(lines_of(text)) if rows)
 
 
 def without_rows(text: str, tables: Sequence[Table]) -> str:
     """Return a text in which the rows of some tables are empty lines."""
-    rows = {row for table in tables for row in table.rows}
-    return "\n".join("" if number in rows else line for number, line in enumerate(text.split("\n"))) if rows else text
+    return without_lines(text, {row for table in tables for row in table.rows})
 
 
 Row = tuple[int, int, float]
@@ -66,7 +61,7 @@ Row = tuple[int, int, float]
 def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
     """Give the kind and the rows of each table."""
     kind, rows = "", list[Row]()
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines, start=1):
         is_title = any(word in line for word in _WORDS_OF_TITLES)
         begins = next((name for name, begin in _BEGINS if begin.search(line)), None) if is_title else None
         if begins is not None or (is_title and _OTHERS.search(line)):
@@ -81,7 +76,7 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
 
 def _table(kind: str, rows: Sequence[Row], file: str) -> Table:
     lines = tuple(number for number, _, _ in rows)
-    source = f"{file}:{lines[0] + 1}"
+    source = f"{file}:{lines[0]}"
     if kind in ("bandwidth", "both ways"):
         ways = 2 if kind == "both ways" else 1
         rates = [value * 1e6 / ways for _, size, value in rows if size >= _LEAST_LARGE_BYTES and value > 0]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import fmean, median
 from typing import Literal, TypeAlias
 
@@ -188,10 +188,10 @@ def _error(one: Measurement) -> float | None:
 
 def _scatters(pairs: Sequence[Pair]) -> dict[Series, tuple[float, float]]:
     """Return the standard error of a ratio by series, with its degrees of freedom. Short series share one."""
-    ratios: dict[Series, list[float]] = {}
-    for pair in pairs:
-        ratios.setdefault(pair.series, []).append(log_ratio(pair))
-    differences = {series: [second - first for first, second in pairwise(values)] for series, values in ratios.items()}
+    differences = {
+        series: [second - first for first, second in pairwise(map(log_ratio, group))]
+        for series, group in groupby(pairs, key=lambda pair: pair.series)
+    }
     common = _scatter([each for values in differences.values() for each in values])
     scatters = {series: _scatter(values) or common for series, values in differences.items()}
     return {series: scatter for series, scatter in scatters.items() if scatter is not None}

@@ -7,7 +7,7 @@ version of a library can be compared with a set of another version.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from hocket._native import Error
@@ -96,21 +96,6 @@ class Pair:
     after: tuple[Measurement, ...]
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """What two sets share.
-
-    Attributes:
-        pairs: The common points, by series and size.
-        only_before: Points that are only in the first set: their sizes by series.
-        only_after: Points that are only in the second set.
-    """
-
-    pairs: tuple[Pair, ...]
-    only_before: Mapping[Series, tuple[int, ...]]
-    only_after: Mapping[Series, tuple[int, ...]]
-
-
 def median_s(measurements: Iterable[Measurement]) -> float:
     """Return the median time of repeated runs, in seconds; of an even number, the geometric mean of the middle two."""
     times_s = sorted(one.time_s for one in measurements)
@@ -118,8 +103,10 @@ def median_s(measurements: Iterable[Measurement]) -> float:
     return low_s if low_s == high_s else math.sqrt(low_s) * math.sqrt(high_s)
 
 
-def pairs_of(before: Sequence[Measurement], after: Sequence[Measurement]) -> Pairs:
-    """Return what two sets of measurements share.
+def pairs_of(
+    before: Sequence[Measurement], after: Sequence[Measurement]
+) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the points that two sets share, by series and size, and a line for each series that only one set has.
 
     Raises:
         Error: They share no point; the message names what differs.
@@ -133,11 +120,8 @@ def pairs_of(before: Sequence[Measurement], after: Sequence[Measurement]) -> Pai
     common = sorted(first.keys() & second.keys(), key=_order)
     if not common:
         raise Error(_difference(first, second))
-    return Pairs(
-        tuple(Pair(*point, tuple(first[point]), tuple(second[point])) for point in common),
-        _sizes(first.keys() - second.keys()),
-        _sizes(second.keys() - first.keys()),
-    )
+    pairs = tuple(Pair(*point, tuple(first[point]), tuple(second[point])) for point in common)
+    return pairs, _lines(first.keys() - second.keys()), _lines(second.keys() - first.keys())
 
 
 def several_fields(series: Iterable[Series]) -> tuple[str, ...]:
@@ -146,11 +130,16 @@ def several_fields(series: Iterable[Series]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(Series) if len({getattr(one, each.name) for one in all_series}) > 1)
 
 
-def lines(sizes_by_series: Mapping[Series, Sequence[int]]) -> Iterator[str]:
-    """Give a line for each series: its words and its sizes."""
+def _lines(points: Iterable[tuple[Series, int]]) -> tuple[str, ...]:
+    """Return a line for each series: its words and its sizes."""
+    sizes_by_series: dict[Series, list[int]] = {}
+    for series, size_bytes in sorted(points, key=_order):
+        sizes_by_series.setdefault(series, []).append(size_bytes)
     several = several_fields(sizes_by_series)
-    for series, sizes in sizes_by_series.items():
-        yield f"{series.text(several)}: {format_count(len(sizes), 'size')}, {from_to(sizes[0], sizes[-1])}"
+    return tuple(
+        f"{series.text(several)}: {format_count(len(sizes), 'size')}, {from_to(sizes[0], sizes[-1])}"
+        for series, sizes in sizes_by_series.items()
+    )
 
 
 def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict[tuple[Series, int], list[Measurement]]:
@@ -178,13 +167,6 @@ def _series(one: Measurement, several: Sequence[str]) -> Series:
 
 def _order(point: tuple[Series, int]) -> tuple[tuple[str, ...], int]:
     return point[0].order, point[1]
-
-
-def _sizes(points: Iterable[tuple[Series, int]]) -> dict[Series, tuple[int, ...]]:
-    sizes: dict[Series, list[int]] = {}
-    for series, size_bytes in sorted(points, key=_order):
-        sizes.setdefault(series, []).append(size_bytes)
-    return {series: tuple(each) for series, each in sizes.items()}
 
 
 def _difference(first: Iterable[tuple[Series, int]], second: Iterable[tuple[Series, int]]) -> str:

@@ -51,14 +51,12 @@ def _latency(table: Table) -> Iterator[Finding]:
     """Give which fabric has the latency of a small message."""
     if table.latency_s is None:
         return
-    latencies = [(one, one.lowest_latency_s, one.highest_latency_s) for one in fabrics()]
-    ranges = [(one.name, low_s, high_s) for one, low_s, high_s in latencies if low_s is not None and high_s is not None]
-    names = [
-        name for name, low_s, high_s in ranges if low_s / _ALIKE_FACTOR <= table.latency_s <= high_s * _ALIKE_FACTOR
+    ranges = [
+        (one.name, one.lowest_latency_s / _ALIKE_FACTOR, one.highest_latency_s * _ALIKE_FACTOR)
+        for one in fabrics()
+        if one.lowest_latency_s is not None and one.highest_latency_s is not None
     ]
-    slower = [name for name, low_s, _ in ranges if table.latency_s < low_s / _ALIKE_FACTOR]
-    what = (
-        f"like {names[0]}" if names else "less than cards take, as within a node" if len(slower) == len(ranges) else ""
-    )
-    if what:
+    name = next((name for name, low_s, high_s in ranges if low_s <= table.latency_s <= high_s), None)
+    if name is not None or table.latency_s < min(low_s for _, low_s, _ in ranges):
+        what = "less than cards take, as within a node" if name is None else f"like {name}"
         yield conclude("latency", source=table.source, latency_s=table.latency_s, what=what)

@@ -93,7 +93,7 @@ def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
 
 def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
     """Return what the text does not tell, and what it states in two ways."""
-    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.text_facts.disagreements]
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.disagreements]
     if verdict.kind != "unknown":
         return others
     if job.is_one_node is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hocket.judging.lines import ROW, lines_of, row_of_nccl
 from hocket.judging.mention import Mentions
@@ -25,35 +25,31 @@ class Rows:
     Attributes:
         points: Sizes in bytes, as the table gives them, and times in seconds.
         bus_share: The bandwidth of the bus, divided by that of the algorithm, where the rows give both.
-        source: The file and the line of the first row.
         cut: The sentence on a last row that lacks its end, which is left out; empty without one.
     """
 
     points: tuple[tuple[int, float], ...]
     bus_share: float | None
-    source: str
     cut: str = ""
 
 
 def rows_in(mentions: Mentions) -> Rows | None:
     """Return the rows of the first table in a text with most of them; None if it has none."""
     lines = lines_of(mentions.text)
-    tables = list(_tables_of_nccl(lines, mentions.file)) or list(_tables_of_pairs(lines, mentions.file))
+    tables = list(_tables_of_nccl(lines)) or list(_tables_of_pairs(lines, mentions.file))
     return max(tables, key=lambda rows: len(rows.points), default=None)
 
 
-def _tables_of_nccl(lines: Sequence[str], file: str) -> Iterator[Rows]:
+def _tables_of_nccl(lines: Sequence[str]) -> Iterator[Rows]:
     points: list[tuple[int, float]] = []
     share: tuple[float, float] = (0.0, 0.0)
-    first = 0
-    for number, line in enumerate([*lines, "algbw"], start=1):
+    for line in [*lines, "algbw"]:
         row = row_of_nccl(line)
         if row is not None and int(row["size"]) > (points[-1][0] if points else 0):
-            first = first if points else number
             points.append((int(row["size"]), float(row["time"]) * 1e-6))
             share = max(share, (float(row["alg"]), float(row["bus"])))
         elif points and ("algbw" in line or ROW.search(line)):
-            yield Rows(tuple(points), share[1] / share[0] if share[0] else None, f"{file}:{first}")
+            yield Rows(tuple(points), share[1] / share[0] if share[0] else None)
             points, share = [], (0.0, 0.0)
 
 
@@ -61,28 +57,19 @@ def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
     if any(_IS_BANDWIDTH.search(line) for line in lines):
         return
     points: list[tuple[int, float]] = []
-    own: list[tuple[int, str]] = []
+    first, last, rows = 0, 0, list[list[str]]()
     for number, line in enumerate([*lines, "end"], start=1):
         pair = _PAIR.fullmatch(line)
         size, time_us = (int(pair["size"][:15]), float(pair["time"])) if pair is not None else (0, 0.0)
         if size and time_us > 0 and (not points or size > points[-1][0]):
+            first, last = first if points else number, number
             points.append((size, time_us * 1e-6))
-            own.append((number, line))
+            rows.append(line.split())
         elif points and line.strip():  # rows that are left out are empty
-            first = own[0][0]
-            rows = Rows(tuple(points), None, f"{file}:{first}")
-            rows = _without_cut_row(rows, [row for _, row in own], f"{file}:{own[-1][0]}")
-            if len(rows.points) >= _LEAST_ROWS or "Size" in lines[first - 2]:
-                yield rows
-            points, own = [], []
-
-
-def _without_cut_row(rows: Rows, lines: Sequence[str], where: str) -> Rows:
-    """Return rows without the last one if that lacks its end."""
-    *fellows, last = (line.split() for line in lines)
-    sentence = lack(last, fellows)
-    if sentence is None:
-        return rows
-    return replace(
-        rows, points=rows.points[:-1], cut=f'{where}: "{" ".join(last):.60}" is cut and left out: {sentence}'
-    )
+            cut = ""
+            if (sentence := lack(rows[-1], rows[:-1])) is not None:
+                points.pop()
+                cut = f'{file}:{last}: "{" ".join(rows[-1]):.60}" is cut and left out: {sentence}'
+            if len(points) >= _LEAST_ROWS or "Size" in lines[first - 2]:
+                yield Rows(tuple(points), None, cut)
+            points, rows = [], []

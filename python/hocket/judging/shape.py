@@ -103,42 +103,14 @@ class Shape:
         """The size at which half of the bandwidth is reached."""
         return None if self.floor_s is None or self.bytes_per_s is None else self.floor_s * self.bytes_per_s
 
-    @property
-    def nodes(self) -> int | None:
-        """Number of nodes, where that is known."""
-        return None if self.ranks_per_node is None or self.ranks is None else -(-self.ranks // self.ranks_per_node)
-
-
-def node_share(collective: str, ranks: int, ranks_per_node: int | None) -> float | None:
-    """Return the bytes that have to leave or enter a node, divided by the size of the whole vector; None if unknown.
-
-    An algorithm that is aware of nodes needs no more: it combines the vectors of a node before it sends them.
-    """
-    if ranks_per_node is None or ranks_per_node >= ranks:
-        return None
-    others = (ranks - ranks_per_node) / ranks
-    if collective == "alltoall":
-        return ranks_per_node * others
-    return {"allreduce": 2 * others, "allgather": others, "reduce_scatter": others}.get(collective, 1.0)
-
 
 def shape_of(curve: Sequence[Measurement]) -> Shape | None:
-    """Return the shape of a curve; None if it has no sizes.
-
-    Args:
-        curve: Times of one collective on one number of ranks. Of equal sizes, the median time counts.
-    """
+    """Return the shape of a curve; None if it has no sizes. Of equal sizes, the median time counts."""
     rows = sorted((one.size_bytes, one.time_s) for one in curve if one.size_bytes)
     if not rows:
         return None
-    first = curve[0]
-    is_of_blocks = first.collective in COLLECTIVES and COLLECTIVES[first.collective].size_is_one_block
-    points = [
-        (size * (first.ranks if is_of_blocks else 1), median(time for _, time in group))
-        for size, group in groupby(rows, key=lambda row: row[0])
-    ]
-    share = bus_share(first.collective, first.ranks)
-    return shape_of_points(points, first.collective, first.ranks, first.ranks_per_node, share)
+    points = [(size, median(time for _, time in group)) for size, group in groupby(rows, key=lambda row: row[0])]
+    return shape_of_points(points, curve[0].collective, curve[0].ranks, curve[0].ranks_per_node)
 
 
 def shape_of_points(
@@ -146,15 +118,21 @@ def shape_of_points(
     collective: str,
     ranks: int | None,
     ranks_per_node: int | None,
-    bus_share: float | None,
+    share_of_rows: float | None = None,
 ) -> Shape:
-    """Return the shape of a curve of points: rising sizes of the whole vector in bytes, and times in seconds."""
+    """Return the shape of a curve of points: rising sizes in bytes, and times in seconds.
+
+    Rows that give the share of the bus have the sizes of whole vectors.
+    """
+    is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and share_of_rows is None
+    blocks = ranks if is_of_blocks and ranks else 1
+    points = [(size * blocks, time_s) for size, time_s in points]
     bytes_per_s = _slope(points)
     return Shape(
         collective,
         ranks,
         ranks_per_node,
-        bus_share,
+        bus_share(collective, ranks) if ranks and collective else share_of_rows,
         tuple(size for size, _ in points),
         tuple(time for _, time in points),
         _floor(points, bytes_per_s),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import TypeAlias
 
 from hocket.judging.change import Change
 from hocket.judging.pairs import Series
@@ -18,17 +18,8 @@ _SHARE = 0.5
 _MOST_FACTOR = 4  # how many times as large the next size may be
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step of the ratio between two sizes.
-
-    Attributes:
-        below: The change at the smaller size.
-        at: The change at the larger size.
-    """
-
-    below: Change
-    at: Change
+Step: TypeAlias = "tuple[Change, Change]"
+"""A step of the ratio: the changes at the smaller and at the larger of two sizes."""
 
 
 def steps_of(changes: Sequence[Change], tolerance: float) -> dict[Series, tuple[Step, ...]]:
@@ -45,7 +36,7 @@ def _steps(changes: Sequence[Change], tolerance: float) -> Iterator[Step]:
     for below, at in pairwise(changes):
         is_beyond = abs(math.log(at.ratio) - math.log(below.ratio)) > least
         if is_beyond and 0 < below.size_bytes >= at.size_bytes / _MOST_FACTOR and _are_apart(below, at):
-            yield Step(below, at)
+            yield below, at
 
 
 def _are_apart(one: Change, other: Change) -> bool:

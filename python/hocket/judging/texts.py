@@ -13,11 +13,9 @@ from hocket.judging.finding import Finding
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.message_tables import Table, tables_in, without_rows
-from hocket.measurements.cuts import first_like_row
-from hocket.measurements.formats import cuts_in, measurements_in, without_lines
+from hocket.measurements.cuts import first_like_row, without_lines
+from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
-
-_FACTS_OF_USER = ("ranks", "ranks_per_node", "collective")
 
 
 class Text(NamedTuple):
@@ -86,13 +84,14 @@ def read(text: Text) -> Source:
     cuts = cuts_in(text.text, text.file)
     rest = text._replace(text=without_lines(text.text, cuts))
     own_mentions = mentions_of(rest.text, text.file)
-    mentions = _with_facts(own_mentions, text.facts)
+    facts_of_user = {name: value for name, value in vars(text.facts).items() if value is not None}
+    mentions = replace(own_mentions, facts=replace(own_mentions.facts, **facts_of_user))
     messages = tables_in(rest.text, text.file)
     names_algorithm = text.facts.algorithm is not None  # so only measurements of collectives will do
     own_text = text if names_algorithm else text._replace(text=without_rows(text.text, messages))
-    reading, refusal = _reading(own_text, mentions.text_facts.facts)
+    reading, refusal = _reading(own_text, mentions.facts)
     measurements = reading.measurements
-    names = {one.collective for one in measurements} or {own_mentions.text_facts.facts.collective} - {None}
+    names = {one.collective for one in measurements} or {own_mentions.facts.collective} - {None}
     if collective is not None and names and collective not in names:
         own_names = " and ".join(sorted(map(str, names)))
         raise Error(f"{text.file}: measures {own_names}, but --collective is {collective}, expected the same")
@@ -109,20 +108,17 @@ def read(text: Text) -> Source:
     )
 
 
-def _reading(text: Text, own: Facts) -> tuple[Reading, Error | None]:
-    """Return the measurements of a text, which tells some facts by itself, or why it has none.
+def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
+    """Return the measurements of a text, or why it has none; `facts` are what the user or the text itself tells.
+
+    The number of ranks that a text tells counts only if its tables do not tell it.
 
     Raises:
         Error: It has none that can be of the algorithm that the user names.
     """
-    facts = replace(
-        text.facts,
-        algorithm=text.facts.algorithm or DEFAULT,
-        collective=text.facts.collective or own.collective,
-        ranks_per_node=text.facts.ranks_per_node or own.ranks_per_node,
-    )
+    facts = replace(facts, algorithm=facts.algorithm or DEFAULT)
     refusal: Error | None = None
-    for attempt in dict.fromkeys((facts, replace(facts, ranks=facts.ranks or own.ranks))):
+    for attempt in dict.fromkeys((replace(facts, ranks=text.facts.ranks), facts)):
         try:
             reading = measurements_in(text.text, text.file, attempt)
             if not reading.measurements:
@@ -133,14 +129,6 @@ def _reading(text: Text, own: Facts) -> tuple[Reading, Error | None]:
     if refusal is not None and text.facts.algorithm is not None:
         raise refusal
     return Reading(()), refusal
-
-
-def _with_facts(mentions: Mentions, facts: Facts) -> Mentions:
-    """Return mentions in which what the user tells replaces what the text tells."""
-    names_of_facts = {name: value for name in _FACTS_OF_USER if (value := getattr(facts, name)) is not None}
-    return replace(
-        mentions, text_facts=replace(mentions.text_facts, facts=replace(mentions.text_facts.facts, **names_of_facts))
-    )
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from hocket.judging.mention import Mention
 
@@ -38,11 +39,7 @@ def topologies_in(lines: Sequence[str], file: str) -> Iterator[Mention]:
 
 def _head(line: str) -> list[str]:
     """Return the devices of the columns; none if the line is not the head of a table."""
-    names: list[str] = []
-    for word in line.split():
-        if not _DEVICE.fullmatch(word):
-            break
-        names.append(word)
+    names = list(takewhile(_DEVICE.fullmatch, line.split()))
     return names if names[:2] == ["GPU0", "GPU1"] else []
 
 

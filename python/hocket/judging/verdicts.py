@@ -13,7 +13,6 @@ from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row, mean_factor
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.identifying import Guess
 from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
 
@@ -27,7 +26,7 @@ _MOST_NAMED = 3
 
 def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
     """Return what follows, the verdict first."""
-    whole = max(_ranges(rows, "slow"), key=_excess, default=None)
+    whole = max(_ranges(rows, "slow"), key=lambda run: len(run) * (_factor(run) - 1), default=None)
     return (
         _verdict(expectation, rows, whole),
         *_choices(rows),
@@ -41,10 +40,6 @@ def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
     return [list(run) for is_of_grade, run in groupby(rows, key=lambda row: row.grade == grade) if is_of_grade]
 
 
-def _excess(rows: Sequence[Row]) -> float:
-    return len(rows) * (_factor(rows) - 1)
-
-
 def _factor(rows: Sequence[Row]) -> float:
     return mean_factor([row.factor for row in rows])
 
@@ -55,7 +50,6 @@ def _from_to(rows: Sequence[Row]) -> str:
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
-    """Return the first sentence."""
     title = expectation.curve.title
     what, machine = title[0].upper() + title[1:], expectation.machine.name
     if whole is not None:
@@ -155,13 +149,17 @@ def _names(programs: Sequence[str]) -> str:
 def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
     """Give the programs that ran, by ranges of sizes."""
     for _, run in groupby(rows, key=lambda row: (row.guess.programs[:1], row.guess.is_told)):
-        same = list(run)
-        sizes = [row.size_bytes for row in same]
-        yield _program(expectation.guess(sizes), from_to(sizes[0], sizes[-1]), expectation.likeliest(sizes))
+        sizes = [row.size_bytes for row in run]
+        where, ran = from_to(sizes[0], sizes[-1]), expectation.guess(sizes)
+        if ran.is_told:
+            share = f"probability {ran.probability:.0%}"
+            yield Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
+        else:
+            names = ", ".join(f"{label} {share:.0%}" for label, share in expectation.likeliest(sizes)[:_MOST_NAMED])
+            yield Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 
 def _is_logged(row: Row) -> bool:
-    """Return whether a log tells what ran."""
     return row.choice is not None and bool(row.choice.source)
 
 
@@ -215,14 +213,6 @@ def _span(factors: Sequence[float]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _program(ran: Guess, where: str, likeliest: Sequence[tuple[str, float]]) -> Finding:
-    if ran.is_told:
-        share = f"probability {ran.probability:.0%}"
-        return Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
-    names = ", ".join(f"{label} {share:.0%}" for label, share in likeliest[:_MOST_NAMED])
-    return Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
-
-
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
     """Give what the factors over sizes point to, where no program explains them."""
     if _is_explained(expectation, slow):
@@ -249,7 +239,6 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
 
 
 def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
-    """Return what to do."""
     one = expectation.curve.first
     if not _is_explained(expectation, slow):
         return conclude("no better choice")

@@ -116,7 +116,12 @@ def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list
     for head, number, cells in _all_rows(text, columns):
         if isinstance(cells, csv.Error):
             raise at(file, number, f"not CSV: {cells}")
-        _check(cells, head, (file, number))
+        width = len(head.names)
+        if len(cells) < width or any(cells[width:]):
+            raise at(file, number, f"got {len(cells)} cells, expected {width}: {', '.join(head.names):.200}")
+        for name, cell in zip(head.names, cells, strict=False):
+            if len(cell) > _MOST_LETTERS:
+                raise at(file, number, f"{name:.60}: got {len(cell)} letters, expected at most {_MOST_LETTERS}")
         yield head, cells, (file, number)
 
 
@@ -174,11 +179,3 @@ def _row(line: str, head: Head, *, is_apart: bool) -> list[str] | None:
     if all(_RULE.fullmatch(cell) for cell in cells) or (len(cells) == 1 and (is_apart or " " in line.strip())):
         return None
     return cells if head.delimiter.strip(" ") or cells[0][:1].isdigit() else None
-
-
-def _check(cells: Sequence[str], head: Head, where: tuple[str, int]) -> None:
-    if len(cells) != len(head.names) and not (len(cells) > len(head.names) and not any(cells[len(head.names) :])):
-        raise at(*where, f"got {len(cells)} cells, expected {len(head.names)}: {', '.join(head.names):.200}")
-    for name, cell in zip(head.names, cells, strict=False):
-        if len(cell) > _MOST_LETTERS:
-            raise at(*where, f"{name:.60}: got {len(cell)} letters, expected at most {_MOST_LETTERS}")

@@ -7,7 +7,7 @@ fewer of them than the rows above it is cut: its last number is not the one that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from hocket.base.units import format_count
@@ -79,6 +79,13 @@ def first_like_row(lines: Iterable[str]) -> int | None:
         number for number, line in enumerate(lines, start=1) if (cells := line.split()) and _looks_like_row(cells)
     )
     return next(numbers, None)
+
+
+def without_lines(text: str, numbers: Collection[int]) -> str:
+    """Return a text in which the lines of some numbers are empty."""
+    if not numbers:
+        return text
+    return "\n".join("" if number in numbers else line for number, line in enumerate(text.split("\n"), start=1))
 
 
 def _tables(text: str, title: Mark) -> Iterator[tuple[str, dict[int, tuple[str, list[str]]]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from os import PathLike, fspath
@@ -13,7 +13,7 @@ from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
 from hocket.measurements.consistency import contradictions
-from hocket.measurements.cuts import first_like_row
+from hocket.measurements.cuts import cut_rows, first_like_row, odd_row, without_lines
 from hocket.measurements.margins import outputs, readable, remove_labels
 from hocket.measurements.measurement import Facts, Format, Measurement, Reading, at
 
@@ -55,13 +55,13 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
     for output in _outputs(text, file, format):
         cuts_of_output = _cuts(output, file, format)
         rest = without_lines(output, cuts_of_output)
-        if (number := format.odd_row(rest)) is not None:
+        if format.row is not None and (number := odd_row(rest, format.title, format.row)) is not None:
             raise at(file, number, f'got "{_words(rest, number)}", {_EXPECTED_ROW}')
         readings.append(format.read(rest, file, facts))
         cuts.update(cuts_of_output)
     whole = Reading(
-        tuple(one for reading in readings for one in reading.measurements),
-        tuple(one for reading in readings for one in reading.unknown),
+        tuple(_with_facts(one, facts) for reading in readings for one in reading.measurements),
+        tuple(_with_facts(one, facts) for reading in readings for one in reading.unknown),
         (*(cuts[number] for number in sorted(cuts)), *(cut for reading in readings for cut in reading.cuts)),
         tuple(dict.fromkeys(remark for reading in readings for remark in reading.remarks)),
     )
@@ -69,7 +69,14 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
         raise Error(
             whole.cuts[0] if whole.cuts else f"{file}: has no measurements, expected at least one in {format.what}"
         )
-    return _with_ranks_per_node(whole, facts.ranks_per_node)
+    return whole
+
+
+def _with_facts(one: Measurement, facts: Facts) -> Measurement:
+    """Return a measurement with the ranks on a node that are told, if it does not tell them itself."""
+    if one.ranks_per_node is not None or facts.ranks_per_node is None:
+        return one
+    return replace(one, ranks_per_node=facts.ranks_per_node)
 
 
 def cuts_in(text: str, file: str) -> dict[int, str]:
@@ -86,17 +93,13 @@ def cuts_in(text: str, file: str) -> dict[int, str]:
     return {number: cut for output in outputs_apart for number, cut in _cuts(output, file, format).items()}
 
 
-def without_lines(text: str, numbers: Collection[int]) -> str:
-    """Return a text in which the lines of some numbers are empty."""
-    if not numbers:
-        return text
-    return "\n".join("" if number in numbers else line for number, line in enumerate(text.split("\n"), start=1))
-
-
 @lru_cache(maxsize=2)
 def _cuts(output: str, file: str, format: Format) -> Mapping[int, str]:
     """Return the sentence on each row that is left out, by the number of its line."""
-    cuts = ((number, "is cut and", what) for number, what in format.cuts(output))
+    cuts_of_format = format.cuts(output)
+    if format.row is not None:
+        cuts_of_format = cut_rows(output, format.title, format.row, format.digits)
+    cuts = ((number, "is cut and", what) for number, what in cuts_of_format)
     contradictory = contradictions(format.tables(output), are_doubled=format.doubles_sizes)
     odd = ((number, "contradicts itself and is", what) for number, what in contradictory)
     return {
@@ -135,17 +138,3 @@ def _outputs(text: str, file: str, format: Format) -> Sequence[str]:
     return (
         outputs_apart if format.row is None else [remove_labels(output, file, format.row) for output in outputs_apart]
     )
-
-
-def _with_ranks_per_node(reading: Reading, ranks_per_node: int | None) -> Reading:
-    """Return a reading in which measurements that do not tell it have this number of ranks on a node."""
-    if ranks_per_node is None:
-        return reading
-
-    def with_ranks(measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
-        return tuple(
-            one if one.ranks_per_node is not None else replace(one, ranks_per_node=ranks_per_node)
-            for one in measurements
-        )
-
-    return replace(reading, measurements=with_ranks(reading.measurements), unknown=with_ranks(reading.unknown))

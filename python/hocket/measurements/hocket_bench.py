@@ -10,7 +10,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.files import parse_object
-from hocket.definitions.library import NATIVE_NAME, Algorithm, find, find_collective, measured_element_bytes
+from hocket.definitions.library import NATIVE_NAME, find, find_collective, measured_element_bytes
 from hocket.definitions.parameters import values_of
 from hocket.measurements.consistency import out_of_order
 from hocket.measurements.measurement import (
@@ -60,19 +60,13 @@ def _measurement(collective: str, one: Mapping[str, Any], call: Call, facts: Fac
         source=f"{file}: {name} of {size_bytes} B",
         spread=spread_of(one.get("low_s"), one.get("high_s"), "interval"),
     )
-    return native if name == NATIVE_NAME else _of(native, find(f"{collective}/{name}"), facts)
-
-
-def _of(native: Measurement, algorithm: Algorithm, facts: Facts) -> Measurement:
-    """Return a measurement of an algorithm, with the given parameters that the algorithm has."""
+    if name == NATIVE_NAME:
+        return native
+    algorithm = find(f"{collective}/{name}")
     names = {parameter.name for parameter in algorithm.parameters}
     parameters = values_of([pair for pair in facts.parameters if pair[0] in names], [algorithm])
-    return replace(
-        native,
-        algorithm=algorithm.name,
-        parameters=parameters,
-        element_bytes=measured_element_bytes(algorithm.collective),
-    )
+    element_bytes = measured_element_bytes(collective)
+    return replace(native, algorithm=algorithm.name, parameters=parameters, element_bytes=element_bytes)
 
 
 def _count(value: object) -> int:

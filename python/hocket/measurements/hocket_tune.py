@@ -53,7 +53,9 @@ def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measureme
         if entry["is_simulated"]:
             raise Error("got simulated times, expected measured times")
         for choice in entry["choices"]:
-            algorithm = _algorithm(collective, choice["owner"], choice["name"][:MOST_NAME_LETTERS])
+            owner, name = choice["owner"], choice["name"][:MOST_NAME_LETTERS]
+            in_catalogue = find(f"{collective}/{name}").name if owner == "catalogue" else None
+            algorithm = DEFAULT if owner == "default" else in_catalogue
             yield (
                 Measurement(
                     collective=collective,
@@ -72,13 +74,6 @@ def _measurements(line: str, where: tuple[str, int]) -> Iterator[tuple[Measureme
         raise at(*where, str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError):
         raise at(*where, "expected the measurements of a call, as `hocket tune` writes them") from None
-
-
-def _algorithm(collective: str, owner: str, name: str) -> str | None:
-    """Return the algorithm of a choice, if it has one in the catalogue; "default" for the library's own choice."""
-    if owner == "default":
-        return DEFAULT
-    return find(f"{collective}/{name}").name if owner == "catalogue" else None
 
 
 def _label(owner: str, name: str, parameters: Mapping[str, object], **_: object) -> str:

@@ -12,11 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from hocket.definitions.library import find_collective, is_collective
 from hocket.measurements.consistency import Table, tables_of_lines
-from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -58,7 +56,9 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
                 sizes.add(one.size_bytes, (file, number))
-                rules.append(_of(one, facts, file))
+                collective = find_collective(name)
+                algorithm, parameters = call_of(collective, facts, file)
+                rules.append(replace(one, collective=collective, algorithm=algorithm, parameters=parameters))
             else:
                 unknown.append(one)
     return Reading(tuple(rules), tuple(unknown))
@@ -112,23 +112,14 @@ def _measurement(
     )
 
 
-def _of(one: Measurement, facts: Facts, file: str) -> Measurement:
-    """Return the measurement with the algorithm that the user gave for the file."""
-    collective = find_collective(one.collective)
-    algorithm, parameters = call_of(collective, facts, file)
-    return replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
-
-
-_FIND_TITLE, _FIND_ROW = matching(_BENCHMARK, "Benchmarking"), matching(_ROW)
 FORMAT = Format(
     "imb",
     "the output of IMB-MPI1 or IMB-NBC",
-    _FIND_TITLE,
+    matching(_BENCHMARK, "Benchmarking"),
     _read,
-    row=_FIND_ROW,
+    row=matching(_ROW),
     needs=("processes = ",),
-    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
-    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
+    digits=2,
     tables=_tables,
     doubles_sizes=True,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -59,12 +59,7 @@ def readable(text: str) -> str:
 
 
 def outputs(text: str, file: str, mark: Mark) -> list[str]:
-    """Return the outputs in a text, each without its margins; lines of other outputs are empty.
-
-    Args:
-        text: The text.
-        file: The name of its file.
-        mark: Finds the mark in a line.
+    """Return the outputs in the text of a file, each without its margins; lines of other outputs are empty.
 
     Raises:
         Error: A number before some lines may be part of the others.
@@ -93,12 +88,7 @@ def outputs(text: str, file: str, mark: Mark) -> list[str]:
 
 
 def remove_labels(text: str, file: str, row: Mark) -> str:
-    """Return a text whose rows have no label, such as `Ring/Simple:`.
-
-    Args:
-        text: The text, without other margins.
-        file: The name of its file.
-        row: Finds a row in a line.
+    """Return the text of a file, which has no other margins, without labels before its rows, such as `Ring/Simple:`.
 
     Raises:
         Error: Rows have different labels.
@@ -118,11 +108,7 @@ def remove_labels(text: str, file: str, row: Mark) -> str:
 
 @dataclass(frozen=True)
 class _Form:
-    """The form of a margin: margins of the same form differ in times and numbers.
-
-    Attributes:
-        margin: One such margin.
-    """
+    """The form of a margin: margins of the same form differ in times and numbers."""
 
     margin: str
 
@@ -166,17 +152,11 @@ _form = lru_cache(maxsize=1024)(_Form)
 
 @dataclass(frozen=True)
 class _Cut:
-    """The margin of a line.
-
-    Attributes:
-        end: Where it ends.
-        form: The name of its form; None without a margin.
-        numbers: Its numbers.
-    """
+    """The margin of a line: where it ends, the name of its form, which is None without a margin, and its numbers."""
 
     end: int = 0
     form: str | None = None
-    numbers: tuple[str, ...] = field(default=())
+    numbers: tuple[str, ...] = ()
 
 
 def _cut(line: str, begin: int | None, forms: Mapping[str, _Form]) -> _Cut:

@@ -56,11 +56,6 @@ class Spread:
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            Error: A value is invalid.
-        """
         among("what", self.what, get_args(SpreadOf))
         expected = "seconds of at least 0, the shorter time first"
         checks.number("low_s", self.low_s, expected, is_right=lambda low_s: 0 <= low_s < inf)
@@ -113,11 +108,6 @@ class Measurement:
     spread: Spread | None = None
 
     def __post_init__(self) -> None:
-        """Check the values, and copy the sizes of the torus.
-
-        Raises:
-            Error: A value is invalid.
-        """
         among("measured_as", self.measured_as, get_args(MeasuredAs))
         for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
@@ -213,8 +203,8 @@ class Format(NamedTuple):
         row: Finds a row of a table whose sizes rise; None for other formats.
         is_known_by_rows: Whether rows without a title suffice.
         needs: What a text must have besides.
-        cuts: Gives the line of each row of a text that lacks its end, and what it lacks.
-        odd_row: Returns the line of a text that looks like a row, but cannot be one; None if there is none.
+        digits: How many digits after the point the last number of a row has, if no other row tells.
+        cuts: Gives the line of each row of a text that lacks its end, and what it lacks, in formats without `row`.
         tables: Gives the tables of a text, whose columns must not contradict each other.
         doubles_sizes: Whether each size is usually twice the one before it.
     """
@@ -226,8 +216,8 @@ class Format(NamedTuple):
     row: Mark | None = None
     is_known_by_rows: bool = False
     needs: tuple[str, ...] = ()
+    digits: int = 0
     cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
-    odd_row: Callable[[str], int | None] = lambda _: None
     tables: Callable[[str], Iterable[Table]] = lambda _: ()
     doubles_sizes: bool = False
 
@@ -378,26 +368,15 @@ def spread_of(
 
 
 def call_of(collective: str, facts: Facts, file: str) -> tuple[str, dict[str, float | str]]:
-    """Return the algorithm that a file is told to be of, and the values of its parameters.
+    """Return the algorithm that a file is told to be of, and the values of its parameters; of a library only its name.
 
     Raises:
         Error: None is told, or the collective has no such algorithm or parameter.
     """
     if facts.algorithm is None:
         raise Error(f"{file}: does not name the algorithm, expected --algorithm")
-    return program_of(collective, facts.algorithm, facts.parameters)
-
-
-def program_of(collective: str, name: str, parameters: Iterable[tuple[str, str]]) -> tuple[str, dict[str, float | str]]:
-    """Return the algorithm of a name, and the values of its parameters; of a library only its name.
-
-    Raises:
-        Error: The collective has no such algorithm or parameter.
-    """
-    if name == DEFAULT:
-        return DEFAULT, {}
-    library = library_named(name)
+    library = DEFAULT if facts.algorithm == DEFAULT else library_named(facts.algorithm)
     if library is not None:
         return library, {}
-    algorithm = find(f"{collective}/{name}")
-    return algorithm.name, values_of(parameters, [algorithm])
+    algorithm = find(f"{collective}/{facts.algorithm}")
+    return algorithm.name, values_of(facts.parameters, [algorithm])

@@ -15,13 +15,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import ceil, floor, inf
 
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.definitions.library import COLLECTIVES, find_collective, is_collective
-from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     NCCL_BUS_SHARES,
     NCCL_NAMES,
@@ -44,9 +43,7 @@ _NUMBERS = r"(?:\s+[0-9.]+){3}\s+(?:\S+)"
 _FULL_ROW = (
     rf"(?<!\S)[0-9]+\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?{_NUMBERS}(?:{_NUMBERS}|(?:\s+N/A){{4}})\s*$"
 )
-_FULL_HEAD = tuple(
-    ["size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"]
-)
+_FULL_HEAD = ("size", "count", "type", "redop", "root", *2 * ("time", "algbw", "busbw", "#wrong"))
 _NAME = re.compile(r"(?:^|[\s/])([a-z_]+)_perf")
 _HEAD_LINE, _FULL_LINE = re.compile(rf"\s*{_HEAD}"), re.compile(rf"\s*{_FULL_ROW}")
 _BEGIN = re.compile(r"\s*#?\s*nThread ")
@@ -63,16 +60,10 @@ _ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
 
 @dataclass(frozen=True)
 class _Run:
-    """A run: rows of one test on the same devices.
+    """A run: rows of one test on the same devices."""
 
-    Attributes:
-        name: The name of the program without `_perf`; empty if none was found.
-        hosts: The host of each rank.
-        rows: The rows.
-    """
-
-    name: str
-    hosts: Mapping[int, str]
+    name: str  # of the program without `_perf`; empty if none was found
+    hosts: Mapping[int, str]  # by rank
     rows: tuple[_Row, ...]
 
     @property
@@ -88,7 +79,6 @@ class _Run:
 
 
 def _runs(text: str, file: str) -> Iterator[_Run]:
-    """Give the runs of a text."""
     name, hosts, heads, sizes = "", dict[int, str](), tuple[str, ...](), Sizes()
     rows: list[_Row] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -177,7 +167,7 @@ def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> 
     for row in run.rows:
         row.check_size(name, ranks)
         size_bytes = row.count * row.element_bytes if is_of_blocks else row.size_bytes
-        for in_place, time in row.times():
+        for in_place, time, *_ in row.results:
             if size_bytes and not (in_place and collective == "alltoall"):
                 yield Measurement(
                     collective=collective,
@@ -224,22 +214,14 @@ def _half_digit(number: str) -> float:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row. Old rows lack cells on the left, so its columns count from the right.
+    """A row: the names of its columns, if the text has them, its cells, and the file and the line.
 
-    Attributes:
-        names: The names of the columns; none if the text does not have them.
-        cells: The cells.
-        where: The file and the line.
+    Old rows lack cells on the left, so its columns count from the right.
     """
 
     names: Sequence[str]
     cells: Sequence[str]
     where: tuple[str, int]
-
-    @property
-    def heads(self) -> Sequence[str]:
-        """The names of the columns."""
-        return self.names or _FULL_HEAD
 
     @property
     def size_bytes(self) -> int:
@@ -263,29 +245,25 @@ class _Row:
             raise at(*self.where, f'type: got "{self.cells[2]:.60}", expected a type such as float or int8')
         return size
 
-    def _times(self) -> Iterator[tuple[bool, int]]:
-        """Give the column of each time that was measured, in place last."""
-        columns = [number - len(self.heads) for number, head in enumerate(self.heads) if head == "time"]
-        if not 3 - columns[0] <= len(self.cells) <= len(self.heads):
-            text, names = " ".join(self.cells), " ".join(self.heads)
-            raise at(*self.where, f'got "{text:.60}", expected the columns {names:.200}')
-        for in_place, column in zip((False, True), columns, strict=False):
-            if self.cells[column] != _NO_TIME:
-                yield in_place, column
-
-    def times(self) -> Iterator[tuple[bool, str]]:
-        """Give the times, in place last."""
-        return ((in_place, self.cells[column]) for in_place, column in self._times())
+    @cached_property
+    def results(self) -> list[tuple[bool, str, str, str]]:
+        """Whether it is in place, the time, and the bandwidths of the algorithm and the bus; in place last."""
+        names = self.names or _FULL_HEAD
+        columns = [number - len(names) for number, name in enumerate(names) if name == "time"]
+        if not 3 - columns[0] <= len(self.cells) <= len(names):
+            raise at(*self.where, f'got "{" ".join(self.cells):.60}", expected the columns {" ".join(names):.200}')
+        cells = [(*self.cells[column:], "", "")[:3] for column in columns]
+        places = zip((False, True), cells, strict=False)
+        return [(in_place, time, alg, bus) for in_place, (time, alg, bus) in places if time != _NO_TIME]
 
     @cached_property
     def rates(self) -> tuple[tuple[str, str, float], ...]:
         """Each time, the bandwidth of the bus as it is printed, and that of the algorithm in GB/s."""
-        cells = [(*self.cells[column : column + 3],) for _, column in self._times()]
-        for time, *_ in cells:
+        for _, time, *_ in self.results:
             seconds(time, "time", self.where, 1e-6)
         return tuple(
             (time, bus, float(algorithm))
-            for time, algorithm, bus in cells
+            for _, time, algorithm, bus in self.results
             if _NUMBER.fullmatch(algorithm) and _NUMBER.fullmatch(bus)
         )
 
@@ -331,14 +309,11 @@ class _Row:
         return None
 
 
-_FIND_TITLE, _FIND_ROW = matching(_HEAD, "algbw"), matching(_FULL_ROW)
 FORMAT = Format(
     "nccl-tests",
     "the output of nccl-tests",
-    _FIND_TITLE,
+    matching(_HEAD, "algbw"),
     _read,
-    row=_FIND_ROW,
+    row=matching(_FULL_ROW),
     is_known_by_rows=True,
-    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW),
-    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
 )

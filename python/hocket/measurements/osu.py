@@ -13,20 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
 from hocket.measurements.consistency import Table, tables_of_lines
-from hocket.measurements.cuts import cut_rows, odd_row
 from hocket.measurements.measurement import (
     Facts,
     Format,
     Measurement,
     Reading,
     Sizes,
-    Spread,
     SpreadOf,
     at,
     call_of,
@@ -52,40 +49,26 @@ _HEAD = re.compile(
     r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
 )
 _ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?(?:[ \t]+(?:Pass|Fail))?\s*$"
-_TIMES: Mapping[str, MeasuredAs] = {
-    "Max Comm.": "pico",
-    "Max Latency": "pico",
-    "Pure Comm.": "osu",
-    "P50 Tail Lat": "osu",
-    "Avg Latency": "osu",
-    "Latency": "osu",
+_TIMES: Mapping[str, tuple[MeasuredAs, str, str, SpreadOf]] = {
+    "Max Comm.": ("pico", "Min Comm.", "Max Comm.", "ranks"),
+    "Max Latency": ("pico", "Min Latency", "Max Latency", "ranks"),
+    "Pure Comm.": ("osu", "", "", "ranks"),
+    "P50 Tail Lat": ("osu", "P50 Tail Lat", "P90 Tail Lat", "iterations"),
+    "Avg Latency": ("osu", "", "", "ranks"),
+    "Latency": ("osu", "", "", "ranks"),
 }
-"""Columns of times, the first of which is read, and how they are measured."""
-
-_SPREADS: Mapping[str, tuple[str, str, SpreadOf]] = {
-    "Max Comm.": ("Min Comm.", "Max Comm.", "ranks"),
-    "Max Latency": ("Min Latency", "Max Latency", "ranks"),
-    "P50 Tail Lat": ("P50 Tail Lat", "P90 Tail Lat", "iterations"),
-}
-"""By the column of times that is read: the columns of the ends of its spread, and what differs between them."""
+"""Columns of times, the first of which is read: how they are measured, the columns of the ends of their spread, and
+what differs between these."""
 
 
 @dataclass
 class _Table:
-    """The part of the output that is being read.
-
-    Attributes:
-        collective: The collective.
-        algorithm: The algorithm, and the values of its parameters.
-        element_bytes: The size of an element.
-        heads: The names of the columns.
-        sizes: The sizes of the rows until now.
-    """
+    """The part of the output that is being read: what is told of its rows, and the sizes of the rows until now."""
 
     collective: str
     algorithm: tuple[str, Mapping[str, float | str]]
     element_bytes: int
-    heads: Sequence[str] = field(default=("Size", "Avg Latency"))
+    heads: Sequence[str] = ("Size", "Avg Latency")
     sizes: Sizes = field(default_factory=Sizes)
 
     @property
@@ -159,36 +142,30 @@ def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple
     algorithm, parameters = table.algorithm
     size_bytes = count(cells[0], "size", where) if table.has_sizes else 0
     table.sizes.add(size_bytes, where)
+    cells_by_name = dict(zip(table.heads, cells, strict=True))
+    measured_as, low, high, what = _TIMES[table.column]
+    ends = cells_by_name.get(low), cells_by_name.get(high)
     return Measurement(
         collective=table.collective,
         algorithm=algorithm,
         ranks=facts.ranks,
         size_bytes=size_bytes,
-        time_s=seconds(cells[table.heads.index(table.column)], "latency", where, 1e-6),
-        measured_as=_TIMES[table.column],
+        time_s=seconds(cells_by_name[table.column], "latency", where, 1e-6),
+        measured_as=measured_as,
         parameters=parameters,
         element_bytes=table.element_bytes,
         source=f"{where[0]}:{where[1]}",
-        spread=_spread(table.column, dict(zip(table.heads, cells, strict=True))),
+        spread=spread_of(*ends, what, cells_by_name.get("Iterations"), unit_s=1e-6),
     )
 
 
-def _spread(column: str, cells: Mapping[str, str]) -> Spread | None:
-    if column not in _SPREADS:
-        return None
-    low, high, what = _SPREADS[column]
-    return spread_of(cells.get(low), cells.get(high), what, cells.get("Iterations"), unit_s=1e-6)
-
-
-_FIND_TITLE, _FIND_ROW = matching(_TITLE, "Latency Test"), matching(_ROW)
 FORMAT = Format(
     "osu",
     "the output of the OSU micro-benchmarks",
-    _FIND_TITLE,
+    matching(_TITLE, "Latency Test"),
     _read,
-    row=_FIND_ROW,
-    cuts=partial(cut_rows, title=_FIND_TITLE, row=_FIND_ROW, digits=2),
-    odd_row=partial(odd_row, title=_FIND_TITLE, row=_FIND_ROW),
+    row=matching(_ROW),
+    digits=2,
     tables=_tables,
     doubles_sizes=True,
 )

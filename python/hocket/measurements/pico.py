@@ -57,24 +57,19 @@ _LAST_SEGMENT = 64 << 10
 
 
 def _read(text: str, file: str, _: Facts) -> Reading:
-    rules = [
-        _measurement(_check_cells(dict(zip(head.names, cells, strict=False)), where), where)
-        for head, cells, where in rows_of(text, file, _COLUMNS)
-    ]
-    return Reading(
-        tuple(one for one, is_known in rules if is_known), tuple(one for one, is_known in rules if not is_known)
-    )
-
-
-def _check_cells(cells: Mapping[str, str], where: tuple[str, int]) -> Mapping[str, str]:
-    missing = [name for name in _COLUMN_NAMES if not cells[name]]
-    if missing:
-        raise at(*where, f"{missing[0]}: is empty, expected a value")
-    return cells
+    rules: list[Measurement] = []
+    unknown: list[Measurement] = []
+    for head, cells, where in rows_of(text, file, _COLUMNS):
+        one, is_known = _measurement(dict(zip(head.names, cells, strict=False)), where)
+        (rules if is_known else unknown).append(one)
+    return Reading(tuple(rules), tuple(unknown))
 
 
 def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
     """Return the measurement of a line, and whether it has a counterpart."""
+    for name in _COLUMN_NAMES:
+        if not cells[name]:
+            raise at(*where, f"{name}: is empty, expected a value")
     try:
         collective = find_collective(cells["collective"])
     except Error as error:

@@ -34,7 +34,6 @@ from hocket.measurements.measurement import (
     call_of,
     count,
     positive,
-    program_of,
     seconds,
     type_bytes,
 )
@@ -189,13 +188,7 @@ def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tup
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of a table.
-
-    Attributes:
-        columns: The number, the name and the unit of the column that has each role.
-        cells: Its cells.
-        where: Its file and line.
-    """
+    """A row of a table: the number, name and unit of the column of each role, its cells, and its file and line."""
 
     columns: Mapping[str, tuple[int, str, str]]
     cells: Sequence[str]
@@ -263,7 +256,8 @@ class _Row:
             return call_of(collective, facts, self.where[0])
         pairs = (part.strip() for part in self._cell("parameters").split(";"))
         try:
-            return program_of(collective, name, [parse_parameter(pair) for pair in pairs if pair])
+            parameters = tuple(parse_parameter(pair) for pair in pairs if pair)
+            return call_of(collective, Facts(name, parameters=parameters), self.where[0])
         except Error as error:
             raise at(*self.where, str(error)) from None
 
@@ -292,7 +286,9 @@ class _Row:
             return None
         what = cast(SpreadOf, self._word("spread", get_args(SpreadOf))) if self._cell("spread") else "interval"
         low_s, high_s = (
-            self._number(role) * _UNIT_S[self.columns[role][2]] if self._cell(role).strip("0.,") else 0.0
+            positive(_plain(self._cell(role)), self.columns[role][1], self.where) * _UNIT_S[self.columns[role][2]]
+            if self._cell(role).strip("0.,")
+            else 0.0
             for role in ("low", "high")
         )
         try:
@@ -305,9 +301,6 @@ class _Row:
             return among(self.columns[role][1], self._cell(role), words)
         except Error as error:
             raise at(*self.where, str(error)) from None
-
-    def _number(self, role: str) -> float:
-        return positive(_plain(self._cell(role)), self.columns[role][1], self.where)
 
     def _time_s(self) -> float:
         cell, (_, name, unit) = self._cell("time"), self.columns["time"]

@@ -79,11 +79,11 @@ def test_several_curves_each_have_their_verdict() -> None:
 def test_without_a_machine_the_text_alone_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     machines: list[Any] = []
 
-    def judge_texts(texts: Any, *, machine: Any) -> Any:
+    def judge_sources(sources: Any, *, machine: Any) -> Any:
         machines.append(machine)
-        return hocket.judge(texts[0].text, machine="cluster", ranks=texts[0].facts.ranks)
+        return hocket.judge(sources[0].measurements, machine="cluster")
 
-    monkeypatch.setattr(views, "judge_texts", judge_texts)
+    monkeypatch.setattr(views, "judge_sources", judge_sources)
     found = judgement(output=OSU, alone="alone", beside="lumi")
     assert machines == [None] and found.other_view is None
     assert found.source is not None

@@ -78,7 +78,7 @@ def judgement_of(text: str, path: Path) -> tuple[Finding, ...]:
     path.write_text(text, encoding="utf-8")
     mentions = mentions_of(text, path.name)
     try:
-        reading = read_measurements(path, replace(mentions.text_facts.facts, algorithm=DEFAULT))
+        reading = read_measurements(path, replace(mentions.facts, algorithm=DEFAULT))
     except Error:
         return judge_alone((), mentions)
     rows = [one for one in (*reading.measurements, *reading.unknown) if not one.in_place]

@@ -2,17 +2,22 @@
 
 import pytest
 
+from hocket.base.files import read_rows
 from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, fabrics, fitting_fabrics, gpu_model, gpu_models
+from hocket.judging.fabrics import __file__ as fabrics_file
 
 
 def test_rows_have_sources_and_sensible_numbers() -> None:
+    for name in ("fabrics.csv", "gpus.csv"):
+        for row in read_rows(fabrics_file, name):
+            assert row["source"], row
+            assert all(source.startswith("https://") for source in row["source"].split()), row
+            nominal_gb_per_s = row.get("nominal_gb_per_s")
+            assert not nominal_gb_per_s or float(row["highest_gb_per_s"]) <= 1.07 * float(nominal_gb_per_s), row
     rows: list[Fabric | GpuModel] = [*fabrics(), *gpu_models()]
     for one in rows:
-        assert one.sources
-        assert all(source.startswith("https://") for source in one.sources), one
         assert 0 < one.lowest_bytes_per_s < one.highest_bytes_per_s, one
     for fabric in fabrics():
-        assert fabric.nominal_bytes_per_s is None or fabric.highest_bytes_per_s <= 1.07 * fabric.nominal_bytes_per_s
         assert fabric.lowest_latency_s is None or 0 < fabric.lowest_latency_s <= (fabric.highest_latency_s or 0)
 
 

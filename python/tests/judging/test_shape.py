@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.judging.shape import node_share, shape_of
+from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement, bus_share
 
 _SIZES = [1 << exponent for exponent in range(3, 34)]
@@ -97,10 +97,3 @@ def test_blocks_count_as_the_whole_vector() -> None:
     shape = shape_of(_curve([1 << 20], [1e-3], "allgather"))
     assert shape is not None
     assert shape.sizes_bytes == (8 << 20,)
-
-
-def test_what_nodes_carry() -> None:
-    assert node_share("allreduce", 16, 8) == 1
-    assert node_share("alltoall", 16, 8) == 4
-    assert node_share("allreduce", 8, 8) is None
-    assert node_share("allreduce", 16, None) is None
