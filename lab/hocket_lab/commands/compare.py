@@ -16,7 +16,7 @@ from hocket.cli.mpi.bench import ALL, BenchRequest, bench_options
 from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.cli.printing import say
-from hocket.words.simulations import fault_words, played_on_clocks
+from hocket.words.scenes import fault_words, played_on_clocks
 from hocket_lab.commands.options import DEFAULT, in_lab, ratio_text, scale_option
 from hocket_lab.comparing import Compared, Point, compare_with_lab, expected
 from hocket_lab.gates import gates

@@ -45,7 +45,8 @@ from hocket.words.comparisons import (
     measured_table,
     not_compared_lines,
 )
-from hocket.words.simulations import alike, measured, played_words
+from hocket.words.scenes import played_words
+from hocket.words.simulations import alike, measured
 
 if TYPE_CHECKING:
     from hocket.measurements.measurement import Measurement

@@ -28,7 +28,7 @@ from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
 from hocket.simulating.sweeps import Table
-from hocket.words.simulations import played_lines, scene_lines
+from hocket.words.scenes import played_lines, scene_lines
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}

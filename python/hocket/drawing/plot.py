@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
-from hocket.words.simulations import played_on_clocks, scene_lines
+from hocket.words.scenes import played_on_clocks, scene_lines
 
 if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
