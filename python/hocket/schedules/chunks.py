@@ -52,8 +52,8 @@ class Chunks:
             raise self.refusal(f"got {larger} elements, expected blocks of the same size for {parts} ranks")
         block = larger // parts
         if {"allgather": read, "reduce_scatter": result_end}.get(self.collective, 0) > block:
-            used = f"{read} elements of input and {result_end} of result"
-            raise self.refusal(f"it uses {used}, which does not fit {self.collective}")
+            extent = f"{read} elements of input and {result_end} of result"
+            raise self.refusal(f"it uses {extent}, which does not fit {self.collective}")
         self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
         self.count = larger // self.elements
         if self.count > _MOST_CHUNKS:
