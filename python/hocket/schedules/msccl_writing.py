@@ -15,7 +15,7 @@ from typing import Any
 
 from hocket.schedules.chunks import Chunks, Task, is_idle, spans_of
 from hocket.schedules.dependencies import ends_awaited
-from hocket.schedules.msccl import BUFFERS, Block, Msccl, Place, Step
+from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, Step
 from hocket.schedules.schedule import Schedule
 
 _MOST_COUNT = 71  # chunks of a step
@@ -44,7 +44,7 @@ def as_msccl(schedule: Schedule) -> Msccl:
         Error: The schedule does not name its collective or its spans, or MSCCL cannot express it; the message says what
             was expected.
     """
-    chunks = Chunks(schedule, "MSCCL XML", most_ranks=_MOST_GPUS)
+    chunks = Chunks(schedule, "MSCCL XML", COLLECTIVES, most_ranks=_MOST_GPUS)
     channels, ranks = _channels(chunks), range(len(chunks.ranks))
     return Msccl(
         name=schedule.name,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from hocket.schedules.chunks import Chunks, is_idle, spans_of
 from hocket.schedules.dependencies import ends_awaited, pair_ends
+from hocket.schedules.msccl import COLLECTIVES
 from hocket.schedules.schedule import Schedule
 
 _MOST_OPERATIONS = 64  # of a thread block
@@ -43,7 +44,7 @@ def as_plan(schedule: Schedule) -> str:
     Raises:
         Error: The schedule does not name its collective or its spans, or a thread block of MSCCL++ has no room for it.
     """
-    chunks = Chunks(schedule, "a plan of MSCCL++")
+    chunks = Chunks(schedule, "a plan of MSCCL++", COLLECTIVES)
     writer = _Writer(chunks)
     writer.run()
     ranks = len(chunks.ranks)
