@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hocket.base import files
 from hocket.base.error import printable
+from hocket.base.packages import alt
 from hocket.base.version import VERSION
 from hocket.cli.printing import StyledText, note, put, say
 from hocket.drawing.encoding import picture_of
 
 if TYPE_CHECKING:
-    import altair as alt
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hocket import _native
 from hocket.base.checks import mapping, several, whole
 from hocket.base.checks import text as checked_text
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Load: TypeAlias = Literal["bytes", "busy", "waiting"]
 """What the colour of a link means: the bytes that it carried, the time that it was busy, or the waiting time for it."""

@@ -10,7 +10,6 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_count, format_ranks
 from hocket.definitions.topology import Hop, Link, Topology, Vertex
-from hocket.drawing.plot import by_kind
 
 _MOST_LINKS = 6000  # more links become a grey area
 _WIDTH, _HEIGHT = 1000, 800  # pixels, at most
@@ -72,12 +71,12 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
 
 def _marks(base: alt.Chart, spots: Sequence[Mapping[str, Any]], scale: float) -> alt.Chart:
     """Return the nodes and switches, with a legend if there are both."""
-    kinds = {spot["kind"] for spot in spots}
+    kinds = [kind for kind in _COLOURS if any(spot["kind"] == kind for spot in spots)]
     legend = alt.Legend() if len(kinds) > 1 else None
     size = max(_LEAST_SIZE, min(_MOST_SIZE, (scale * 0.5) ** 2))
     marks: alt.Chart = base.mark_point(filled=True, size=size, opacity=1).encode(
-        color=alt.Color("kind:N", title=None, legend=legend, scale=by_kind(_COLOURS, kinds)),
-        shape=alt.Shape("kind:N", title=None, legend=legend, scale=by_kind(_SHAPES, kinds)),
+        color=alt.Color("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_COLOURS[k] for k in kinds]),
+        shape=alt.Shape("kind:N", title=None, legend=legend).scale(domain=kinds, range=[_SHAPES[k] for k in kinds]),
     )
     return marks
 

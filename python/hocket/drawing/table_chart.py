@@ -34,7 +34,8 @@ def table_chart(
         Error: There is no such column, no time above zero, or too much to draw.
     """
     records = [_without_values_by_formula(record) for record in table.records()]
-    parameters = tuple(name for name in table.columns if name.startswith(_PARAMETER) and _has_values(records, name))
+    names = [name for name in table.columns if name.startswith(_PARAMETER)]
+    parameters = tuple(name for name in names if any(record[name] is not None for record in records))
     numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
     columns = ("collective", "algorithm", *parameters, *_WHERE)
     for what, name, fields in (("x", x, numbers), ("color", color, columns), ("facet", facet, columns)):
@@ -55,17 +56,12 @@ def table_chart(
     columns_by_role = {"line": line, "panel": panel, "call": varying_columns or ["algorithm"]}
     points = [{**_point(row, x), **{key: _label(row, names) for key, names in columns_by_role.items()}} for row in rows]
     same = [name for name in ("collective", "algorithm", *_WHERE) if name not in (x, *varying_columns, *line)]
-    subtitle = [*_interval_notes(rows), *_left_out(table, len(simulated), len(rows), x)]
-    return _chart(points, x, _label(rows[0], same), subtitle)
+    return _chart(points, x, _label(rows[0], same), [*_notes(table, rows, len(simulated), x)])
 
 
 def _without_values_by_formula(record: _Row) -> dict[str, Any]:
     """Return a row without the values of parameters that a formula chose: they tell no lines apart."""
     return {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}
-
-
-def _has_values(rows: Iterable[_Row], name: str) -> bool:
-    return any(row[name] is not None for row in rows)
 
 
 def _varies(rows: Iterable[_Row], name: str) -> bool:
@@ -101,23 +97,18 @@ def _text(name: str, value: Any) -> str:
     return f"{name.removeprefix(_PARAMETER)} = {value}" if name.startswith(_PARAMETER) else str(value)
 
 
-def _interval_notes(rows: Iterable[_Row]) -> Iterator[str]:
+def _notes(table: Table, rows: Sequence[_Row], simulated: int, x: str) -> Iterator[str]:
+    """Give what intervals are, and what is left out."""
     trials = {row["trials"] for row in rows}
     if max(trials) > 1:
         count = " to ".join(map(str, sorted({min(trials), max(trials)})))
         yield f"means of {count} trials, and their 95 % confidence intervals"
-
-
-def _left_out(table: Table, simulated: int, points: int, x: str) -> Iterator[str]:
     if table.refused:
         yield f"left out: {table.refused} of {len(table.rows)} calls, which were refused"
-    if simulated > points:
-        why = (
-            f"whose time or {x} is 0"
-            if x in _NUMBERS
-            else f"which have no {x.removeprefix(_PARAMETER)}, or take no time"
-        )
-        yield f"left out: {simulated - points} of {simulated} simulations, {why}"
+    if left_out := simulated - len(rows):
+        name = x.removeprefix(_PARAMETER)
+        why = f"whose time or {x} is 0" if x in _NUMBERS else f"which have no {name}, or take no time"
+        yield f"left out: {left_out} of {simulated} simulations, {why}"
 
 
 def _chart(

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.definitions.machine import Machine
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _NOISE = 0.05  # of measurements that do not tell it
 _LEAST_NOISE = 0.02  # what changes from run to run is seldom less

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hocket.base import checks
+from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.judging.change import Change, Direction, Range, ranges_of
@@ -23,9 +24,6 @@ from hocket.judging.noise import Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, median_s, pairs_of
 from hocket.judging.steps import steps_of
 from hocket.measurements.measurement import Measurement
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _WRONG = 0.05
 _EXPECTED = "measurements, as hocket.read_measurements returns them"

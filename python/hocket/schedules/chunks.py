@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -29,7 +29,7 @@ class Chunks:
     """
 
     def __init__(
-        self, schedule: Schedule, form: str, collectives: Sequence[str], *, most_ranks: float = math.inf
+        self, schedule: Schedule, form: str, collectives: Collection[str], *, most_ranks: float = math.inf
     ) -> None:
         self._form = form
         self._name = checks.instance("schedule", schedule, Schedule, "hocket.Schedule").name
@@ -53,8 +53,8 @@ class Chunks:
             raise self.refusal(f"got {larger} elements, expected blocks of the same size for {parts} ranks")
         block = larger // parts
         if {"allgather": read, "reduce_scatter": result_end}.get(self.collective, 0) > block:
-            sizes = f"{read} elements of input and {result_end} of result"
-            raise self.refusal(f"it uses {sizes}, which does not fit {self.collective}")
+            extent = f"{read} elements of input and {result_end} of result"
+            raise self.refusal(f"it uses {extent}, which does not fit {self.collective}")
         self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
         self.count = larger // self.elements
         if self.count > _MOST_CHUNKS:

@@ -37,6 +37,9 @@ _MOST_CLOCK_BYTES = 1 << 31
 _MOST_RING = 64  # pieces of a chunk that go through scratch memory
 _MOST_RACES = 20
 _MOST_LINES = 8
+_NO_ORDER = "signals, packets or barriers that order its uses", "two uses that may happen at the same time"
+_INVISIBLE = "a signal that shows what was written", "relaxed signals or packets between its uses only"
+"""What is expected between two uses of memory, and what is there instead."""
 _NOTHING = 0  # the value of memory that was never written
 _CALLS = {False: 2, True: 3}
 """Calls one after another that use all of the scratch memory twice, without and with two halves in turn."""
@@ -261,7 +264,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             if self.next:
                 stuck = [self._deadlock()]
                 break
-            self._end()
+            for block in self.blocks:
+                self._agents[block].synchronize()
             wrong = wrong or [*self._wrong_results()]
             if left := [*self._leftovers()]:
                 wrong += left
@@ -439,10 +443,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             for cell in range(self.plan.input_chunks * self.layout.chunk):
                 values[first * self.layout.chunk + cell] = self._values.number(((gpu, cell),))
 
-    def _end(self) -> None:
-        for block in self.blocks:
-            self._agents[block].synchronize()
-
     def _memory(self, region: Region) -> _Memory:
         half = self._call % 2 if region.buffer == "s" and self.plan.has_two_scratches else 0
         return self._memories[region.gpu, region.buffer, half]
@@ -481,34 +481,21 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         more = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
         call = "" if self._call == 1 else f" in call {self._call}, one after another"
         gpus = tuple(dict.fromkeys(gpu for gpu, _ in self.next))
-        return _Fault(
-            "deadlock",
-            gpus,
-            None,
-            "every thread block to reach its end",
-            f"{len(lines)} of {format_count(len(self.blocks), 'thread block')} waiting for ever{call}",
-            (*lines[:_MOST_LINES], *more),
-        )
+        got = f"{len(lines)} of {format_count(len(self.blocks), 'thread block')} waiting for ever{call}"
+        expected = "every thread block to reach its end"
+        return _Fault("deadlock", gpus, None, expected, got, (*lines[:_MOST_LINES], *more))
 
     def _leftovers(self) -> Iterator[_Fault]:
+        kind = "left-over signal"
         for channel, left in self.excess():
-            yield _Fault(
-                "left-over signal",
-                (channel.gpu,),
-                None,
-                f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}",
-                f"{format_count(left, 'signal')} left over, which the next call takes for its own",
-            )
+            expected = f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}"
+            got = f"{format_count(left, 'signal')} left over, which the next call takes for its own"
+            yield _Fault(kind, (channel.gpu,), None, expected, got)
         for gpu, of in enumerate(self.plan.gpus):
             for number, value in enumerate(of.semaphores):
                 if (now := self.value((gpu, number))) != value:
-                    yield _Fault(
-                        "left-over signal",
-                        (gpu,),
-                        None,
-                        f"semaphore {number} of gpu {gpu} to end with its initial value, {value}",
-                        f"{now}, with which the next call starts",
-                    )
+                    expected = f"semaphore {number} of gpu {gpu} to end with its initial value, {value}"
+                    yield _Fault(kind, (gpu,), None, expected, f"{now}, with which the next call starts")
 
     def _races_found(self) -> Iterator[_Fault]:
         for race in list(self._races.values())[:_MOST_RACES]:
@@ -517,23 +504,10 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             spans = [self.layout.name_of(Region(gpu, race.buffer, begin, end - begin)) for begin, end in ranges]
             is_later = all(one.execution for one in accesses) and race.earlier.call != race.access.call
             calls = ", in one call and in a later one" if is_later else ""
-            expected, got = (
-                "signals, packets or barriers that order its uses",
-                "two uses that may happen at the same time",
-            )
-            if race.is_over:
-                expected, got = (
-                    "a signal that shows what was written",
-                    "relaxed signals or packets between its uses only",
-                )
-            yield _Fault(
-                "race",
-                tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in accesses if one.execution)))),
-                ", ".join(spans[:_MOST_LINES]),
-                expected,
-                f"{got}{calls}",
-                (race.earlier.in_words(gpu, "before"), race.access.in_words(gpu, "after")),
-            )
+            expected, got = _INVISIBLE if race.is_over else _NO_ORDER
+            gpus = tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in accesses if one.execution))))
+            uses = (race.earlier.in_words(gpu, "before"), race.access.in_words(gpu, "after"))
+            yield _Fault("race", gpus, ", ".join(spans[:_MOST_LINES]), expected, f"{got}{calls}", uses)
         if len(self._races) > _MOST_RACES:
             more = format_count(len(self._races) - _MOST_RACES, "more pair")
             yield _Fault("race", (0,), None, "uses in an order", f"{more} of operations that race")
@@ -544,13 +518,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             for cell, got in enumerate(self._result(gpu)):
                 expected = self._expected(gpu, cell)
                 if got != expected:
-                    yield _Fault(
-                        "wrong result",
-                        (gpu,),
-                        self.layout.name_of(Region(gpu, "o", cell, 1)),
-                        self._in_words(expected),
-                        self._in_words(got),
-                    )
+                    span = self.layout.name_of(Region(gpu, "o", cell, 1))
+                    yield _Fault("wrong result", (gpu,), span, self._in_words(expected), self._in_words(got))
                     break
 
     def _result(self, gpu: int) -> Iterator[tuple[tuple[int, int], ...]]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -22,7 +22,7 @@ from hocket.base.version import VERSION
 from hocket.definitions.calls import prepare
 from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
-from hocket.simulating.simulation import Trials, plan
+from hocket.simulating.simulation import Simulation, Trials, plan
 
 _SEGMENTS = 96
 """Number of segments of the smallest batch: a multiple of the usual numbers of trees that share them."""
@@ -140,12 +140,12 @@ def estimate(
         samples = runs.samples(sizes)
         if not _grow_by_segments(samples, segment_bytes):
             break
-        if len(set(_growths_s([sample.messages for sample in samples]))) > 1:  # batches have other numbers of messages
+        if len(set(_growths_s([sample.messages for sample in samples]))) > 1:  # batches differ in their messages
             batch_bytes = math.lcm(2 * batch_bytes, call.ranks * segment_bytes)
             continue
-        growths_s = _growths_s([sample.time_s for sample in samples])
+        growths_s = _growths_s([sample.time_s.mean for sample in samples])
         left_bytes = call.size_bytes - sizes[-1]
-        time_s = samples[-1].time_s + growths_s[-1] * left_bytes / batch_bytes
+        time_s = samples[-1].time_s.mean + growths_s[-1] * left_bytes / batch_bytes
         half_width_s = _spread_s(growths_s) * left_bytes / batch_bytes
         if is_meeting or half_width_s > _ROUNDING * time_s:
             drift = _DRIFT_OF_MEETING if is_meeting else _DRIFT
@@ -156,15 +156,7 @@ def estimate(
             return runs.result(time_s, half_width_s, is_exact=False)
         points += 1
     (sample,) = runs.samples([call.size_bytes])
-    return runs.result(sample.time_s, 0.0, is_exact=True)
-
-
-class _Sample(NamedTuple):
-    """What a simulation tells."""
-
-    time_s: float
-    messages: int
-    message_bytes: float
+    return runs.result(sample.time_s.mean, 0.0, is_exact=True)
 
 
 @dataclass(frozen=True)
@@ -176,19 +168,18 @@ class _Runs:
     parameters: dict[str, int | str]
     machine: Machine
     on_sizes: Callable[[list[int]], object]
-    simulated: dict[int, _Sample] = field(default_factory=dict)
+    simulated: dict[int, Simulation] = field(default_factory=dict)
 
-    def samples(self, sizes_bytes: list[int]) -> list[_Sample]:
+    def samples(self, sizes_bytes: list[int]) -> list[Simulation]:
         """Return the sample of each size."""
         left = [size for size in sizes_bytes if size not in self.simulated]
         self.on_sizes(left)
         do_all(self._sample, left, executor=None, on_done=self.simulated.__setitem__)
         return [self.simulated[size] for size in sizes_bytes]
 
-    def _sample(self, size_bytes: int) -> _Sample:
+    def _sample(self, size_bytes: int) -> Simulation:
         call = replace(self.call, size_bytes=size_bytes, parameters=self.parameters)
-        result = plan(self.algorithm, call, machine=self.machine, trials=Trials(threads=1)).run()
-        return _Sample(result.time_s.mean, result.messages, result.message_bytes)
+        return plan(self.algorithm, call, machine=self.machine, trials=Trials(threads=1)).run()
 
     def result(self, time_s: float, half_width_s: float, *, is_exact: bool) -> Estimate:
         """Return the estimate with this time and interval."""
@@ -203,7 +194,7 @@ class _Runs:
             interval_s=(time_s - half_width_s, time_s + half_width_s),
             is_exact=is_exact,
             simulated=tuple(
-                {"size_bytes": size, "time_s": sample.time_s} for size, sample in sorted(self.simulated.items())
+                {"size_bytes": size, "time_s": sample.time_s.mean} for size, sample in sorted(self.simulated.items())
             ),
         )
 
@@ -241,7 +232,7 @@ def _spread_s(growths_s: list[float]) -> float:
     return max(last_s, before_s / 2)
 
 
-def _grow_by_segments(samples: list[_Sample], segment_bytes: int) -> bool:
+def _grow_by_segments(samples: list[Simulation], segment_bytes: int) -> bool:
     """Return whether more bytes are more messages, rather than larger ones."""
     first, last = samples[0], samples[-1]
     most_bytes = (last.messages - first.messages) * segment_bytes

@@ -58,25 +58,6 @@ class Trials:
     first: int = 0
     until_decided: bool = False
 
-    def as_request(self) -> dict[str, Any]:
-        """Return the trials in the form of the compiled module.
-
-        Raises:
-            Error: A value is invalid; the message says which one, and what was expected.
-        """
-        threads = processors() if self.threads is None else whole("threads", self.threads)
-        if threads == 0:
-            raise Error("threads: got 0, expected at least 1, or None for one per processor")
-        return {
-            "count": whole("trials", self.count),
-            "seed": whole("seed", self.seed, limit=1 << 64),
-            "until_interval": None
-            if self.until_interval is None
-            else share("until_interval", self.until_interval, "a share between 0 and 1, or None"),
-            "threads": threads,
-            "first": whole("first trial", self.first),
-        }
-
 
 ONE_TRIAL = Trials()
 """The trials for a machine without noise."""
@@ -680,9 +661,20 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     """Return trials in the form of the compiled module.
 
     Raises:
-        Error: The argument is not of type Trials, or one of its values is invalid.
+        Error: The argument is not of type Trials, or one of its values is invalid: which one, and what was expected.
     """
-    return instance("trials", trials, Trials, "hocket.Trials").as_request()
+    threads = instance("trials", trials, Trials, "hocket.Trials").threads
+    thread_count = processors() if threads is None else whole("threads", threads)
+    if thread_count == 0:
+        raise Error("threads: got 0, expected at least 1, or None for one per processor")
+    width = trials.until_interval
+    return {
+        "count": whole("trials", trials.count),
+        "seed": whole("seed", trials.seed, limit=1 << 64),
+        "until_interval": None if width is None else share("until_interval", width, "a share between 0 and 1, or None"),
+        "threads": thread_count,
+        "first": whole("first trial", trials.first),
+    }
 
 
 def _simulation(data: Mapping[str, Any]) -> Simulation:

@@ -15,45 +15,17 @@ from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
+_TYPE_NAMES = (
+    "INT INTEGER LONG SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_SHORT FLOAT REAL DOUBLE DOUBLE_PRECISION LONG_DOUBLE BYTE "
+    "FLOAT_INT DOUBLE_INT LONG_INT 2INT SHORT_INT LONG_DOUBLE_INT LOGICAL CHARACTER"
+)
+_OPERATOR_NAMES = "MIN MAX SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC"
 TYPES = {
-    "MPI_INT": 1,
-    "MPI_INTEGER": 2,
-    "MPI_LONG": 3,
-    "MPI_SHORT": 4,
-    "MPI_UNSIGNED": 5,
-    "MPI_UNSIGNED_LONG": 6,
-    "MPI_UNSIGNED_SHORT": 7,
-    "MPI_FLOAT": 8,
-    "MPI_REAL": 9,
-    "MPI_DOUBLE": 10,
-    "MPI_DOUBLE_PRECISION": 11,
-    "MPI_LONG_DOUBLE": 12,
-    "MPI_BYTE": 13,
-    "MPI_FLOAT_INT": 14,
-    "MPI_DOUBLE_INT": 15,
-    "MPI_LONG_INT": 16,
-    "MPI_2INT": 17,
-    "MPI_SHORT_INT": 18,
-    "MPI_LONG_DOUBLE_INT": 19,
-    "MPI_LOGICAL": 20,
-    "MPI_CHARACTER": 21,
-    "MPI_COMPLEX": 21,
+    **{f"MPI_{name}": number for number, name in enumerate(_TYPE_NAMES.split(), 1)},
+    "MPI_COMPLEX": 21,  # the number of MPI_CHARACTER
     "MPI_DOUBLE_COMPLEX": 22,
 }
-OPERATORS = {
-    "MPI_MIN": 1,
-    "MPI_MAX": 2,
-    "MPI_SUM": 3,
-    "MPI_PROD": 4,
-    "MPI_LAND": 5,
-    "MPI_BAND": 6,
-    "MPI_LOR": 7,
-    "MPI_BOR": 8,
-    "MPI_LXOR": 9,
-    "MPI_BXOR": 10,
-    "MPI_MINLOC": 11,
-    "MPI_MAXLOC": 12,
-}
+OPERATORS = {f"MPI_{name}": number for number, name in enumerate(_OPERATOR_NAMES.split(), 1)}
 """The numbers of types and operators in liballprof's numbers.h; others are written as 0."""
 _REQUEST_BYTES = 8
 _NO_ADDRESS = 0

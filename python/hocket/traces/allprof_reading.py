@@ -116,7 +116,7 @@ class _Rank:
 
     def __init__(self, name: str, number: int, ranks: int, budget: Budget) -> None:
         self._name, self._number, self._ranks, self._budget = name, number, ranks, budget
-        self.log = RankLog(self._where)
+        self.log = RankLog(f"{name}, rank {number}")
         self.host, self.tracer, self.date = "", "liballprof", ""
         self._differences_us = [0.0, 0.0]
         self._origin_us: float | None = None
@@ -145,11 +145,8 @@ class _Rank:
             raise self._error("the file ends, expected MPI_Finalize")
         self.log.settle()
 
-    def _where(self, line: int) -> str:
-        return f"{self._name}, rank {self._number}" + (f", line {line}" if line else "")
-
     def _error(self, message: str) -> Error:
-        return Error(f"{self._where(self._line)}: {message}")
+        return Error(f"{self.log.where(self._line)}: {message}")
 
     def _calls(self) -> list[tuple[int, str]]:
         """Return the lines with calls, and their numbers."""

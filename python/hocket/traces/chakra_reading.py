@@ -169,7 +169,7 @@ class _Rank:
         self._requests: dict[int, Request] = {}
         self._comms = {name: WORLD for name in _WORLD_GROUPS if groups[name] == groups[""]}
         self._kernels: set[int] = set()
-        self.log = RankLog(lambda line: f"{file}, message {line}")
+        self.log = RankLog(file, "message")
         self.communicators: dict[int, Communicator] = {}
 
     def take(self, nodes: Sequence[Node]) -> None:

@@ -71,14 +71,24 @@ class Request:
 
 @dataclass(slots=True)
 class RankLog:
-    """The calls of one rank, as far as they are read."""
+    """The calls of one rank, as far as they are read.
 
-    where: Callable[[int], str]
+    Attributes:
+        place: Its file and its rank, for error messages.
+        unit: What the numbers in error messages count.
+    """
+
+    place: str
+    unit: str = "line"
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
     requests: dict[Hashable, deque[Request]] = field(default_factory=dict)
     count: int = 0
+
+    def where(self, line: int) -> str:
+        """Return the place of a line for error messages; 0 stands for no line."""
+        return f"{self.place}, {self.unit} {line}" if line else self.place
 
     def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
         """Append a call."""

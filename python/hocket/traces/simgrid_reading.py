@@ -205,7 +205,7 @@ class _Rank:
         self._flops, self._slept_s = 0.0, 0.0
         self._line = 0
         self._default = _BYTE
-        self._log = RankLog(self._where)
+        self._log = RankLog(f"{files.name(number)}, rank {number}")
 
     def log(self) -> RankLog:
         """Read all actions."""
@@ -229,11 +229,8 @@ class _Rank:
             if len(cache) < _MOST_KNOWN:
                 cache[line] = action, values
 
-    def _where(self, line: int) -> str:
-        return f"{self._files.name(self._number)}, rank {self._number}" + (f", line {line}" if line else "")
-
     def _error(self, message: str) -> Error:
-        return Error(f"{self._where(self._line)}: {message}")
+        return Error(f"{self._log.where(self._line)}: {message}")
 
     def _parse(self, line: bytes) -> tuple[str, dict[str, Any]]:
         """Return the action of a line, and its values by name."""

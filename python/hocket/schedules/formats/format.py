@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hocket.definitions.machine import Machine
+from hocket.definitions.verification import Verdict
 from hocket.schedules.schedule import Schedule
-
-if TYPE_CHECKING:
-    from hocket.definitions.verification import Verdict
 
 
 @dataclass(frozen=True)

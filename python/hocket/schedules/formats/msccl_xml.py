@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hocket._native import Error
 from hocket.base import files
 from hocket.definitions.machine import Machine
+from hocket.definitions.verification import Verdict
 from hocket.schedules.formats.format import Format
 from hocket.schedules.msccl import Msccl
 from hocket.schedules.msccl_writing import as_msccl
 from hocket.schedules.schedule import Schedule
-
-if TYPE_CHECKING:
-    from hocket.definitions.verification import Verdict
 
 
 def _read(file: str, size_bytes: int | None) -> Schedule:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.base import files
 from hocket.definitions.machine import Machine
+from hocket.definitions.verification import Verdict
 from hocket.schedules.formats.format import Format
 from hocket.schedules.mscclpp import Plan
 from hocket.schedules.mscclpp_tasks import schedule_of
 from hocket.schedules.mscclpp_writing import as_plan
 from hocket.schedules.schedule import Schedule
-
-if TYPE_CHECKING:
-    from hocket.definitions.verification import Verdict
 
 _GPUS = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?=[\s\S]*"gpus"\s*:)')
 
