@@ -415,8 +415,7 @@ pub(super) fn least_of_mixtures(points: &[[f64; 2]]) -> f64 {
     let mixed = |[first, second]: [[f64; 2]; 2]| {
         let [difference, other] = [first, second].map(|[a, b]| a - b);
         let share = difference / (difference - other);
-        let is_between = (0.0..=1.0).contains(&share);
-        is_between.then(|| first[0] + (second[0] - first[0]) * share).unwrap_or(f64::INFINITY)
+        if (0.0..=1.0).contains(&share) { first[0] + (second[0] - first[0]) * share } else { f64::INFINITY }
     };
     let pairs = points.iter().enumerate().flat_map(|(place, one)| points[..place].iter().map(|other| [*one, *other]));
     points.iter().copied().map(greater).chain(pairs.map(mixed)).fold(f64::INFINITY, f64::min)
