@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,8 +72,9 @@ def test_a_pipeline_that_changes_late_is_not_taken_for_one_that_repeats(monkeypa
     def time_s(size_bytes: int) -> float:
         return 1.0 + size_bytes / _MIB + max(size_bytes - change_bytes, 0) / _MIB
 
-    def sample(_: object, size_bytes: int) -> estimates._Sample:
-        return estimates._Sample(time_s(size_bytes), size_bytes // (16 << 10), size_bytes)
+    def sample(_: object, size_bytes: int) -> SimpleNamespace:
+        mean = SimpleNamespace(mean=time_s(size_bytes))
+        return SimpleNamespace(time_s=mean, messages=size_bytes // (16 << 10), message_bytes=size_bytes)
 
     monkeypatch.setattr(estimates._Runs, "_sample", sample)
     found = hocket.estimate("broadcast/chain", replace(_CHAIN, size_bytes=1 << 30))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hocket
+from hocket.simulating.simulation import trials_request
 from tests.conftest import TRACE
 
 CALL = hocket.Call(ranks=4, size_bytes=64)
@@ -175,8 +176,8 @@ def test_a_value_that_makes_no_sense_is_one_line(
     ("wrong", "message"),
     [
         (lambda: hocket.sweep({}), r"grid: got \{\}, expected a path"),  # type: ignore[arg-type]
-        (lambda: hocket.Trials(threads=0).as_request(), "threads: got 0, expected at least 1, or None"),
-        (lambda: hocket.Trials(until_interval=math.nan).as_request(), "until_interval: got nan, expected a share"),
+        (lambda: trials_request(hocket.Trials(threads=0)), "threads: got 0, expected at least 1, or None"),
+        (lambda: trials_request(hocket.Trials(until_interval=math.nan)), "until_interval: got nan, expected a share"),
         (lambda: hocket.simulate("allreduce/ring", hocket.Call(ranks=True, size_bytes=8)), "ranks: got True, expected"),
         (lambda: hocket.simulate(**CALLED, trials=hocket.Trials(np.True_)), r"trials: got np.True_, expected a whole"),
         (lambda: hocket.verify("allreduce/ring", [2], executor=5), "executor: got 5, expected one of concurrent"),  # type: ignore[arg-type]
