@@ -22,8 +22,8 @@ from hocket.traces.functions import FUNCTIONS
 from hocket.traces.trace import Trace
 
 
-def rules_of_library(name: str, trace: Trace, machine: Machine) -> str:
-    """Return what a library chooses for the calls of a trace, as rules, one per line; nothing for other names.
+def rules_of_library(name: str, trace: Trace, machine: Machine) -> str | None:
+    """Return what a library chooses for the calls of a trace, as rules, one per line; None for other names.
 
     Every communicator counts as if its ranks filled nodes one after the other.
 
@@ -35,7 +35,7 @@ def rules_of_library(name: str, trace: Trace, machine: Machine) -> str:
     if name in BY_NODES:
         rank_counts = {len(each.ranks) for rank in trace.ranks for each in rank.communicators.values()}
         return rules_on_nodes(name, rank_counts, ranks_on_a_node(machine))
-    return ""
+    return None
 
 
 def _of_nccl(trace: Trace, machine: Machine) -> str:

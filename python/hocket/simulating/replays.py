@@ -211,9 +211,9 @@ def _replay(
     if not isinstance(trace, Trace):
         trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
+    by_libraries = {file: rules_of_library(text, trace, loaded_machine) for file, text in texts.items()}
     texts = {
-        file: rules_of_library(text, trace, loaded_machine) or checks.text("rules", text)
-        for file, text in texts.items()
+        file: checks.text("rules", text) if (own := by_libraries[file]) is None else own for file, text in texts.items()
     }
     longest_s = max(rank.end_s for rank in trace.ranks)
     if not scale_compute * longest_s < float("inf"):
