@@ -188,7 +188,8 @@ def test_open_mpi_decides_by_itself_what_the_defaults_say(mpi: Mpi, tmp_path: Pa
                 told = choices_of_open_mpi(mpi, tmp_path, file, ranks, [function, str(size)])
                 ran, number = next((line[1:3] for line in told if line[:2] == ("run", function)), (function, "0"))
                 known = LIBRARIES["openmpi-5.0"].find(ran, number)
-                rule = deciding_rule(rules, situation(function, ranks, 0 if function == "alltoallv" else size))
+                call = situation(function, ranks, 0 if function == "alltoallv" else size, element_bytes=1)
+                rule = deciding_rule(rules, call)
                 if known is None or known.hocket is None or rule is None or rule.choice is None:
                     continue  # no counterpart
                 if known.name == "recursive_doubling" and ranks == 3 and function == "allgather":
