@@ -43,8 +43,8 @@ pub struct About {
     /// Whether ranks still serve others when their results are complete. Its program then ends after `cost`, so that no
     /// formula says when an algorithm that it is a part of goes on.
     pub serves_others: bool,
-    /// The topology it is made for, if any; or "switch", for nodes whose switch combines and copies. On other machines,
-    /// comparisons include it only when the user names it.
+    /// The topology it is made for, if any; "switch", for nodes whose switch combines and copies; or
+    /// "nodes", for nodes with several ranks. On other machines, comparisons include it only when the user names it.
     pub topology: Option<&'static str>,
 }
 

@@ -202,7 +202,7 @@ class Algorithm:
         parameters: Its parameters.
         order: For a reduction whose elements are all combined in the same order, whatever the size: the name of the
             order. Algorithms of a collective with the same name give the same bits.
-        topology: The topology for which it is made, such as "torus", or "switch" for one within nodes: on others,
+        topology: The topology for which it is made, such as "torus", "switch" or "nodes": on other machines,
             comparisons include it only if it is named.
         program: The generator function of an algorithm written in Python.
         refuses: The precondition of an algorithm written in Python; algorithms of the catalogue have theirs in Rust.

@@ -233,8 +233,7 @@ def as_machine(machine: MachineLike) -> Machine:
 
 
 def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology, or for a switch of a node, that the machine lacks."""
-    topology = None if machine.topology is None else machine.topology.name
-    has_switch = any(name.endswith("multicast.latency_s") for name in machine.quantities)
-    topologies = (None, topology, "switch" if has_switch else None)
-    return tuple(algorithm for algorithm in algorithms if algorithm.topology in topologies)
+    """Return the algorithms without those made for a topology, or for nodes, that the machine lacks."""
+    keys, name = " ".join(machine.quantities), None if machine.topology is None else machine.topology.name
+    has = {"switch": "multicast.latency_s" in keys, "nodes": "network.ranks_" in keys or "network.map" in keys}
+    return tuple(one for one in algorithms if one.topology in (None, name) or has.get(one.topology or "", False))

@@ -55,6 +55,7 @@ pub const ABOUT: About = About::new(
 .exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
 .refusing(needs_order_or_commutative)
 .on_ports(|c| all_ports(c, &pieces(c)))
+.made_for("nodes")
 .with_parameters(&[
     GROUP,
     REDUCE.parameter,

@@ -46,6 +46,7 @@ pub const ABOUT: About =
     About::new("network_first + (segments - 1)*network + segments*local", "network_first + network + local")
         .exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
         .on_ports(|c| all_ports(c, &pieces(c)))
+        .made_for("nodes")
         .with_parameters(&[
             GROUP,
             FIRST.parameter,

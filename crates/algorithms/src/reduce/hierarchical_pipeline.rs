@@ -39,6 +39,7 @@ pub const ABOUT: About = About::new("segments*(local + network)", "local + netwo
     .exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
     .refusing(needs_order_or_commutative)
     .on_ports(|c| all_ports(c, &pieces(c)))
+    .made_for("nodes")
     .with_parameters(&[
         GROUP,
         LOCAL.parameter,

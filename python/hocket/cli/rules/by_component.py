@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import path
 
-from hocket.base.units import format_bytes, format_count
+from hocket.base.units import format_bytes
 from hocket.cli.output import print_table, print_words
 from hocket.cli.printing import say
 from hocket.definitions.libraries import MPI_DEFAULTS
@@ -26,8 +26,7 @@ def print_component(component: Component) -> None:
     print_words(f"{component.name} takes the call: {component.why}")
     if component.choice is None:
         return
-    segments = format_count(component.segments, "segment")
-    pieces = f" in {segments}, and for each of them" if component.segments > 1 else ""
+    pieces = f" in {component.segments} segments, and for each of them" if component.segments > 1 else ""
     say(f"it runs {component.algorithm}{pieces}:")
     rows = [_row(each) for each in component.inner]
     print_table(["call", "on", "ranks", "size", "decided by", "algorithm"], rows, right=["ranks", "size"])

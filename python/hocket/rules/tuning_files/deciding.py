@@ -271,7 +271,6 @@ def _situation_of(
     library: str, collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None
 ) -> Situation:
     """Return a call as rules see it, with so many ranks on each node, or on the nodes of a machine."""
-    knows_nodes = library in _ABOVE and machine is not None and ranks_per_node is None
     return situation(
         of_function(collective),
         call.ranks,
@@ -279,7 +278,7 @@ def _situation_of(
         ranks_per_node=ranks_per_node or ranks_on_a_node(machine),
         element_bytes=call.element_bytes,
         is_commutative=call.commutative,
-        on_nodes=ranks_on_nodes(machine, call.ranks) if knows_nodes and machine is not None else (),
+        on_nodes=ranks_on_nodes(machine, call.ranks) if library in _ABOVE and machine and not ranks_per_node else (),
     )
 
 
