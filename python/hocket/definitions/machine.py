@@ -26,6 +26,7 @@ from hocket.definitions.topology import Topology
 _TIMES_PER_BYTE = [
     f"{section}.{key}_s_per_byte" for section in ("network", "host") for key in ("G", "O", "O_send", "O_receive")
 ]
+_PLACES = ("ranks_on_nodes", "map")  # keys that place each rank
 _NO_TIME_S_PER_BYTE = 1e-12  # 1 TB/s: beyond what the networks of nodes reach
 
 _PRESETS = Path(__file__).parent / "machines"
@@ -106,6 +107,11 @@ class Machine:
         return Topology.of(self.handle, machine=self.name, file=self.file)
 
     @property
+    def ranks_per_node(self) -> int:
+        """How many ranks a node has room for; 1 where its file does not say, or says it of each node."""
+        return int(self.quantities.get("network.ranks_per_node") or 1)
+
+    @property
     def has_gpus(self) -> bool:
         """Whether its file has a section [gpu], by which libraries of accelerators decide."""
         return any(key.startswith("gpu.") for key in self.quantities)
@@ -140,8 +146,7 @@ def ranks_on_nodes(machine: Machine, ranks: int) -> tuple[int, ...]:
     if isinstance(nodes, tuple):
         return tuple(Counter(nodes[:ranks]).values())
     counts = quantities.get("network.ranks_on_nodes")
-    per_node = int(quantities.get("network.ranks_per_node", 1))
-    rooms = counts or (per_node,) * -(-ranks // per_node)
+    rooms = counts or (machine.ranks_per_node,) * -(-ranks // machine.ranks_per_node)
     before = accumulate(rooms, initial=0)
     return tuple(min(room, ranks - first) for room, first in zip(rooms, before, strict=False) if first < ranks)
 
@@ -234,6 +239,8 @@ def as_machine(machine: MachineLike) -> Machine:
 
 def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
     """Return the algorithms without those made for a topology, or for nodes, that the machine lacks."""
-    keys, name = " ".join(machine.quantities), None if machine.topology is None else machine.topology.name
-    has = {"switch": "multicast.latency_s" in keys, "nodes": "network.ranks_" in keys or "network.map" in keys}
-    return tuple(one for one in algorithms if one.topology in (None, name) or has.get(one.topology or "", False))
+    topology = None if machine.topology is None else machine.topology.name
+    has_switch = any(key.endswith("multicast.latency_s") for key in machine.quantities)
+    has_nodes = machine.ranks_per_node > 1 or any(f"network.{key}" in machine.quantities for key in _PLACES)
+    topologies = (None, topology, "switch" if has_switch else None, "nodes" if has_nodes else None)
+    return tuple(algorithm for algorithm in algorithms if algorithm.topology in topologies)

@@ -194,7 +194,7 @@ class Skeleton:
     @cached_property
     def ranks_per_node(self) -> int:
         """How many ranks share a node."""
-        return int(self._example.quantities.get("network.ranks_per_node", 1))
+        return self._example.ranks_per_node
 
     @cached_property
     def room(self) -> int | None:

@@ -299,7 +299,7 @@ def _with_job(machine: Machine, curve: Curve) -> Machine:
         Error: The job has more ranks on a node than the machine, or the machine places each rank by itself.
     """
     one = curve.first
-    on_node = int(machine.quantities.get("network.ranks_per_node", 1))
+    on_node = machine.ranks_per_node
     if one.ranks_per_node not in (None, on_node, one.ranks):
         if one.ranks_per_node > on_node or "network.map" in machine.quantities:
             raise Error(

@@ -60,11 +60,10 @@ def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, Librar
         return {}
     lines = _choices_of_log(mentions) if library == LIBRARY else {}
     version = _version(mentions)[0]
-    on_node = int(machine.quantities.get("network.ranks_per_node", 1))
     choices: dict[int, LibraryChoice] = {}
     collective = expectation.curve.first.collective
     for call in (replace(each, parameters={}) for each in expectation.curve.calls):
-        decision = library_decision(library, collective, call, ranks_per_node=on_node, machine=machine, version=version)
+        decision = library_decision(library, collective, call, machine=machine, version=version)
         if (line := _line_of(lines, collective, call)) is None:
             choices[call.size_bytes] = _simulated(expectation, library, decision)
             continue

@@ -11,7 +11,7 @@ from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
 from hocket.rules.tuning_files.compositions import WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES, fewest_elements
-from hocket.rules.tuning_files.deciding import component_for, ranks_on_a_node, situation, starts
+from hocket.rules.tuning_files.deciding import component_for, situation, starts
 from hocket.rules.tuning_files.decisions import default_rules, defaults_of
 from hocket.rules.tuning_files.form import Choice, Rule, Span
 from hocket.rules.tuning_files.grid import merged, size_starts, spans
@@ -34,7 +34,7 @@ def rules_of_library(name: str, trace: Trace, machine: Machine) -> str | None:
         return _of_nccl(trace, machine)
     if name in BY_NODES:
         rank_counts = {len(each.ranks) for rank in trace.ranks for each in rank.communicators.values()}
-        return rules_on_nodes(name, rank_counts, ranks_on_a_node(machine))
+        return rules_on_nodes(name, rank_counts, machine.ranks_per_node)
     return None
 
 

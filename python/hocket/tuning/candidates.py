@@ -109,7 +109,7 @@ def refusals_of(library: str, collective: str, ranks: int, machine: Machine) -> 
     if library in BY_MACHINE:
         with suppress(Error):
             return refusals_on(machine, function, ranks)
-    nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node", 1)))
+    nodes = -(-ranks // machine.ranks_per_node)
     rules = (
         Rule(function, TuningChoice(each.name), Span(ranks, ranks), nodes=Span(nodes, nodes))
         for each in LIBRARIES[library].algorithms.get(function, ())

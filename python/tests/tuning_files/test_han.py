@@ -46,6 +46,29 @@ def test_a_call_is_taken_by_the_component_of_the_highest_priority_that_has_it(
     assert (found.name, bool(found.why)) == (component, True)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "collective", "component"),
+    [
+        ([4, 3], "allreduce", "han"),
+        ([4, 3], "broadcast", "tree"),
+        ([4, 2, 2], "broadcast", "tree"),
+        ([2, 2, 2], "broadcast", "han"),
+        ([1, 1, 1], "allreduce", "recursive_doubling"),
+    ],
+)
+def test_nodes_of_a_machine_may_have_different_numbers_of_ranks(
+    nodes: list[int], collective: str, component: str
+) -> None:
+    machine = hocket.Machine.parse(
+        'name = "nodes"\n[network]\nmodel = "hockney"\nlatency = "2 us"\nbandwidth = "12 GB/s"\n'
+        f'ranks_on_nodes = {nodes}\n[network.local]\nlatency = "0.4 us"\nbandwidth = "8 GB/s"\n'
+    )
+    call = hocket.Call(ranks=sum(nodes), size_bytes=1024)
+    decision = library_decision("openmpi-5.0", collective, call, machine=machine)
+    assert (decision.choice or "").startswith(component) and decision.equivalent is not None
+    assert hocket.simulate(*decision.equivalent, machine=machine).time_s.mean > 0
+
+
 def test_other_libraries_have_no_components() -> None:
     assert component_for("ucc-1", situation("allreduce", 8, 8, ranks_per_node=4)) is None
     assert {*PRIORITIES} == {"openmpi-4.1", "openmpi-5.0", "openmpi-6.0"}

@@ -102,7 +102,7 @@ def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSI
         raise Error(f"{LIBRARY} does not have {function}, expected {', '.join(LIBRARIES[LIBRARY].algorithms)}")
     if ranks < 2:
         raise Error(f"ranks: got {ranks}, for which {LIBRARY} decides nothing, expected at least 2")
-    nodes = -(-ranks // int(machine.quantities.get("network.ranks_per_node") or 1))
+    nodes = -(-ranks // machine.ranks_per_node)
     return Job(function, ranks, nodes, hardware_of(machine, ranks, nodes), version)
 
 

@@ -198,7 +198,7 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     if library in BY_MACHINE and machine is not None:
         return _switches_on(machine, collective, call)
     unit = _unit_bytes(collective, call)
-    sizes = starts(library, replace(_situation_of(library, collective, call, None, machine), element_bytes=unit)) - {0}
+    sizes = starts(library, replace(_situation_of(collective, call, None, machine), element_bytes=unit)) - {0}
 
     def runs(size_bytes: int) -> tuple[str | None, str]:
         decision = library_decision(library, collective, replace(call, size_bytes=size_bytes), machine=machine)
@@ -255,7 +255,7 @@ def library_decision(
     """
     if library in BY_MACHINE:
         return _decision_on(machine, library, collective, call, version)
-    own = _situation_of(library, collective, call, ranks_per_node, machine)
+    own = _situation_of(collective, call, ranks_per_node, machine)
     component = component_for(library, own)
     if component is not None and component.choice is not None:
         by_component = _equivalent(component.choice, HOCKET, collective, call)
@@ -267,18 +267,16 @@ def library_decision(
     return _equivalent(rule.choice, rules.library, collective, call)
 
 
-def _situation_of(
-    library: str, collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None
-) -> Situation:
+def _situation_of(collective: str, call: Call, ranks_per_node: int | None, machine: Machine | None) -> Situation:
     """Return a call as rules see it, with so many ranks on each node, or on the nodes of a machine."""
     return situation(
         of_function(collective),
         call.ranks,
         call.size_bytes,
-        ranks_per_node=ranks_per_node or ranks_on_a_node(machine),
+        ranks_per_node=ranks_per_node or 1,
         element_bytes=call.element_bytes,
         is_commutative=call.commutative,
-        on_nodes=ranks_on_nodes(machine, call.ranks) if library in _ABOVE and machine and not ranks_per_node else (),
+        on_nodes=() if machine is None or ranks_per_node else ranks_on_nodes(machine, call.ranks),
     )
 
 
@@ -332,11 +330,6 @@ def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice
     rule = deciding_rule(default_rules(library), own)
     ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
     return None if ours is None else InnerChoice(step, ranks, size_bytes, "lower tree", ours)
-
-
-def ranks_on_a_node(machine: Machine | None) -> int:
-    """Return how many ranks a node of a machine has; 1 where there is none, or it does not say."""
-    return 1 if machine is None else int(machine.quantities.get("network.ranks_per_node") or 1)
 
 
 def _decision_on(

@@ -167,6 +167,11 @@ class Situation:
         return self.size_bytes // self.element_bytes
 
     @property
+    def is_even(self) -> bool:
+        """Whether all nodes have the same number of ranks."""
+        return len({*self.on_nodes}) < 2 if self.on_nodes else self.ranks % self.ranks_per_node == 0
+
+    @property
     def nodes(self) -> int:
         """On how many nodes the ranks are."""
         return len(self.on_nodes) or -(-self.ranks // self.ranks_per_node)

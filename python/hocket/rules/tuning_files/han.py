@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from hocket.base.units import format_bytes, format_count
 from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
@@ -35,61 +36,48 @@ TunedTable = Callable[[str, int, int], Choice | None]
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm of HAN: its name, Hocket's algorithm of the same parts, and its calls in order."""
+    """An algorithm of HAN: its name, and its calls in order."""
 
     name: str
-    hocket: str
     calls: tuple[Inner, ...]
+
+    @property
+    def hocket(self) -> str:
+        """Hocket's algorithm of the same parts."""
+        return _PIPELINE if any(one.of == "segment" for one in self.calls) else _PHASES
 
 
 _PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
+_CALLS = """
+allgather  gather             gather     within   block
+allgather  network            allgather  between  node
+allgather  broadcast          bcast      within   all
+allreduce  reduce             reduce     within   segment
+allreduce  network_reduce     ireduce    between  segment
+allreduce  network_broadcast  ibcast     between  segment
+allreduce  broadcast          bcast      within   segment
+barrier    local              barrier    within   nothing
+barrier    network            barrier    between  nothing
+bcast      network_first      bcast      between  segment  first
+bcast      network            ibcast     between  segment  later
+bcast      local              bcast      within   segment
+gather     local              gather     within   block
+gather     network            gather     between  node
+reduce     local              reduce     within   segment
+reduce     network            ireduce    between  segment
+scatter    network            scatter    between  node
+scatter    local              scatter    within   block
+"""  # the function, and the attributes of Inner in their order
+
+
+def _calls(function: str) -> tuple[Inner, ...]:
+    rows: list[Any] = [row.split()[1:] for row in _CALLS.splitlines() if row.startswith(f"{function} ")]
+    return tuple(Inner(part, inner, where == "within", *others) for part, inner, where, *others in rows)
+
+
+_FUNCTIONS = dict.fromkeys(row.split()[0] for row in _CALLS.split("\n") if row)
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
-    {
-        "allgather": Algorithm(
-            "intra",
-            _PHASES,
-            (
-                Inner("gather", "gather", True, "block"),
-                Inner("network", "allgather", False, "node"),
-                Inner("broadcast", "bcast", True, "all"),
-            ),
-        ),
-        "allreduce": Algorithm(
-            "intra",
-            _PIPELINE,
-            (
-                Inner("reduce", "reduce", True, "segment"),
-                Inner("network_reduce", "ireduce", False, "segment"),
-                Inner("network_broadcast", "ibcast", False, "segment"),
-                Inner("broadcast", "bcast", True, "segment"),
-            ),
-        ),
-        "barrier": Algorithm(
-            "simple",
-            _PHASES,
-            (Inner("local", "barrier", True, "nothing"), Inner("network", "barrier", False, "nothing")),
-        ),
-        "bcast": Algorithm(
-            "intra",
-            _PIPELINE,
-            (
-                Inner("network_first", "bcast", False, "segment", "first"),
-                Inner("network", "ibcast", False, "segment", "later"),
-                Inner("local", "bcast", True, "segment"),
-            ),
-        ),
-        "gather": Algorithm(
-            "simple", _PHASES, (Inner("local", "gather", True, "block"), Inner("network", "gather", False, "node"))
-        ),
-        "reduce": Algorithm(
-            "intra",
-            _PIPELINE,
-            (Inner("local", "reduce", True, "segment"), Inner("network", "ireduce", False, "segment")),
-        ),
-        "scatter": Algorithm(
-            "intra", _PHASES, (Inner("network", "scatter", False, "node"), Inner("local", "scatter", True, "block"))
-        ),
-    }
+    {name: Algorithm("simple" if name in ("barrier", "gather") else "intra", _calls(name)) for name in _FUNCTIONS}
 )
 """What HAN runs by default for the functions that it has, at every size."""
 
@@ -110,7 +98,7 @@ def component(version: str, call: Situation, tuned_table: TunedTable) -> Compone
 
     Args:
         version: The Open MPI, one of `PRIORITIES`.
-        call: The call; its last node may have fewer ranks than the others.
+        call: The call.
         tuned_table: What tuned chooses on the communicators within.
     """
     priorities = PRIORITIES[version]
@@ -119,7 +107,8 @@ def component(version: str, call: Situation, tuned_table: TunedTable) -> Compone
         return Component("self", "the communicator has one rank")
     if why := why_not_han(version, call):
         return Component(_below_han(call.function), why)
-    nodes = f"{format_count(call.nodes, 'node')} with {format_count(call.ranks_per_node, 'rank')} each"
+    most = format_count(call.ranks_per_node, "rank")
+    nodes = f"{format_count(call.nodes, 'node')} with {f'{most} each' if call.is_even else f'at most {most}'}"
     why = f"its priority is {priorities['han']} ({others}), and the ranks are on {nodes}"
     if call.function not in ALGORITHMS:
         return Component("han", why)
@@ -142,7 +131,7 @@ def why_not_han(version: str, call: Situation) -> str:
         return f"HAN has no {call.function}"
     if call.function in _NEEDS_COMMUTATIVE and call.conditions.get("is_commutative") == "no":
         return "HAN leaves operators that do not commute to the next component"
-    if call.function not in _TAKES_UNEVEN_NODES and call.ranks % call.ranks_per_node:
+    if call.function not in _TAKES_UNEVEN_NODES and not call.is_even:
         return f"HAN leaves {call.function} to the next component where nodes have different numbers of ranks"
     return ""
 
@@ -209,9 +198,10 @@ def _by_libnbc(function: str, ranks: int, size_bytes: int, element_bytes: int) -
 def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
     """Return the algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
 
-    TunedTable does not cut what it sends, and no segment of a pipeline is cut by its parts within nodes.
+    Without a group, it takes the nodes of the machine. Tuned does not cut what it sends, and parts within nodes do not
+    cut the segments of a pipeline.
     """
-    values: dict[str, int | str] = {"group": call.ranks_per_node}
+    values: dict[str, int | str] = {} if call.on_nodes else {"group": call.ranks_per_node}
     for one in inner:
         values[one.call.part] = one.choice.algorithm
         has_segments = one.component == "tuned" and one.choice.algorithm in ("chain", "tree")
