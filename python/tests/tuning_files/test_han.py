@@ -9,6 +9,7 @@ import pytest
 import hocket
 from hocket import traces
 from hocket.base.call import Call
+from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import component_for, library_decision, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES
@@ -67,6 +68,20 @@ def test_nodes_of_a_machine_may_have_different_numbers_of_ranks(
     decision = library_decision("openmpi-5.0", collective, call, machine=machine)
     assert (decision.choice or "").startswith(component) and decision.equivalent is not None
     assert hocket.simulate(*decision.equivalent, machine=machine).time_s.mean > 0
+
+
+@pytest.mark.parametrize("function", ALGORITHMS)
+def test_a_file_may_choose_every_algorithm_of_tuned_within_han(function: str) -> None:
+    call = situation(function, 8, 1 << 16, ranks_per_node=4)
+    for own in LIBRARIES["openmpi-5.0"].algorithms[function]:
+        rules = Rules("openmpi-5.0", (Rule(function, Choice(own.name)),))
+        found = component_for("openmpi-5.0", call, rules)
+        assert found is not None and found.choice is not None, own
+        collective = collective_of(function)
+        assert collective is not None
+        assert hocket.choose(f"{collective[0]}: {found.choice}", collective[0], Call(ranks=8, size_bytes=1 << 16)), own
+        is_asked = any(each.call.function == function for each in found.inner)
+        assert own.hocket is not None or ("stands for" in found.remark) == is_asked, own
 
 
 def test_other_libraries_have_no_components() -> None:

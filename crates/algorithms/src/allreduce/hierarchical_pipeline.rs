@@ -25,9 +25,9 @@ use crate::broadcast::tree::SHAPE as BROADCAST_SHAPE;
 use crate::reduce::tree::SHAPE as REDUCE_SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape,
+    OUTER, PartParameter, Piece, choice, needs_order_or_commutative, number_of, part_call, shape,
 };
-use crate::shapes::stages::{SECOND_TAG, Stages, all_ports};
+use crate::shapes::stages::{SECOND_TAG, Stages, all_ports, has_no_overlap, values};
 
 const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
@@ -52,7 +52,7 @@ pub const ABOUT: About = About::new(
     "segments*(reduce + network_reduce + network_broadcast + broadcast)",
     "reduce + network_reduce + network_broadcast + broadcast",
 )
-.exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
+.exact_when(has_no_overlap)
 .refusing(needs_order_or_commutative)
 .on_ports(|c| all_ports(c, &pieces(c)))
 .made_for("nodes")
@@ -68,7 +68,7 @@ pub const ABOUT: About = About::new(
     SEGMENT,
     OUTER,
 ])
-.completing(|c| [group(c), vec![("segments", Stages::of(c).count() as u64)]].concat())
+.completing(values)
 .made_of(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {

@@ -23,8 +23,8 @@ use crate::About;
 use crate::about::SEGMENT;
 use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, group, number_of, part_call, shape};
-use crate::shapes::stages::{Stages, all_ports};
+use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, number_of, part_call, shape};
+use crate::shapes::stages::{Stages, all_ports, has_no_overlap, values};
 
 const FIRST: PartParameter = choice(
     Collective::Broadcast,
@@ -44,7 +44,7 @@ const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", 
 
 pub const ABOUT: About =
     About::new("network_first + (segments - 1)*network + segments*local", "network_first + network + local")
-        .exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
+        .exact_when(has_no_overlap)
         .on_ports(|c| all_ports(c, &pieces(c)))
         .made_for("nodes")
         .with_parameters(&[
@@ -57,7 +57,7 @@ pub const ABOUT: About =
             SEGMENT,
             OUTER,
         ])
-        .completing(|c| [group(c), vec![("segments", Stages::of(c).count() as u64)]].concat())
+        .completing(values)
         .made_of(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {

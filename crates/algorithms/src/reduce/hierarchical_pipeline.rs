@@ -22,9 +22,9 @@ use crate::about::SEGMENT;
 use crate::reduce::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    OUTER, PartParameter, Piece, choice, group, needs_order_or_commutative, number_of, part_call, shape,
+    OUTER, PartParameter, Piece, choice, needs_order_or_commutative, number_of, part_call, shape,
 };
-use crate::shapes::stages::{Stages, all_ports};
+use crate::shapes::stages::{Stages, all_ports, has_no_overlap, values};
 
 const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
 const NETWORK: PartParameter = choice(
@@ -36,7 +36,7 @@ const NETWORK: PartParameter = choice(
 );
 
 pub const ABOUT: About = About::new("segments*(local + network)", "local + network")
-    .exact_when(|c| Stages::of(c).count() == 1 && Stages::of(c).levels.are_equal())
+    .exact_when(has_no_overlap)
     .refusing(needs_order_or_commutative)
     .on_ports(|c| all_ports(c, &pieces(c)))
     .made_for("nodes")
@@ -49,17 +49,15 @@ pub const ABOUT: About = About::new("segments*(local + network)", "local + netwo
         SEGMENT,
         OUTER,
     ])
-    .completing(|c| [group(c), vec![("segments", Stages::of(c).count() as u64)]].concat())
+    .completing(values)
     .made_of(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let stages = Stages::of(c);
     let (root, place) = stages.levels.place(c.root);
     let part = |root, in_place, ranks, count| Call { root, in_place, ..part_call(c, Collective::Reduce, ranks, count) };
-    let local = |group, count| {
-        let size = stages.levels.size(group);
-        part(place % size, c.in_place && group == root, size, count)
-    };
+    let size = |group| stages.levels.size(group);
+    let local = |group, count| part(place % size(group), c.in_place && group == root, size(group), count);
     let network = |count| part(root, true, stages.levels.count(), count);
     vec![stages.within(&LOCAL, local), stages.between(&NETWORK, 0..stages.count(), network)]
 }

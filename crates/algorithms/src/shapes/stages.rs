@@ -12,7 +12,7 @@ use std::ops::Range;
 use hocket_core::{Buffer, Call, Part, Rank, Span, Tag};
 
 use crate::shapes::Segments;
-use crate::shapes::levels::{Levels, PartParameter, Piece, most_ports_of};
+use crate::shapes::levels::{Levels, PartParameter, Piece, group, most_ports_of};
 
 /// The first tag of a part that runs between groups while another part does. Under MPI, an operation has 64 tags.
 pub const SECOND_TAG: Tag = 40;
@@ -105,6 +105,16 @@ impl<'a> Stages<'a> {
         let of = |vector: Span| if vector.len == 0 { vector } else { vector.part(all.offset, all.len) };
         (of(input), of(result))
     }
+}
+
+/// The size of the groups and the number of segments, with which a call is completed.
+pub fn values(c: &Call) -> Vec<(&'static str, u64)> {
+    [group(c), vec![("segments", Stages::of(c).count() as u64)]].concat()
+}
+
+/// Whether the formula is exact: no segments overlap, and all groups have the same number of ranks.
+pub fn has_no_overlap(c: &Call) -> bool {
+    Stages::of(c).count() == 1 && Levels::of(c).are_equal()
 }
 
 /// The ports of parts that run side by side: those within groups, and those between.

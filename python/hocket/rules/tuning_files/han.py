@@ -86,8 +86,9 @@ _TAKES_UNEVEN_NODES = ("allreduce", "barrier")
 _ALSO_IN_6_0 = ("alltoall", "alltoallv", "gatherv", "scatterv")
 _NEAREST: Mapping[str, Choice] = MappingProxyType(
     {
-        "bcast": Choice("tree", (("shape", "binary"),)),
-        "reduce": Choice("tree", (("shape", "binary"),)),
+        "allgather": Choice("ring"),
+        **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
+        **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
     }
 )
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
