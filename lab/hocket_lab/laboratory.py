@@ -169,7 +169,7 @@ class Lab:
             Error: Ranks are not node after node, or share a node and the machine does not tell the cost of messages
                 between them.
         """
-        ranks_per_node = self.machine.quantities.get("network.ranks_per_node", 1)
+        ranks_per_node = self.machine.ranks_per_node
         network = self.machine.network
         if network.get("map", "block") != "block" or "ranks_on_nodes" in network:
             raise Error(f"{self.machine.file}: got a map of ranks, expected ranks_per_node only, as in a lab")
@@ -281,7 +281,7 @@ def _cabled(machine: Machine) -> tuple[Machine, int]:
     cards, quantities = machine.quantities.get("node.cards.count", 1), machine.quantities
     if cards == 1:
         return machine, 1
-    rate, ranks = quantities.get(_CARD_RATE), quantities.get("network.ranks_per_node", 1)
+    rate, ranks = quantities.get(_CARD_RATE), machine.ranks_per_node
     if quantities.get("network.topology") != "crossbar" or rate is None or quantities[_RATE] < rate * cards:
         raise Error(
             f"{machine.file}: got nodes with {cards} cards, expected for a lab a crossbar whose link_bandwidth is at "
