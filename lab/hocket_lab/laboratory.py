@@ -78,10 +78,10 @@ def _open_mpi(enter: str, hosts: str) -> list[str]:
 
 
 _STARTS = {
-    "MPICH": _Start(
+    "mpich": _Start(
         _mpich, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": building.data_interface()}
     ),
-    "Open MPI": _Start(
+    "openmpi": _Start(
         _open_mpi,
         {
             "OMPI_MCA_pml": "ob1",
@@ -91,7 +91,7 @@ _STARTS = {
         },
     ),
 }
-"""By the MPI's own name."""
+"""By product."""
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ class Lab:
         hosts = [building.control_address(self.wiring.node_of(place)) for place in places or range(ranks)]
         inside = ["nsenter", f"--net=/run/netns/{building.controller(self.name)}", "--"]
         enter = str(_STATE / self.name / "enter")
-        start = next((start for name, start in _STARTS.items() if installation.library.startswith(name)), None)
+        start = _STARTS.get(installation.product)
         if start is None:
-            raise Error(f"{installation.library}: labs support only {' or '.join(_STARTS)}")
+            raise Error(f"{installation.library}: got {installation.name}, expected MPICH or Open MPI for a lab")
         settings = {**start.variables, **environment_of_crowd(ranks), **variables}
         by_card = self._by_card(installation, places or range(ranks))
         parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *by_card, *program]
@@ -260,7 +260,7 @@ class Lab:
         cards = self.wiring.cards
         if cards == 1:
             return []
-        if not installation.library.startswith("Open MPI"):
+        if installation.product != "openmpi":
             raise Error(f"{installation.library}: got a lab of nodes with {cards} cards, expected Open MPI for these")
         nodes = [self.wiring.node_of(place) for place in places]
         counts, of_rank = Counter(nodes), []

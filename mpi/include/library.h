@@ -1,8 +1,9 @@
-/* Checks that a library runs under the MPI that it was compiled for. Handles differ between two MPIs, and between the
- * two ABIs of one MPI, which have the same version string. */
+/* Checks that a library runs under an MPI with the ABI that it was compiled for, in a job of as many ranks as Hocket has
+ * asked for. Handles differ between ABIs. */
 #ifndef HOCKET_LIBRARY_H
 #define HOCKET_LIBRARY_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
 #include <stddef.h>
@@ -16,26 +17,42 @@
 /* Missing before version 5 of the MPI standard. */
 int PMPI_Abi_get_version(int *major, int *minor) __attribute__((weak));
 
+enum abi { OWN_ABI, MPICH_ABI, OPEN_MPI_ABI, STANDARD_ABI };
+
 #if defined MPI_ABI_VERSION && MPI_ABI_VERSION > 0
-enum { HAS_STANDARD_ABI = 1 };
+enum { BUILT_ABI = STANDARD_ABI };
+#elif defined OPEN_MPI
+enum { BUILT_ABI = OPEN_MPI_ABI };
+#elif defined MPICH_VERSION || defined I_MPI_VERSION || defined MVAPICH2_VERSION
+enum { BUILT_ABI = MPICH_ABI };
 #else
-enum { HAS_STANDARD_ABI = 0 };
+enum { BUILT_ABI = OWN_ABI };
 #endif
 
-static inline const char *abi_name(int is_standard)
+static inline const char *abi_name(int abi)
 {
-    return is_standard ? "the standard ABI" : "its own ABI";
+    return ((const char *[]){"its own ABI", "MPICH's ABI", "Open MPI's ABI", "the standard ABI"})[abi];
 }
 
-static inline int runs_by_standard_abi(void)
+/* Returns the ABI of the MPI that runs, by a symbol that programs of this ABI use. */
+static inline int running_abi(void)
 {
     int major = -1, minor = -1;
     if (PMPI_Abi_get_version)
         PMPI_Abi_get_version(&major, &minor);
-    return major > 0;
+    if (major > 0)
+        return STANDARD_ABI;
+    Dl_info about = {0};
+    dladdr(dlsym(RTLD_DEFAULT, "PMPI_Get_library_version"), &about);
+    void *library = about.dli_fname ? dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    int is_open_mpi = library && dlsym(library, "ompi_mpi_comm_world");
+    int is_mpich = library && dlsym(library, "MPIR_Dup_fn");
+    if (library)
+        dlclose(library);
+    return is_open_mpi ? OPEN_MPI_ABI : is_mpich ? MPICH_ABI : OWN_ABI;
 }
 
-/* Returns 1 if another rank of this launcher reports the mismatch: it holds a socket name until its process ends. */
+/* Returns 1 if another rank of this launcher reports the problem: it holds a socket name until its process ends. */
 static inline int is_told(void)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -44,23 +61,58 @@ static inline int is_told(void)
     return bind(holder, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + length) && errno == EADDRINUSE;
 }
 
-/* Ends the program if it runs under another MPI; called before MPI is initialised. */
+/* Prints a problem, once on a node, and ends the program. */
+#define END_PROGRAM(...)                                                                                               \
+    do {                                                                                                               \
+        if (is_told())                                                                                                 \
+            exit(2);                                                                                                   \
+        fprintf(stderr, "hocket: " __VA_ARGS__);                                                                       \
+        sleep(1); /* other ranks call is_told meanwhile */                                                             \
+        exit(2);                                                                                                       \
+    } while (0)
+
+/* Ends the program if it runs under an MPI of another ABI; called before MPI is initialised. */
 static inline void check_library(void)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length, by_standard_abi = runs_by_standard_abi();
+    int length, abi = running_abi();
     PMPI_Get_library_version(library, &length);
     library[strcspn(library, "\n")] = 0;
-    if (strncmp(library, HOCKET_MPI_LIBRARY, strlen(HOCKET_MPI_LIBRARY)) == 0 && by_standard_abi == HAS_STANDARD_ABI)
+    if (abi == (int)BUILT_ABI && (abi != OWN_ABI || strcmp(library, HOCKET_MPI_LIBRARY) == 0))
         return;
-    if (is_told())
+    END_PROGRAM("the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected --mpicc "
+                "with the wrapper that compiled the program\n",
+                HOCKET_MPI_LIBRARY, abi_name(BUILT_ABI), library, abi_name(abi));
+}
+
+/* Whether the launcher numbers this process as another than the first; a job of one rank does not know. */
+static inline int is_later(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "FLUX_TASK_RANK"};
+    int rank, is = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 4; i++)
+        is |= getenv(names[i]) && atoi(getenv(names[i])) > 0;
+    return is || rank > 0;
+}
+
+/* Ends the program if its job has another number of ranks than HOCKET_RANKS; called after MPI is initialised. A job that
+ * a program has spawned has a number of its own. */
+static inline void check_ranks(void)
+{
+    MPI_Comm parent;
+    const char *value = getenv("HOCKET_RANKS");
+    int ranks, expected = value ? atoi(value) : 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    PMPI_Comm_get_parent(&parent);
+    if (expected == 0 || ranks == expected || parent != MPI_COMM_NULL)
+        return;
+    int is_silent = is_later();
+    PMPI_Finalize();
+    if (is_silent)
         exit(2);
-    fprintf(stderr,
-            "hocket: the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected "
-            "--mpicc with the wrapper that compiled the program\n",
-            HOCKET_MPI_LIBRARY, abi_name(HAS_STANDARD_ABI), library, abi_name(by_standard_abi));
-    sleep(1); /* other ranks call is_told meanwhile */
-    exit(2);
+    END_PROGRAM("the launcher started a job of %d rank%s, expected one of %d%s; see --launcher\n", ranks,
+                ranks == 1 ? "" : "s", expected, ranks == 1 ? ": it may not know this MPI, and start each rank alone" : "");
 }
 
 #endif

@@ -19,6 +19,7 @@
  * Method: T. Hoefler, A. Lichei, W. Rehm, "Low-overhead LogGP parameter assessment for modern interconnection
  * networks", IPDPS 2007.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "library.h"
 #include "together.h"
 
 enum { MIN_ROUNDS = 10, TAG = 1, CONTROL = 2, LOCAL_BYTES_LEAST = 8, LOCAL_BYTES_ONCE = 4096, MOST_OVERHEAD_BYTES = 1 << 16, WARMING_TRIPS = 100, LINE_BYTES = 64 };
@@ -58,7 +60,7 @@ static void finish(MPI_Request *request)
         MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
 }
 
-static void send(int to, long bytes)
+static void send_to(int to, long bytes)
 {
     MPI_Request request;
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &request);
@@ -96,7 +98,7 @@ static double together_s(int peer, void (*act)(int, long), long bytes)
         start_s = common_s() + lead_s;
         MPI_Send(&start_s, 1, MPI_DOUBLE, peer, CONTROL, MPI_COMM_WORLD);
     } else {
-        send(0, 0);
+        send_to(0, 0);
         MPI_Recv(&start_s, 1, MPI_DOUBLE, 0, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     int is_late = wait_until(start_s);
@@ -124,7 +126,7 @@ static void tell_together(const char *kind, int peer, void (*act)(int, long), lo
 static void one_way(int peer, long bytes)
 {
     if (rank == 0)
-        send(peer, bytes);
+        send_to(peer, bytes);
     else
         receive(peer, bytes);
 }
@@ -142,10 +144,10 @@ static double half_round_trip_s(int peer, long bytes)
 {
     double start_s = now_s();
     if (rank == 0)
-        send(peer, bytes);
+        send_to(peer, bytes);
     receive(peer, bytes);
     if (rank != 0)
-        send(peer, bytes);
+        send_to(peer, bytes);
     return (now_s() - start_s) / 2;
 }
 
@@ -163,9 +165,9 @@ static void send_overhead(int peer, long bytes, double trip_s)
         receive(peer, 0);
         tell("send", peer, bytes, end_s - start_s);
     } else {
-        send(0, 0);
+        send_to(0, 0);
         receive(0, bytes);
-        send(0, 0);
+        send_to(0, 0);
     }
 }
 
@@ -173,14 +175,14 @@ static void send_overhead(int peer, long bytes, double trip_s)
 static void receive_overhead(int peer, long bytes, double trip_s)
 {
     if (rank == 0) {
-        send(peer, 0);
+        send_to(peer, 0);
         rest_s(6 * trip_s);
         double start_s = now_s();
         receive(peer, bytes);
         tell("receive", peer, bytes, now_s() - start_s);
     } else {
         receive(0, 0);
-        send(0, bytes);
+        send_to(0, bytes);
     }
 }
 
@@ -223,12 +225,12 @@ static double burst_s(int peer, long bytes, int messages)
     double start_s = now_s();
     if (rank == 0) {
         for (int i = 0; i < messages; i++)
-            send(peer, bytes);
+            send_to(peer, bytes);
         receive(peer, 0);
     } else {
         for (int i = 0; i < messages; i++)
             receive(0, bytes);
-        send(0, 0);
+        send_to(0, 0);
     }
     return now_s() - start_s;
 }
@@ -313,6 +315,7 @@ int main(int argc, char **argv)
 {
     int ranks, goes_on = 1;
     MPI_Init(&argc, &argv);
+    check_ranks();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 3 || ranks < 2) {

@@ -1,5 +1,6 @@
 /* The MPI functions of the beginning, the end and messages. They advance the nonblocking collectives under way, which
  * advance only in these functions, in the functions of requests.c and in collectives. */
+#define _GNU_SOURCE
 #include "arguments.h"
 #include "shim/shim.h"
 
@@ -13,8 +14,10 @@ int MPI_Init(int *argc, char ***argv)
     check_library();
     shim_be_present();
     int code = PMPI_Init(argc, argv);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        check_ranks();
         shim_begin();
+    }
     return code;
 }
 
@@ -23,8 +26,10 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     check_library();
     shim_be_present();
     int code = PMPI_Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        check_ranks();
         shim_begin();
+    }
     return code;
 }
 

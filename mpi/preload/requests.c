@@ -215,7 +215,13 @@ int MPI_Testsome(int count, MPI_Request requests[], int *ended, int indices[], M
 }
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag, MPI_Status statuses[])
+/* The array of requests of a function, which is not const in Intel MPI's header. The types of further arguments follow. */
+#define REQUESTS(name, ...)                                                                                            \
+    __typeof__(_Generic(&PMPI_##name, int (*)(int, MPI_Request *, __VA_ARGS__): (MPI_Request *)NULL,                   \
+                        default: (const MPI_Request *)NULL))
+
+int MPI_Request_get_status_all(int count, REQUESTS(Request_get_status_all, int *, MPI_Status *) requests, int *flag,
+                               MPI_Status statuses[])
 {
     shim_progress();
     *flag = 0;
@@ -223,7 +229,8 @@ int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *fla
                                               : PMPI_Request_get_status_all(count, requests, flag, statuses);
 }
 
-int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+int MPI_Request_get_status_any(int count, REQUESTS(Request_get_status_any, int *, int *, MPI_Status *) requests,
+                               int *index, int *flag, MPI_Status *status)
 {
     shim_progress();
     int are_under_way = is_any(UNDER_WAY, count, requests), own = first_complete(count, requests);
@@ -237,8 +244,8 @@ int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *ind
     return code;
 }
 
-int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *ended, int indices[],
-                                MPI_Status statuses[])
+int MPI_Request_get_status_some(int count, REQUESTS(Request_get_status_some, int *, int *, MPI_Status *) requests,
+                                int *ended, int indices[], MPI_Status statuses[])
 {
     shim_progress();
     if (!shim_has_started())

@@ -1,5 +1,6 @@
 /* The traced calls: each runs MPI's own function and writes a line. functions.h lists them, a file of
  * python/hocket/traces/ that `make setup` copies here. */
+#define _GNU_SOURCE
 #include "arguments.h"
 #include "library.h"
 #include "trace.h"
@@ -12,8 +13,10 @@ int MPI_Init(int *argc, char ***argv)
 {
     check_library();
     int code = PMPI_Init(argc, argv);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        check_ranks();
         trace_begin();
+    }
     return code;
 }
 
@@ -21,8 +24,10 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     check_library();
     int code = PMPI_Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        check_ranks();
         trace_begin();
+    }
     return code;
 }
 

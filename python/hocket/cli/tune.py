@@ -57,7 +57,7 @@ def _factor(text: str) -> float:
 @click.option(
     "--machine",
     type=options.MACHINE,
-    help="Simulate on this machine; with --mpi, --mpicc or --mpiexec, to find out what need not be measured.",
+    help="Simulate on this machine; with --mpi, --mpicc or --launcher, to find out what need not be measured.",
 )
 @click.option(
     "--factor",
@@ -132,7 +132,7 @@ def tune(
     order: str,
     mpi: str | None,
     mpicc: str | None,
-    mpiexec: str | None,
+    launcher: str | None,
     hosts: str | None,
     lab: str | None,
     limit_s: float,
@@ -156,7 +156,7 @@ def tune(
     if not check:
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
-    measuring = {"mpi": mpi, "mpicc": mpicc, "mpiexec": mpiexec, "hosts": hosts, "lab": lab}
+    measuring = {"mpi": mpi, "mpicc": mpicc, "launcher": launcher, "hosts": hosts, "lab": lab}
     is_simulated = not any(measuring.values())
     if executor.name != "local" and (machine is None or trace or measured or not is_simulated):
         raise click.UsageError(f"--executor: got {executor.name}, expected --machine and no other source of times")
@@ -190,10 +190,10 @@ def tune(
         pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
         work: Work = BySimulation(model, pool, progress)
     else:
-        installation = found_installation(mpi, mpicc, mpiexec)
-        launcher, entered_lab = launcher_for(installation, hosts, lab)
+        installation = found_installation(mpi, mpicc, launcher)
+        start, entered_lab = launcher_for(installation, hosts, lab)
         choices = of_guidelines if check else of_the_catalogue
-        by_mpi = Measured(installation, tolerance, launcher, model, factor, choices, order_is_fixed)
+        by_mpi = Measured(installation, tolerance, start, model, factor, choices, order_is_fixed)
         work = ByMeasurement(by_mpi, entered_lab.summary if entered_lab else hosts, limit_s, progress)
     plan = plan_of(names, numbers, sizes or USUAL_SIZES, confirms=work.confirms, order_is_fixed=order_is_fixed)
 

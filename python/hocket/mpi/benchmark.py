@@ -16,7 +16,7 @@ from hocket.base.places import Place, places
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import Launcher, command, environment, environment_of_crowd
+from hocket.mpi.launch import Launcher, command, environment, environment_here, is_crowded
 from hocket.mpi.preload import cached_build
 from hocket.mpi.scene import Director, bench_scene, play
 
@@ -178,7 +178,7 @@ def bench(
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
-    """Time algorithms in one program under `mpiexec`; `None` stands for the MPI's own.
+    """Time algorithms in one MPI program; `None` stands for the MPI's own.
 
     Args:
         installation: The MPI.
@@ -228,12 +228,12 @@ def bench(
         proofs.append(value)
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
-    starts_together = not environment_of_crowd(call.ranks)
+    starts_together = not is_crowded(installation, launcher, call.ranks)
     limits = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
     arguments = [collective, str(call.root), _neighbors(collective, call), *limits, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
-    where = environment_of_crowd(call.ranks) if launcher is command else {}
+    where = environment_here(installation, launcher, call.ranks)
     clock_error_s = play(line, where, program, take, director=director)
     refusals = [
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]

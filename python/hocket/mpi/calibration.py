@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
+from hocket.base.processors import processors
 from hocket.mpi.fits import Estimate, Floats, Resamples, line, parts_of, resample
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of, parse_line
-from hocket.mpi.launch import Launcher, command, environment_of_crowd
+from hocket.mpi.launch import Launcher, command, environment_here
 from hocket.mpi.preload import cached_build
 
 _LARGE_BYTES = 64 * 1024
@@ -158,7 +159,7 @@ def measured(
             samples.append(value)
 
     line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
-    lines_of(line, environment_of_crowd(ranks) if launcher is command else {}, take)
+    lines_of(line, environment_here(installation, launcher, ranks), take)
     if not samples:
         raise Error(f"{line[0]}: printed no samples")
     return samples, hosts
@@ -186,7 +187,7 @@ def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable
         samples=len(all_samples),
         mpi=mpi,
         hosts=names,
-        is_crowded=bool(environment_of_crowd(len(names))) and not is_on_hosts,
+        is_crowded=len(names) > processors() and not is_on_hosts,
         date=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
 

@@ -1,4 +1,4 @@
-"""The MPI of this machine: its compiler wrapper, its launcher, and its name."""
+"""The MPI of this machine: its compiler wrapper, its launcher, its name and its family."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from hocket._native import Error
+from hocket.definitions.mpi_products import FAMILIES, PRODUCTS, product_in
+from hocket.mpi.launchers import Template, folders, is_in_allocation
 
-KINDS = {"mpich": "MPICH", "openmpi": "Open MPI"}
-"""The names that MPIs of a kind give themselves, by kind."""
-
-
-def kind_of(library: str) -> str | None:
-    """Return the kind of an MPI, by the MPI's own name; None if it is none of `KINDS`."""
-    return next((kind for kind, name in KINDS.items() if library.startswith(name)), None)
-
-
+_WRAPPERS = ("mpicc", "mpiicx", "mpigcc", "cc")
+"""The usual wrappers; the last one is Cray's, elsewhere a plain compiler."""
 _ABI = "_abi"
 
 _WHO = """
@@ -33,6 +29,15 @@ int main(void)
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(text, &length);
+#if defined MPI_ABI_VERSION && MPI_ABI_VERSION > 0
+    puts("standard");
+#elif defined OPEN_MPI
+    puts("openmpi");
+#elif defined MPICH_VERSION || defined I_MPI_VERSION || defined MVAPICH2_VERSION
+    puts("mpich");
+#else
+    puts("");
+#endif
     puts(text);
     return 0;
 }
@@ -49,83 +54,138 @@ class Installation:
 
     Attributes:
         mpicc: Its compiler wrapper.
-        mpiexec: Its launcher.
+        launcher: What starts its ranks.
         library: The first line of its library version: the MPI's own name and version.
+        abi: The ABI of its programs, one of `FAMILIES`; empty if it is none of them.
         on_compiling: Called with a line of words before a binary is compiled for this MPI, which takes seconds.
     """
 
     mpicc: Path
-    mpiexec: Path
+    launcher: Template
     library: str
+    abi: str = ""
     on_compiling: Callable[[str], object] = field(default=_silent, compare=False, repr=False)
 
     @staticmethod
-    def find(mpicc: str | None = None, mpiexec: str | None = None) -> Installation:
+    def find(mpicc: str | None = None, launcher: str | None = None) -> Installation:
         """Find an MPI: by the given wrapper, the wrapper beside the launcher, on the path, or beside Python.
+
+        Its launcher is the given one, that of the environment, or the one beside the wrapper.
 
         Raises:
             Error: There is no MPI, or it cannot compile a program that asks for its name.
         """
-        mpicc_of_launcher = mpiexec and str(Path(mpiexec).parent / "mpicc") if mpiexec and os.sep in mpiexec else None
-        compiler = _program(mpicc or mpicc_of_launcher, "mpicc", "the compiler wrapper of an MPI")
-        launcher = _program(mpiexec or _launcher_beside(compiler), "mpiexec", "the launcher of an MPI")
-        return Installation(compiler, launcher, _library(compiler))
+        template = Template.parse(launcher, "--launcher") if launcher is not None else Template.of_site()
+        beside = Path(template.words[0]).with_name("mpicc") if template else None
+        compiler = _wrapper(mpicc or (str(beside) if launcher and beside and beside.exists() else None))
+        abi, library = _who(compiler)
+        return Installation(compiler, template or _own_launcher(compiler), library, abi)
 
     @staticmethod
-    def of_kind(kind: str) -> Installation:
-        """Find an MPI of a kind of `KINDS`: by its own wrapper, such as `mpicc.openmpi`, or a wrapper on the path.
+    def of_product(name: str, launcher: str | None = None) -> Installation:
+        """Find an MPI of a product of `PRODUCTS`: by its own wrapper, such as `mpicc.openmpi`, or a usual one.
 
         Raises:
             Error: There is no such MPI.
         """
-        folders = _folders()
-        names = [
-            *(str(Path(folder, f"mpicc.{kind}")) for folder in folders),
-            *(f"{folder}/mpicc" for folder in folders),
-        ]
-        for name in filter(shutil.which, names):
-            installation = Installation.find(name)
-            if installation.library.startswith(KINDS[kind]):
-                return installation
-        expected = f"expected its wrapper as mpicc.{kind} or mpicc; --mpicc accepts other names"
-        raise Error(f"--mpi: no {KINDS[kind]} on the path, {expected}")
+        product = PRODUCTS[name]
+        names = (f"mpicc.{name}", *product.wrappers, "mpicc")
+        for path in filter(shutil.which, (str(Path(folder, each)) for each in names for folder in folders())):
+            with suppress(Error):
+                installation = Installation.find(path, launcher)
+                if installation.product == name:
+                    return installation
+        wrappers = " or ".join(names)
+        raise Error(
+            f"--mpi: no {product.title} on the path, expected its wrapper as {wrappers}; --mpicc accepts others"
+        )
+
+    @property
+    def product(self) -> str:
+        """The product, one of `PRODUCTS`; empty if it is not known."""
+        found = product_in(self.library)
+        return found[0].name if found else ""
+
+    @property
+    def name(self) -> str:
+        """The title of the product, or the MPI's own name if the product is not known."""
+        return PRODUCTS[self.product].title if self.product else self.library
+
+    @property
+    def note(self) -> str | None:
+        """What to know of an MPI of no known product; None for others."""
+        if self.product:
+            return None
+        abi = FAMILIES.get(self.abi, "an ABI of its own")
+        return f'"{self.library}" is no MPI that Hocket knows; it has {abi}, by which Hocket goes'
+
+    @property
+    def family(self) -> str:
+        """The family of the product; the ABI if the product is not known."""
+        return PRODUCTS[self.product].family if self.product else self.abi
+
+    @property
+    def mpiexec(self) -> Path:
+        """The MPI's own launcher.
+
+        Raises:
+            Error: There is none.
+        """
+        return Path(_own_launcher(self.mpicc).words[0])
 
     @property
     def is_standard_abi(self) -> bool:
         """Whether its programs use the standard ABI: MPICH's `mpicc_abi`, beside `mpicc` for MPICH's own ABI."""
-        return self.mpicc.name.endswith(_ABI)
+        return self.abi == "standard"
 
     def other_abi(self) -> Installation | None:
         """Return the same MPI with its other ABI, if it has two."""
         name = self.mpicc.name
         wrapper = self.mpicc.with_name(name.removesuffix(_ABI) if self.is_standard_abi else name + _ABI)
-        return replace(self, mpicc=wrapper, library=_library(wrapper)) if wrapper.exists() else None
+        if not wrapper.exists():
+            return None
+        abi, library = _who(wrapper)
+        return replace(self, mpicc=wrapper, library=library, abi=abi)
 
 
-def _folders() -> list[str]:
-    """Return where to look for programs: on the path, and beside this Python, whose environment need not be active."""
-    return [*os.get_exec_path(), str(Path(sys.executable).parent)]
-
-
-def _program(text: str | None, usual: str, what: str) -> Path:
-    """Find the program that an option names, or the usual one."""
-    path = shutil.which(text or usual, path=os.pathsep.join(_folders()))
-    if path is not None:
-        return Path(path).absolute()
+def _wrapper(text: str | None) -> Path:
+    """Find the compiler wrapper that an option names, or a usual one."""
+    path = os.pathsep.join(folders())
     if text is not None:
-        raise Error(f"--{usual}: {text} is not a program, expected {what}")
-    folder = Path(sys.executable).parent
-    raise Error(f"no {usual} on the path or in {folder}, expected {what}; --{usual} accepts other names and folders")
+        found = shutil.which(text, path=path)
+        if found is None:
+            raise Error(f"--mpicc: {text} is not a program, expected the compiler wrapper of an MPI")
+        return Path(found).absolute()
+    for name in _WRAPPERS:
+        found = shutil.which(name, path=path)
+        if found is not None and (name != "cc" or _is_wrapper(Path(found))):
+            return Path(found).absolute()
+    where = f"{', '.join(_WRAPPERS[:-1])} or Cray's {_WRAPPERS[-1]} on the path or in {Path(sys.executable).parent}"
+    raise Error(f"no {where}, expected the compiler wrapper of an MPI; --mpicc accepts other names and folders")
 
 
-def _launcher_beside(mpicc: Path) -> str | None:
-    """Return the launcher that belongs to a wrapper: `mpicc.openmpi` goes with `mpiexec.openmpi`."""
+def _is_wrapper(compiler: Path) -> bool:
+    with suppress(Error):
+        return bool(_who(compiler))
+    return False
+
+
+def _own_launcher(mpicc: Path) -> Template:
+    """Return the launcher that belongs to a wrapper: `mpiexec.openmpi` goes with `mpicc.openmpi`.
+
+    Raises:
+        Error: There is none.
+    """
     neighbours = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
-    return next((str(launcher) for launcher in neighbours if launcher.exists()), None)
+    found = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
+    if found is None:
+        raise Error(f"no mpiexec beside {mpicc} or on the path, expected the launcher of an MPI; see --launcher")
+    return Template((found, "-n", "{ranks}"), is_here=not is_in_allocation())
 
 
 @cache
-def _library(mpicc: Path) -> str:
+def _who(mpicc: Path) -> tuple[str, str]:
+    """Return the ABI of an MPI's programs, and its own name."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "who.c"), Path(folder, "who")
         source.write_text(_WHO)
@@ -136,10 +196,10 @@ def _library(mpicc: Path) -> str:
             raise Error(
                 f"{mpicc}: does not produce a program: {error.strerror}, expected the compiler wrapper of an MPI"
             ) from None
-    lines = ran.stdout.strip("\0\n").splitlines()
+    abi, *lines = ran.stdout.strip("\0\n").splitlines() or [""]
     if ran.returncode or not lines:
         raise Error(f"{mpicc}: the compiled test program does not run: {_last_line(ran.stderr)}")
-    return lines[0].rstrip("\0").strip()
+    return abi, lines[0].rstrip("\0").strip()
 
 
 def compile_with(mpicc: Path, arguments: list[str]) -> None:

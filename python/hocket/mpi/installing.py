@@ -12,7 +12,8 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.version import VERSION
-from hocket.mpi.installation import Installation, kind_of
+from hocket.definitions.mpi_products import product_in
+from hocket.mpi.installation import Installation
 from hocket.mpi.preload import build
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
@@ -58,11 +59,13 @@ def name_of(library: str) -> str:
     Raises:
         Error: The MPI's own name contains no version.
     """
+    found = product_in(library)
+    if found is not None:
+        return f"{found[0].name}-{found[1].replace(' ', '-')}"
     match = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
     if match is None:
         raise Error(f'--name: the MPI\'s name "{library}" contains no version, expected a name such as mpich-5.0.2')
-    kind = kind_of(library) or "-".join(re.findall(r"[a-z0-9]+", match[1].lower())) or "mpi"
-    return f"{kind}-{match[2]}"
+    return f"{'-'.join(re.findall(r'[a-z0-9]+', match[1].lower())) or 'mpi'}-{match[2]}"
 
 
 def install(

@@ -57,37 +57,54 @@ def lines_of(
     Raises:
         Error: The job fails; the message contains its last line.
     """
-    job = subprocess.Popen(
-        command,
-        env={**os.environ, **variables},
-        stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        _pass_on(job, on_line)
-        _close_input(job)
-        status = job.wait()
-    except BaseException:
-        end(job)
-        raise
-    finally:
-        _close_input(job)
-        if job.stdout is not None:
-            job.stdout.close()
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        job = subprocess.Popen(
+            command,
+            env={**os.environ, **variables},
+            stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        try:
+            has_printed = _pass_on(job, on_line)
+            _close_input(job)
+            status = job.wait()
+        except BaseException:
+            end(job)
+            raise
+        finally:
+            _close_input(job)
+            if job.stdout is not None:
+                job.stdout.close()
+        errors.seek(0)
+        text = errors.read()
+    problem = _problem_in(text)
+    if problem is not None and (status or not has_printed):
+        raise Error(problem)
+    sys.stderr.write(text)
     if status:
         raise Error(f"{command[0]} ended with status {status}")
 
 
-def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -> None:
-    """Pass on each line that a job prints, and give it the answers."""
+def _problem_in(errors: str) -> str | None:
+    """Return what the preloaded library, or a program of Hocket, says is wrong; None if it says nothing."""
+    lines = (line.strip() for line in errors.splitlines())
+    return next((line.removeprefix("hocket: ") for line in lines if line.startswith("hocket: ")), None)
+
+
+def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -> bool:
+    """Pass on each line that a job prints, and give it the answers; return whether it prints any."""
     assert job.stdout is not None
+    has_printed = False
     for line in job.stdout:
+        has_printed = True
         answer = on_line(line.rstrip("\n"))
         if answer is not None and job.stdin is not None:
             with suppress(OSError):  # the job has ended; its status says why
                 job.stdin.write(f"{answer}\n")
                 job.stdin.flush()
+    return has_printed
 
 
 def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
@@ -163,10 +180,11 @@ class Dialogue:
     def _ended(self) -> JobEndedError:
         status = self._job.wait()
         self._errors.seek(0)
-        lines = [line.strip() for line in self._errors if line.strip()]
-        last_line = next(
-            (line for line in lines if line.startswith("hocket")), lines[-1] if lines else "no error message"
-        )
+        text = self._errors.read()
+        problem = _problem_in(text)
+        if problem is not None:
+            return JobEndedError(problem)
+        last_line = (text.strip().splitlines() or ["no error message"])[-1].strip()
         return JobEndedError(f"{self._command[0]} ended with status {status}: {last_line}")
 
 

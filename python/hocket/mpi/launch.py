@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ from hocket._native import Error, check_rules
 from hocket.base import files
 from hocket.base.processors import processors
 from hocket.mpi.installation import Installation
+from hocket.mpi.launchers import number_of_nodes
 from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text
 
@@ -77,7 +79,8 @@ def environment(installation: Installation, rules: Path | None, log: str | None 
 
 def note_for_root(installation: Installation) -> str | None:
     """Return a note on starting programs as root, if Open MPI refuses it because a variable is not set."""
-    is_refused = installation.library.startswith("Open MPI") and os.geteuid() == 0
+    starts_itself = Path(installation.launcher.words[0]).name.startswith("mpi")
+    is_refused = installation.family == "openmpi" and starts_itself and os.geteuid() == 0
     missing = [name for name in _AS_ROOT if os.environ.get(name) != "1"]
     if not (is_refused and missing):
         return None
@@ -96,29 +99,46 @@ def environment_of_crowd(ranks: int) -> Mapping[str, str]:
     )
 
 
-def command(installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+def command(
+    installation: Installation,
+    ranks: int,
+    program: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    hosts: str | None = None,
+) -> list[str]:
     """Return the command that runs a program on a number of ranks; only the program sees the variables.
 
+    The program ends if its job has another number of ranks.
+
     Raises:
-        Error: There is no program.
+        Error: There is no program, or the launcher cannot place the ranks.
     """
     if not program:
         raise Error("no program, expected a program after --")
-    settings = [f"{name}={value}" for name, value in variables.items()]
+    settings = [f"{name}={value}" for name, value in {**variables, "HOCKET_RANKS": str(ranks)}.items()]
     by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # else env takes the name for a variable
-    return [str(installation.mpiexec), "-n", str(ranks), "env", *settings, *by_shell, *program]
+    return [*installation.launcher.fill(ranks, hosts, installation.family), "env", *settings, *by_shell, *program]
 
 
 def on_hosts(hosts: str | None) -> Launcher:
-    """Return the launcher for hosts, separated by commas, or for this host."""
-    if not hosts:
-        return command
+    """Return the launcher for hosts, separated by commas, or for where the MPI's launcher puts the ranks."""
+    return partial(command, hosts=hosts) if hosts else command
 
-    def launcher(
-        installation: Installation, ranks: int, program: Sequence[str], variables: Mapping[str, str]
-    ) -> list[str]:
-        mpiexec, *rest = command(installation, ranks, program, variables)
-        option = "--host" if installation.library.startswith("Open MPI") else "-hosts"
-        return [mpiexec, option, hosts, *rest]
 
-    return launcher
+def is_here(installation: Installation, launcher: Launcher) -> bool:
+    """Return whether a launcher starts all ranks by one process of this host, which this process can see."""
+    return launcher is command and installation.launcher.is_here
+
+
+def is_crowded(installation: Installation, launcher: Launcher, ranks: int) -> bool:
+    """Return whether a node may have more ranks than processors, if all nodes are like this host."""
+    hosts = launcher.keywords["hosts"] if isinstance(launcher, partial) else None
+    spreads = hosts or (launcher is command and not installation.launcher.is_here)
+    nodes = (number_of_nodes(hosts) or 1) if spreads else 1
+    return -(-ranks // nodes) > processors()
+
+
+def environment_here(installation: Installation, launcher: Launcher, ranks: int) -> Mapping[str, str]:
+    """Return the environment of the launcher's process: that of a crowd if it starts all ranks on this host."""
+    return environment_of_crowd(ranks) if is_here(installation, launcher) else {}

@@ -13,6 +13,7 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import end
+from hocket.mpi.launchers import Template
 from hocket.mpi.preload import cached_build
 
 _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
@@ -95,7 +96,7 @@ def _program() -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         raise Error("no C compiler found, expected cc on the path, or the environment variable CC")
-    return cached_build(Installation(Path(compiler), Path(compiler), "none"), "hocket-noise", "measuring/noise.c", [])
+    return cached_build(Installation(Path(compiler), Template(()), "none"), "hocket-noise", "measuring/noise.c", [])
 
 
 def _recording(out: str, errors: str, status: int) -> Recording:

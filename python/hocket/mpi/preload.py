@@ -69,7 +69,7 @@ def build(installation: Installation) -> Path:
     Raises:
         Error: The library cannot be compiled or written.
     """
-    flags = ["-shared", "-pthread", "-lrt", library_flag(installation)]
+    flags = ["-shared", "-pthread", "-lrt", "-ldl"]
     return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
 
 
@@ -90,6 +90,7 @@ def cached_build(
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")
+    flags = [_library_flag(installation), *flags]
     sources = [file for pattern in patterns.split() for file in sorted(native.glob(pattern))]
     folder = own_folder(_key(installation, [*sources, *sorted(native.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name
@@ -122,7 +123,7 @@ def _key(installation: Installation, files: list[Path], flags: list[str]) -> str
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]
 
 
-def library_flag(installation: Installation) -> str:
-    """Return the flag that tells a library for which MPI it is compiled."""
+def _library_flag(installation: Installation) -> str:
+    """Return the flag that tells a binary for which MPI it is compiled."""
     name_escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
     return f'-DHOCKET_MPI_LIBRARY="{name_escaped}"'

@@ -11,7 +11,7 @@ from hocket.base.call import Call
 from hocket.definitions.library import Algorithm
 from hocket.mpi.benchmark import check_right, check_sizes, compiled_program, reason, rule_of
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import Launcher, environment, environment_of_crowd
+from hocket.mpi.launch import Launcher, environment, is_crowded
 from hocket.mpi.scene import Director, bench_scene, play
 
 
@@ -63,7 +63,7 @@ def time_together(
     """
     program = compiled_program(installation, "jobs")
     ranks = sum(part.call.ranks for part in parts)
-    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not environment_of_crowd(ranks)))]
+    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not is_crowded(installation, launcher, ranks)))]
     for part in parts:
         collective, size = part.algorithm.collective, part.call.size_bytes
         check_sizes(collective, [size], part.call.ranks, f"job {part.algorithm.label}")

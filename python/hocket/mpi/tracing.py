@@ -14,8 +14,8 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import command, environment_of_crowd
-from hocket.mpi.preload import cached_build, library_flag
+from hocket.mpi.launch import command, environment_here
+from hocket.mpi.preload import cached_build
 from hocket.traces import Trace
 from hocket.traces.file import compress
 
@@ -27,14 +27,16 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         Error: The tracing library cannot be compiled, or the program leaves no trace, because it failed or did not
             reach MPI_Finalize of this MPI.
     """
-    flags = ["-shared", "-pthread", "-Wl,--as-needed", library_flag(installation)]
+    flags = ["-shared", "-pthread", "-Wl,--as-needed", "-ldl"]
     tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", flags)
     preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])
     folder_of_trace = next(parent for parent in Path(path).absolute().parents if parent.exists())
     with tempfile.TemporaryDirectory(dir=folder_of_trace, prefix=".hocket-trace-") as folder:
         raw = Path(folder, "trace.jsonl")
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
-        status = wait_for(command(installation, ranks, program, variables), environment_of_crowd(ranks))
+        status = wait_for(
+            command(installation, ranks, program, variables), environment_here(installation, command, ranks)
+        )
         if not raw.exists() or not raw.stat().st_size:
             did = f"ended with status {status}" if status else f"did not reach MPI_Finalize of {installation.library}"
             raise Error(f"no trace: {program[0]} {did}")

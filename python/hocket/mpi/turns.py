@@ -1,4 +1,4 @@
-"""A program under `mpiexec` that times several ways to do a collective, in turns, as it is told."""
+"""An MPI program that times several ways to do a collective, in turns, as it is told."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.mpi.benchmark import compiled_program, reason
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import Dialogue, parse_line
-from hocket.mpi.launch import Launcher, command, environment, environment_of_crowd
+from hocket.mpi.launch import Launcher, command, environment, environment_here, is_crowded, is_here
 
 _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 """Open MPI looks at variables that choose algorithms only if this is set; without those its choices stay the same."""
@@ -37,10 +37,10 @@ class Turns:
         program = compiled_program(installation, "tune")
         variables = {**environment(installation, None), **_OF_OPEN_MPI}
         # Ranks that share processors cannot spin until a common start time without delaying others.
-        own_process = os.getpid() if launcher is command else 0
-        words = [str(program), str(int(not environment_of_crowd(ranks))), str(own_process)]
+        own_process = os.getpid() if is_here(installation, launcher) else 0
+        words = [str(program), str(int(not is_crowded(installation, launcher, ranks))), str(own_process)]
         line = launcher(installation, ranks, words, variables)
-        self._dialogue = Dialogue(line, environment_of_crowd(ranks) if launcher is command else {})
+        self._dialogue = Dialogue(line, environment_here(installation, launcher, ranks))
         self.proving: int | None = None
 
     def __enter__(self) -> Turns:

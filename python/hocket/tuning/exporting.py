@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket.definitions.library import COLLECTIVES
-from hocket.mpi.installation import kind_of
+from hocket.definitions.mpi_products import product_in
 from hocket.rules.tuning_files import openmpi_han
 from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX
 from hocket.rules.tuning_files.counterparts import LIBRARIES, Counterpart
@@ -26,9 +25,10 @@ PARAMETERS_FILE = f"own{PARAMETERS_SUFFIX}"
 
 def exporter_for(library: str) -> Exporter | None:
     """Return the exporter of an MPI, by the MPI's own name; None if Hocket has no format for its tuning files."""
-    version = re.search(r"(\d+\.\d+)\.", library)
-    name = f"{kind_of(library)}-{version[1]}" if version else ""
-    return Exporter(FORMATS[name]) if name in FORMATS else None
+    product, version = product_in(library) or (None, "")
+    major, _, rest = version.partition(".")
+    names = (f"{product.name}-{each}" for each in (f"{major}.{rest.partition('.')[0]}", major)) if product else ()
+    return next((Exporter(FORMATS[name]) for name in names if name in FORMATS), None)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Mpi:
     @property
     def is_open_mpi(self) -> bool:
         """Whether it is Open MPI."""
-        return self.installation.library.startswith("Open MPI")
+        return self.installation.product == "openmpi"
 
     @property
     def python(self) -> Path | None:

@@ -13,7 +13,7 @@ import pytest
 import hocket
 from hocket.definitions.library import COLLECTIVES
 from hocket.mpi.benchmark import Measurement
-from hocket.mpi.installation import KINDS, Installation
+from hocket.mpi.installation import Installation
 from tests.conftest import Ran
 
 from .conftest import Mpi
@@ -101,14 +101,16 @@ def test_bad_input_is_one_line(mpi: Mpi, bad_input: Callable[..., str], words: s
     assert bad_input(*f"mpi bench --mpicc {mpi.installation.mpicc} {words}".split()).startswith(expected)
 
 
-def test_an_mpi_is_found_by_its_kind(mpi: Mpi, monkeypatch: pytest.MonkeyPatch, bad_input: Callable[..., str]) -> None:
+def test_an_mpi_is_found_by_its_product(
+    mpi: Mpi, monkeypatch: pytest.MonkeyPatch, bad_input: Callable[..., str]
+) -> None:
     wrapper = mpi.installation.mpicc
-    kind, other = ("openmpi", "mpich") if mpi.installation.library.startswith("Open MPI") else ("mpich", "openmpi")
+    product, other = mpi.installation.product, "mvapich"
     monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
-    assert Installation.of_kind(kind).library.startswith(KINDS[kind])
+    assert Installation.of_product(product).product == product
     folder = wrapper.parent if wrapper.name == "mpicc" else Path("/nowhere")
     monkeypatch.setattr(os, "get_exec_path", lambda: [str(folder)])
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     run = "mpi bench barrier -n 2"
-    assert bad_input(f"{run} --mpi {other}").startswith(f"--mpi: no {KINDS[other]} on the path")
-    assert bad_input(f"{run} --mpi {kind} --mpicc mpicc") == "--mpi: cannot be combined with --mpicc or --mpiexec"
+    assert bad_input(f"{run} --mpi {other}").startswith("--mpi: no MVAPICH on the path")
+    assert bad_input(f"{run} --mpi {product} --mpicc mpicc") == "--mpi: cannot be combined with --mpicc"

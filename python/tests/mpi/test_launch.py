@@ -18,17 +18,18 @@ from hocket import Error
 from hocket.mpi import Installation, environment, launch, saved_rules
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import environment_of_crowd, note_for_root
+from hocket.mpi.launchers import Template
 from hocket.mpi.preload import cache_folder, cached_build, own_folder
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 
 from .conftest import AS_ROOT, ROOT, SECONDS, Mpi
 
-OPEN_MPI = Installation(Path("/mpi/mpicc"), Path("/mpi/mpiexec"), "Open MPI v5.0.11")
+OPEN_MPI = Installation(Path("/mpi/mpicc"), Template(("/mpi/mpiexec", "-n", "{ranks}")), "Open MPI v5.0.11")
 
 
 def test_a_wrapper_that_makes_no_program(bad_input: Callable[..., str]) -> None:
-    message = bad_input("mpi", "build", "--mpicc", "/bin/true", "--mpiexec", "/bin/true")
+    message = bad_input("mpi", "build", "--mpicc", "/bin/true", "--launcher", "/bin/true")
     assert message == (
         "/bin/true: does not produce a program: No such file or directory, expected the compiler wrapper of an MPI"
     )
@@ -58,7 +59,7 @@ def test_a_library_that_others_can_write_is_not_loaded(
     (tmp_path / "a.c").write_text("int a;\n")
 
     said: list[str] = []
-    cc = Installation(Path("cc"), Path("cc"), "an MPI", on_compiling=said.append)
+    cc = Installation(Path("cc"), Template(()), "an MPI", on_compiling=said.append)
 
     def library() -> Path:
         return cached_build(cc, "liba.so", "a.c", ["-shared"], native=tmp_path)
@@ -139,23 +140,29 @@ def test_the_benchmark_without_an_mpi_says_so_in_a_line() -> None:
 
 
 COMPILER = """#!/bin/sh
-printf '#!/bin/sh\necho some MPI 1.0\n' > "$3"
+printf '#!/bin/sh\necho mpich\necho some MPI 1.0\n' > "$3"
 /bin/chmod 755 "$3"
 """
-"""Makes a program, for arguments SOURCE -o PROGRAM, that tells the name of an MPI."""
+"""Makes a program, for arguments SOURCE -o PROGRAM, that tells the ABI and the name of an MPI."""
 
 
 def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    searched = f"no mpicc on the path or in {tmp_path}, expected the compiler wrapper of an MPI; --mpicc"
+    searched = (
+        f"no mpicc, mpiicx, mpigcc or Cray's cc on the path or in {tmp_path}, expected the compiler wrapper of an MPI"
+    )
     with pytest.raises(Error, match=re.escape(searched)):
         Installation.find()
     for name in ("mpicc", "mpiexec"):
         program = tmp_path / name
         program.write_text(COMPILER)
         program.chmod(0o755)
-    assert Installation.find() == Installation(tmp_path / "mpicc", tmp_path / "mpiexec", "some MPI 1.0")
+    found = Installation.find()
+    launcher = Template((str(tmp_path / "mpiexec"), "-n", "{ranks}"), is_here=True)
+    assert found == Installation(tmp_path / "mpicc", launcher, "some MPI 1.0", "mpich")
+    assert (found.product, found.family) == ("", "mpich")
+    assert found.note == '"some MPI 1.0" is no MPI that Hocket knows; it has MPICH\'s ABI, by which Hocket goes'
 
 
 @pytest.mark.filterwarnings("error")

@@ -11,6 +11,7 @@ import pytest
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.mpi import Installation
+from hocket.mpi.launchers import Template
 from hocket_lab.laboratory import Lab, temporary
 from hocket_studies import STUDIES, Claim
 from hocket_studies.validation.closed_forms import closed_forms
@@ -141,5 +142,5 @@ def test_a_lab_that_cannot_be_built_is_not_run() -> None:
     def build(_: Machine) -> AbstractContextManager[Lab]:
         raise Error("hocket lab: needs root")
 
-    installation = Installation(Path("mpicc"), Path("mpiexec"), "MPICH")
+    installation = Installation(Path("mpicc"), Template(("mpiexec",)), "MPICH")
     assert laboratory(installation, build).why_not == "hocket lab: needs root"

@@ -13,6 +13,7 @@ import pytest
 from hocket.definitions.machine import Machine
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import JobEndedError
+from hocket.mpi.launchers import Template
 from hocket.mpi.turns import Turns, Way
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.measuring import MOMENTS, Measured, measure_points, own_choices, pair_points
@@ -33,7 +34,7 @@ VARIABLES: list[dict[str, Any]] = [
 
 
 def measured(**more: Any) -> Measured:
-    return Measured(Installation(Path("mpicc"), Path("mpiexec"), "an MPI"), 0.03, **more)
+    return Measured(Installation(Path("mpicc"), Template(("mpiexec",)), "an MPI"), 0.03, **more)
 
 
 def test_the_mpis_own_algorithms_are_found_by_their_variables() -> None:

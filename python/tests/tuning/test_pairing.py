@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hocket.mpi.installation import Installation
+from hocket.mpi.launchers import Template
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, choice_at, rule_of
 from hocket.tuning.measuring import Measured, measure_points, pair_points
 from hocket.tuning.pairing import (
@@ -91,7 +92,7 @@ def tuned(folder: Path, times: dict[Choice, float], seed: int) -> Tuning:
     """Tune on a noisy machine, through all stages."""
     machine = NoisyMachine({rule_of("allreduce", choice): time_s for choice, time_s in times.items()}, seed)
     by = Measured(
-        Installation(Path("mpicc"), Path("mpiexec"), "an MPI"),
+        Installation(Path("mpicc"), Template(("mpiexec",)), "an MPI"),
         TOLERANCE,
         choices=lambda _: {choice: (choice,) for choice in times if choice != DEFAULT},
         start=machine.start,

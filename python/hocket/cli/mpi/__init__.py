@@ -16,8 +16,8 @@ _SUMMARIES = {
     "install": "Install the library for one MPI, rules and a module file for all users of a machine.",
     "noise": "Record interruptions of programs on every processor of this machine.",
     "report": "Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.",
-    "run": "Run PROGRAM under mpiexec, with the algorithms that rules choose for its collectives.",
-    "trace": "Run PROGRAM under mpiexec, and write a trace of its MPI calls.",
+    "run": "Run PROGRAM under MPI, with the algorithms that rules choose for its collectives.",
+    "trace": "Run PROGRAM under MPI, and write a trace of its MPI calls.",
 }
 
 

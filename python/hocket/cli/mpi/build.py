@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from hocket.cli import options
@@ -20,7 +22,7 @@ def build(installation: Installation, as_json: bool) -> None:
         "library": str(build_library(installation)),
         "mpi": installation.library,
         "mpicc": str(installation.mpicc),
-        "mpiexec": str(installation.mpiexec),
+        "launcher": shlex.join(installation.launcher.words),
     }
     if as_json:
         print_json(facts)

@@ -12,8 +12,8 @@ import click
 from hocket.cli.options import OneOf
 from hocket.cli.output import tell_people
 from hocket.cli.printing import note
+from hocket.definitions.mpi_products import PRODUCTS
 from hocket.mpi import Installation
-from hocket.mpi.installation import KINDS
 from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
 
 if TYPE_CHECKING:
@@ -27,32 +27,40 @@ def installation_options(command: F) -> F:
 
     @mpi_options
     @wraps(command)
-    def with_installation(*arguments: Any, mpi: str | None, mpicc: str | None, mpiexec: str | None, **more: Any) -> Any:
-        return command(*arguments, installation=found_installation(mpi, mpicc, mpiexec), **more)
+    def with_installation(
+        *arguments: Any, mpi: str | None, mpicc: str | None, launcher: str | None, **more: Any
+    ) -> Any:
+        return command(*arguments, installation=found_installation(mpi, mpicc, launcher), **more)
 
     return with_installation  # type: ignore[return-value]
 
 
 def mpi_options(command: F) -> F:
-    """Add --mpi, --mpicc and --mpiexec, from which `found_installation` finds the MPI."""
-    mpi = click.option("--mpi", type=OneOf(list(KINDS)), help="The kind of MPI to use; it is looked up on the path.")
+    """Add --mpi, --mpicc and --launcher, from which `found_installation` finds the MPI."""
+    mpi = click.option("--mpi", type=OneOf(list(PRODUCTS)), help="The MPI to use; it is looked up on the path.")
     mpicc = click.option("--mpicc", help="The compiler wrapper of the MPI; by default the first on the path.")
-    mpiexec = click.option("--mpiexec", help="The launcher of the MPI; by default the one beside the wrapper.")
-    return mpi(mpicc(mpiexec(command)))
+    launcher = click.option(
+        "--launcher",
+        help="How ranks are started, such as 'srun --mpi=pmi2 -n {ranks}'; by default as HOCKET_LAUNCHER says, by the "
+        "launcher of the allocation, or by the mpiexec beside the wrapper.",
+    )
+    return mpi(mpicc(launcher(command)))
 
 
-def found_installation(mpi: str | None, mpicc: str | None, mpiexec: str | None) -> Installation:
-    """Return the MPI that --mpi, --mpicc and --mpiexec choose.
+def found_installation(mpi: str | None, mpicc: str | None, launcher: str | None) -> Installation:
+    """Return the MPI that --mpi, --mpicc and --launcher choose, and say what is special about it.
 
     Raises:
         Error: There is no such MPI.
     """
     if mpi is None:
-        installation = Installation.find(mpicc, mpiexec)
-    elif mpicc or mpiexec:
-        raise click.UsageError("--mpi: cannot be combined with --mpicc or --mpiexec")
+        installation = Installation.find(mpicc, launcher)
+    elif mpicc:
+        raise click.UsageError("--mpi: cannot be combined with --mpicc")
     else:
-        installation = Installation.of_kind(mpi)
+        installation = Installation.of_product(mpi, launcher)
+    if installation.note is not None:
+        note(installation.note)
     return replace(installation, on_compiling=tell_people)
 
 

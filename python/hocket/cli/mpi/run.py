@@ -10,7 +10,7 @@ from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, lab_option, launcher_for, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import environment_of_crowd
+from hocket.mpi.launch import environment_here
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -28,12 +28,12 @@ def run(
     log: str | None,
     program: tuple[str, ...],
 ) -> None:
-    """Run PROGRAM under mpiexec, with the algorithms that rules choose for its collectives.
+    """Run PROGRAM under MPI, with the algorithms that rules choose for its collectives.
 
     In a lab, each rank runs on its node. Options after PROGRAM are the program's.
     """
     variables = environment(installation, saved_rules(rules, file), log)
-    launcher, entered_lab = launcher_for(installation, None, lab)
+    launcher, _ = launcher_for(installation, None, lab)
     line = launcher(installation, ranks, program, variables)
     sys.stdout.flush()
-    sys.exit(wait_for(line, {} if entered_lab is not None else environment_of_crowd(ranks)))
+    sys.exit(wait_for(line, environment_here(installation, launcher, ranks)))

@@ -38,7 +38,7 @@ def trace(
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
-    """Run PROGRAM under mpiexec, and write a trace of its MPI calls.
+    """Run PROGRAM under MPI, and write a trace of its MPI calls.
 
     Options after PROGRAM are the program's.
     """

@@ -1,0 +1,132 @@
+"""Launchers: the command that starts the ranks of a job, by a resource manager or by the MPI itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hocket._native import Error
+
+VARIABLE = "HOCKET_LAUNCHER"
+"""The environment variable with the launcher of a site."""
+
+_OF_ALLOCATIONS = {
+    "SLURM_JOB_ID": "srun -n {ranks}",
+    "FLUX_URI": "flux run -n {ranks}",
+    "LSB_JOBID": "jsrun -n {ranks}",
+    "PBS_JOBID": "aprun -n {ranks}",
+}
+"""The launcher inside an allocation, by a variable that the resource manager sets. Where it is not on the path, the
+MPI's own launcher finds the hosts of the allocation."""
+
+_HOSTS = {"srun": "--nodelist={hosts}", "flux": "--requires=host:{hosts}", "aprun": "--node-list {hosts}"}
+_HOSTS_OF_FAMILIES = {"mpich": "-hosts {hosts}", "openmpi": "--host {hosts}"}
+"""Options that name hosts, by launcher, and for the MPI's own launcher by family."""
+
+_HOST_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE")
+"""Variables with the file of an allocation's hosts; Slurm tells their number."""
+
+_PLACE = re.compile(r"\{(\w*)\}")
+_PLACES = ("ranks", "nodes", "hosts")
+
+
+def folders() -> list[str]:
+    """Return where to look for programs: on the path, and beside this Python, whose environment need not be active."""
+    return [*os.get_exec_path(), str(Path(sys.executable).parent)]
+
+
+def is_in_allocation() -> bool:
+    """Return whether a resource manager gave nodes to this process."""
+    return any(os.environ.get(variable) for variable in _OF_ALLOCATIONS)
+
+
+@dataclass(frozen=True)
+class Template:
+    """The words of a launcher, with the places {ranks}, {nodes} and {hosts}.
+
+    Attributes:
+        words: The words.
+        is_here: Whether it starts all ranks on this host unless hosts are named.
+    """
+
+    words: tuple[str, ...]
+    is_here: bool = False
+
+    @staticmethod
+    def parse(text: str, what: str) -> Template:
+        """Return the launcher that a text describes; `what` names the text in messages.
+
+        Raises:
+            Error: The text is not a command, names an unknown place, or no program.
+        """
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise Error(f'{what}: got "{text}", expected a command: {str(error).lower()}') from None
+        unknown = [name for name in _PLACE.findall(text) if name not in _PLACES]
+        if unknown:
+            raise Error(f"{what}: got {{{unknown[0]}}}, expected {{ranks}}, {{nodes}} or {{hosts}}")
+        program = shutil.which(words[0], path=os.pathsep.join(folders())) if words else None
+        if program is None:
+            name = words[0] if words else "no word"
+            raise Error(f"{what}: {name} is not a program, expected a launcher such as 'srun -n {{ranks}}'")
+        ranks = () if "{ranks}" in text else ("-n", "{ranks}")
+        return Template(
+            (program, *words[1:], *ranks), is_here=Path(program).name.startswith("mpi") and not is_in_allocation()
+        )
+
+    @staticmethod
+    def of_site() -> Template | None:
+        """Return the launcher of the environment: that of HOCKET_LAUNCHER, or of the allocation around this process.
+
+        Raises:
+            Error: HOCKET_LAUNCHER is invalid.
+        """
+        named = os.environ.get(VARIABLE)
+        if named:
+            return Template.parse(named, VARIABLE)
+        texts = (text for variable, text in _OF_ALLOCATIONS.items() if os.environ.get(variable))
+        return next((Template.parse(text, "the launcher") for text in texts if shutil.which(text.split()[0])), None)
+
+    def fill(self, ranks: int, hosts: str | None, family: str) -> list[str]:
+        """Return the words for a number of ranks, on hosts, separated by commas, or where the launcher puts them.
+
+        Raises:
+            Error: The launcher needs nodes or hosts that nobody has named, or has no known option for hosts.
+        """
+        words = self._with_hosts(family) if hosts else self.words
+        nodes = number_of_nodes(hosts)
+        values = {"ranks": str(ranks), "nodes": str(min(ranks, nodes)) if nodes else None, "hosts": hosts}
+        return [_PLACE.sub(lambda place: _named(place[1], values[place[1]]), word) for word in words]
+
+    def _with_hosts(self, family: str) -> tuple[str, ...]:
+        if any("{hosts}" in word for word in self.words):
+            return self.words
+        name = Path(self.words[0]).name
+        option = _HOSTS.get(name) or (_HOSTS_OF_FAMILIES.get(family) if name.startswith("mpi") else None)
+        if option is None:
+            raise Error(f"--hosts: the option of {name} for hosts is not known, expected {{hosts}} in --launcher")
+        at = next((at for at, word in enumerate(self.words) if word.startswith("-")), len(self.words))
+        return (*self.words[:at], *option.split(), *self.words[at:])
+
+
+def number_of_nodes(hosts: str | None) -> int | None:
+    """Return the number of nodes of hosts, or of the allocation around this process; None if nobody tells it."""
+    if hosts:
+        return len({*hosts.split(",")})
+    paths = (Path(os.environ[variable]) for variable in _HOST_FILES if variable in os.environ)
+    files = (len({*path.read_text().split()}) for path in paths if path.is_file())
+    return next(files, None) or int(os.environ.get("SLURM_JOB_NUM_NODES", 0)) or None
+
+
+def _named(place: str, value: str | None) -> str:
+    if not value:
+        raise Error(
+            f"--launcher: nobody tells the {place} of {{{place}}}, expected --hosts, or an allocation for {{nodes}}"
+        )
+    return value
