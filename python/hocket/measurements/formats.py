@@ -11,6 +11,7 @@ from hocket._native import Error
 from hocket.base.checks import instance
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
+from hocket.definitions.mpi_products import product_in
 from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
 from hocket.measurements.consistency import contradictions
 from hocket.measurements.cuts import cut_rows, first_like_row, odd_row, without_lines
@@ -63,13 +64,20 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
         tuple(_with_facts(one, facts) for reading in readings for one in reading.measurements),
         tuple(_with_facts(one, facts) for reading in readings for one in reading.unknown),
         (*(cuts[number] for number in sorted(cuts)), *(cut for reading in readings for cut in reading.cuts)),
-        tuple(dict.fromkeys(remark for reading in readings for remark in reading.remarks)),
+        tuple(dict.fromkeys((*_library(text, file), *(one for reading in readings for one in reading.remarks)))),
     )
     if not (whole.measurements or whole.unknown):
         raise Error(
             whole.cuts[0] if whole.cuts else f"{file}: has no measurements, expected at least one in {format.what}"
         )
     return whole
+
+
+def _library(text: str, file: str) -> tuple[str, ...]:
+    """Return a sentence on the MPI that a text names, if it names one only."""
+    lines = ((number, product_in(line)) for number, line in enumerate(text.splitlines(), start=1))
+    named = {f"{found[0].title} {found[1]}": number for number, found in lines if found is not None}
+    return tuple(f"Measured under {name} ({file}:{named[name]})" for name in named if len(named) == 1)
 
 
 def _with_facts(one: Measurement, facts: Facts) -> Measurement:

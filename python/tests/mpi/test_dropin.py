@@ -130,8 +130,9 @@ def test_threads_run_collectives_at_once(mpi: Mpi) -> None:
 def test_calls_that_are_left_by_their_size_go_to_mpi_uncounted(mpi: Mpi) -> None:
     program = [mpi.compiled("left_by_size.c"), "allreduce[size=..40]: linear"]
     lines = ["allreduce[size=..32]: native", "allreduce[size=64..96]: native", "allreduce: linear"]
+    own = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none", "I_MPI_ADJUST_ALLREDUCE": "1"}  # all ranks apply the operator
     for given in (lines, [*lines, "iallreduce: ring"]):
-        ran = mpi.run(4, program, given, log=None, variables={"MPIR_CVAR_DEVICE_COLLECTIVES": "none"})
+        ran = mpi.run(4, program, given, log=None, variables=own)
         long, short = [*range(32, 64, 8), *range(96, 129, 8)], range(8, 40, 8)
         names = ("byte", "double", "pair")
         expected = [f"{name}:{''.join(f' {n}' for n in sizes)}" for sizes in (long, short) for name in names]
@@ -258,6 +259,8 @@ def test_persistent_collectives_are_planned_once_and_started_many_times(mpi: Mpi
 def test_persistent_collectives_of_mpi_and_of_hocket_are_waited_for_together(mpi: Mpi, lines: list[str]) -> None:
     if not mpi.is_open_mpi and "4.0" in mpi.installation.library:
         pytest.skip("MPI_Waitany of MPICH 4.0.2 does not end for its own persistent collectives, also without Hocket")
+    if mpi.is_intel_mpi:
+        pytest.skip("persistent collectives of Intel MPI 2021.18 are wrong, also without Hocket")
     ran = run_persistent(mpi, 3, lines, "40", "1", "alike")
     assert ran.passed[("MPI_Allreduce_init", "no rule for it")] == 2, ran.errors
     assert bool(ran.algorithms) == bool(lines), ran.errors
@@ -302,7 +305,8 @@ def test_what_is_wrong_on_one_rank_keeps_none_waiting(mpi: Mpi) -> None:
 
 def test_the_status_of_a_rank_is_that_of_the_job(mpi: Mpi) -> None:
     ran = mpi.run(3, [mpi.compiled("wrong.c"), "5"], rules(chosen(0)), None)
-    assert ran.status in ((5,) if mpi.is_open_mpi else (5, 9))  # MPICH may return the signal that ended the other ranks
+    # MPICH may return the signal that ended the other ranks, and Intel MPI 255.
+    assert ran.status in ((5,) if mpi.is_open_mpi else (5, 9, 255) if mpi.is_intel_mpi else (5, 9))
 
 
 def test_a_call_after_the_end_of_mpi_has_its_own_name_in_the_error(mpi: Mpi) -> None:
@@ -419,6 +423,10 @@ for comm, name, send, sent, recv, count, expected in [
 def test_neighborhoods_that_no_rule_names_are_right_and_counted(mpi: Mpi, ranks: int, rules: list[str]) -> None:
     if mpi.python is None:
         pytest.skip("no mpi4py for this MPI")
+    if mpi.is_intel_mpi and ranks == 2:
+        pytest.skip(
+            "Intel MPI 2021.18 exchanges the blocks of two ranks that are neighbours twice, also without Hocket"
+        )
     # Nonblocking neighbourhood collectives of Open MPI are wrong on a grid of two ranks.
     forms = ["blocking", *(["nonblocking", "persistent"] if ranks > 2 or not mpi.is_open_mpi else [])]
     ran = mpi.run(ranks, [str(mpi.python), "-c", LEFT, *forms], rules)
@@ -428,7 +436,7 @@ def test_neighborhoods_that_no_rule_names_are_right_and_counted(mpi: Mpi, ranks:
 
 
 def test_errors_follow_the_handler_of_the_communicator(mpi: Mpi) -> None:
-    tells_world = "MPICH Version:\t4.0" in mpi.installation.library
+    tells_world = "MPICH Version:\t4.0" in mpi.installation.library or mpi.is_intel_mpi
     ran = mpi.run(2, [mpi.compiled("errors.c"), *([] if tells_world else ["duplicate"])], ["broadcast: linear"])
     assert ran.output.strip() == "errors: truncated, and the program goes on", ran.output + ran.errors
 
@@ -482,6 +490,8 @@ def test_graphs_that_are_made_from_other_topologies(mpi: Mpi) -> None:
 def test_communicators_that_are_not_like_others(mpi: Mpi, what: str, lines: Sequence[str]) -> None:
     if what == "spawn" and mpi.is_open_mpi:
         pytest.skip("Open MPI wants a slot for each process")
+    if what == "spawn" and mpi.is_intel_mpi:
+        pytest.skip("MPI_Comm_spawn of Intel MPI 2021.18 ends by a signal here, also without Hocket")
     if what == "early" and mpi.is_open_mpi:
         pytest.skip("Open MPI needs the communicator until the call has ended")
     ran = mpi.run(3, [mpi.compiled("communicators.c"), what], lines)
@@ -533,7 +543,7 @@ def test_every_call_is_told(mpi: Mpi) -> None:
 
 
 def test_a_library_for_another_mpi_says_so(mpi: Mpi) -> None:
-    others = [path for path in wrappers() if Installation.find(path).library[:4] != mpi.installation.library[:4]]
+    others = [path for path in wrappers() if Installation.find(path).abi != mpi.installation.abi]
     if not others:
         pytest.skip("needs two MPIs")
     foreign = {"LD_PRELOAD": str(build(Installation.find(others[0])))}
