@@ -1,10 +1,11 @@
 """The output of the Intel MPI Benchmarks IMB-MPI1 and IMB-NBC: tables of collectives with their number of processes.
 
-It does not tell the algorithm. A call takes as long as on the slowest rank (`t_max`). A nonblocking call that is
-overlapped with computation takes its time without computation (`t_pure`). Rows that ran out of time or memory have no
-times.
+It does not tell the algorithm. A call takes as long as on the slowest rank (`t_max`, the largest of the ranks' means). A
+nonblocking call that is overlapped with computation takes its time without computation (`t_pure`). Since 2018 Update 1 a
+barrier precedes each call, unless the option `-sync off` is given; before, calls ran in a loop. Rows that ran out of time
+or memory have no times.
 
-Source: `src_c/IMB_output.c` of intel/mpi-benchmarks.
+Source: `src_c/IMB_output.c` of intel/mpi-benchmarks; means and barriers counted under IMB 2021.11.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from hocket.base.call import MeasuredAs
 from hocket.definitions.library import find_collective, is_collective
 from hocket.measurements.consistency import Table, tables_of_lines
 from hocket.measurements.measurement import (
@@ -37,6 +39,9 @@ _ROW = r"(?<!\S)[0-9]+[ \t]+[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+\s*$"
 _SIZE = "bytes"
 _TIMES = ("t_max[usec]", "t_pure[usec]")
 _SHORTEST = "t_min[usec]"
+_VERSION = re.compile(r"Intel ?\(R\) MPI Benchmarks (?P<year>[0-9]+)(?:(?: Update |\.)(?P<update>[0-9]+))?")
+_FIRST_WITH_BARRIERS = (2018, 1)
+_IN_LOOP = re.compile(r"IMB-\w+\b.* -sync[ =]+(?:off|0|no|disable)\b")
 _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
@@ -61,7 +66,18 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
                 rules.append(replace(one, collective=collective, algorithm=algorithm, parameters=parameters))
             else:
                 unknown.append(one)
-    return Reading(tuple(rules), tuple(unknown))
+    measured_as = _measured_as(text)
+    return Reading(
+        tuple(replace(one, measured_as=measured_as) for one in rules),
+        tuple(replace(one, measured_as=measured_as) for one in unknown),
+    )
+
+
+def _measured_as(text: str) -> MeasuredAs:
+    """Return how calls were measured, by the version and the command that a text tells; else as IMB does by default."""
+    version = _VERSION.search(text)
+    is_older = version is not None and (int(version["year"]), int(version["update"] or 0)) < _FIRST_WITH_BARRIERS
+    return "imb" if is_older or _IN_LOOP.search(text) else "pico"
 
 
 def _names(line: str) -> list[str]:
@@ -105,7 +121,6 @@ def _measurement(
         ranks=ranks,
         size_bytes=count(cells[heads.index(_SIZE)], "#bytes", where) if _SIZE in heads else 0,
         time_s=seconds(cells[heads.index(column)], column, where, 1e-6),
-        measured_as="imb",
         element_bytes=floats(name),
         source=f"{where[0]}:{where[1]}",
         spread=spread_of(shortest, times[column], "ranks", unit_s=1e-6),

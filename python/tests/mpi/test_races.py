@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.mpi.preload import NATIVE, cached_build, library_flag
+from hocket.mpi.preload import NATIVE, cached_build
 
 from .conftest import Mpi, Ran
 
@@ -48,7 +48,7 @@ def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(mpi: Mpi, ranks: int, rounds: int, native: Path = NATIVE) -> Ran:
     """Run the program with a library under the detector, made of the C files in a folder."""
-    flags = ["-shared", "-pthread", library_flag(mpi.installation), *FLAGS]
+    flags = ["-shared", "-pthread", "-ldl", *FLAGS]
     library = cached_build(mpi.installation, "libhocket_mpi.so", "preload/**/*.c", flags, native=native)
     variables = {
         "LD_PRELOAD": str(library),
