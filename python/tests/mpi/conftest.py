@@ -9,7 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ import pytest
 
 from hocket.mpi import Installation, command, environment, saved_rules
 from hocket.mpi.launch import environment_of_crowd
+
+from . import slurm as slurms
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -160,14 +162,37 @@ FIRST_OR_ALL = [_FIRST, *(pytest.param(other, marks=pytest.mark.real_mpi) for ot
 """The first MPI of this host; in long runs all MPIs."""
 
 
+def first(kind: str, factory: pytest.TempPathFactory) -> Mpi | None:
+    """Return the first MPI of this host whose own name begins like this."""
+    for wrapper in wrappers():
+        installation = Installation.find(wrapper)
+        if installation.library.startswith(kind):
+            return Mpi(installation, factory.mktemp("programs"))
+    return None
+
+
 @pytest.fixture(scope="session")
 def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The first Open MPI of this host."""
-    for wrapper in wrappers():
-        found = Mpi(Installation.find(wrapper), tmp_path_factory.mktemp("programs"))
-        if found.is_open_mpi:
-            return found
-    pytest.skip("no Open MPI, expected what `make test-mpi` installs")
+    return first("Open MPI", tmp_path_factory) or pytest.skip("no Open MPI, expected what `make test-mpi` installs")
+
+
+@pytest.fixture(scope="session")
+def mpich(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """The first MPICH of this host."""
+    os.environ.setdefault("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    return first("MPICH", tmp_path_factory) or pytest.skip("no MPICH, expected what `make setup` installs")
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurms.Slurm]:
+    """A Slurm of two nodes, which are this host under other names."""
+    if not slurms.can_start():
+        pytest.skip("no Slurm, expected Debian's slurm-wlm and munge, as root")
+    folder = tmp_path_factory.mktemp("slurm")
+    with slurms.two_nodes(folder) as started:
+        yield started
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)
