@@ -26,15 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 MAY_BE_SKIPPED = (
     *("needs pyarrow", "mpif90.* is not there", "needs two MPIs"),
-    *(
-        "needs groff",
-        "needs tclsh",
-        "there is no chromium",
-        "^hocket lab: ",
-        "^no Open MPI, ",
-        "^no Intel MPI, ",
-        "^no header of ",
-    ),
+    *("needs groff", "needs tclsh", "there is no chromium", "^hocket lab: "),
+    *("^no Open MPI, ", "^no Intel MPI, ", "^no header of ", "^no Slurm, "),
 )
 """Reasons to skip a test although `HOCKET_TOOLS=all`: what neither the README asks for nor `make setup` installs."""
 

@@ -16,7 +16,7 @@ from hocket.base.places import Place, places
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
 from hocket.mpi.installation import Installation
-from hocket.mpi.launch import Launcher, command, environment, environment_here, is_crowded
+from hocket.mpi.launch import Launcher, command, environment, is_crowded, launcher_environment
 from hocket.mpi.preload import cached_build
 from hocket.mpi.scene import Director, bench_scene, play
 
@@ -233,7 +233,7 @@ def bench(
     arguments = [collective, str(call.root), _neighbors(collective, call), *limits, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
-    where = environment_here(installation, launcher, call.ranks)
+    where = launcher_environment(installation, launcher, call.ranks)
     clock_error_s = play(line, where, program, take, director=director)
     refusals = [
         NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]

@@ -15,7 +15,7 @@ from hocket.base.processors import processors
 from hocket.mpi.fits import Estimate, Floats, Resamples, line, parts_of, resample
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import lines_of, parse_line
-from hocket.mpi.launch import Launcher, command, environment_here
+from hocket.mpi.launch import Launcher, command, launcher_environment
 from hocket.mpi.preload import cached_build
 
 _LARGE_BYTES = 64 * 1024
@@ -159,7 +159,7 @@ def measured(
             samples.append(value)
 
     line = launcher(installation, ranks, [str(program), f"{limit_s:g}", str(most_bytes)], {})
-    lines_of(line, environment_here(installation, launcher, ranks), take)
+    lines_of(line, launcher_environment(installation, launcher, ranks), take)
     if not samples:
         raise Error(f"{line[0]}: printed no samples")
     return samples, hosts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,9 @@ _CROWD_ENVIRONMENT = {
 }
 """For more ranks than processors: MPICH must yield while it waits, and Open MPI must not refuse."""
 
+_KILL_BAD_EXIT = "SLURM_KILL_BAD_EXIT"
+_ENV = shutil.which("env") or "env"
+"""By its path, as a launcher may pass on no PATH."""
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
@@ -118,7 +122,7 @@ def command(
         raise Error("no program, expected a program after --")
     settings = [f"{name}={value}" for name, value in {**variables, "HOCKET_RANKS": str(ranks)}.items()]
     by_shell = ["sh", "-c", 'exec "$0" "$@"'] if "=" in program[0] else []  # else env takes the name for a variable
-    return [*installation.launcher.fill(ranks, hosts, installation.family), "env", *settings, *by_shell, *program]
+    return [*installation.launcher.fill(ranks, hosts, installation.family), _ENV, *settings, *by_shell, *program]
 
 
 def on_hosts(hosts: str | None) -> Launcher:
@@ -139,6 +143,12 @@ def is_crowded(installation: Installation, launcher: Launcher, ranks: int) -> bo
     return -(-ranks // nodes) > processors()
 
 
-def environment_here(installation: Installation, launcher: Launcher, ranks: int) -> Mapping[str, str]:
-    """Return the environment of the launcher's process: that of a crowd if it starts all ranks on this host."""
-    return environment_of_crowd(ranks) if is_here(installation, launcher) else {}
+def launcher_environment(installation: Installation, launcher: Launcher, ranks: int) -> Mapping[str, str]:
+    """Return the environment of the launcher's process.
+
+    It is that of a crowd if the launcher starts all ranks on this host. Of Slurm it asks to end a job of which a rank
+    has failed, as other launchers do; without it, the other ranks would wait for ever.
+    """
+    if is_here(installation, launcher):
+        return environment_of_crowd(ranks)
+    return {_KILL_BAD_EXIT: os.environ.get(_KILL_BAD_EXIT, "1")}

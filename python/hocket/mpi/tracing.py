@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import command, environment_here
+from hocket.mpi.launch import command, launcher_environment
 from hocket.mpi.preload import cached_build
 from hocket.traces import Trace
 from hocket.traces.file import compress
@@ -35,7 +35,7 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         raw = Path(folder, "trace.jsonl")
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
         status = wait_for(
-            command(installation, ranks, program, variables), environment_here(installation, command, ranks)
+            command(installation, ranks, program, variables), launcher_environment(installation, command, ranks)
         )
         if not raw.exists() or not raw.stat().st_size:
             did = f"ended with status {status}" if status else f"did not reach MPI_Finalize of {installation.library}"

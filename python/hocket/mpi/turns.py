@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.mpi.benchmark import compiled_program, reason
 from hocket.mpi.installation import Installation
 from hocket.mpi.jobs import Dialogue, parse_line
-from hocket.mpi.launch import Launcher, command, environment, environment_here, is_crowded, is_here
+from hocket.mpi.launch import Launcher, command, environment, is_crowded, is_here, launcher_environment
 
 _OF_OPEN_MPI = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 """Open MPI looks at variables that choose algorithms only if this is set; without those its choices stay the same."""
@@ -40,7 +40,7 @@ class Turns:
         own_process = os.getpid() if is_here(installation, launcher) else 0
         words = [str(program), str(int(not is_crowded(installation, launcher, ranks))), str(own_process)]
         line = launcher(installation, ranks, words, variables)
-        self._dialogue = Dialogue(line, environment_here(installation, launcher, ranks))
+        self._dialogue = Dialogue(line, launcher_environment(installation, launcher, ranks))
         self.proving: int | None = None
 
     def __enter__(self) -> Turns:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hocket.definitions.mpi_products import PRODUCTS
 from hocket.judging.facts import facts_in
 from hocket.judging.mentions import PATTERNS, mentions_of
 
@@ -28,7 +29,7 @@ _SPELLINGS = [
     ("transport", "NET", "Channel 00 : 0[7000] -> 8[7000] [send] via NET/IB/0"),
     ("library", "NCCL 2.4.8+cuda10.1", "NCCL version 2.4.8+cuda10.1"),
     ("library", "NCCL 2.11.4", "NCCL Version: 2.11.4"),
-    ("library", "mpich 4.3.0", "mpich 4.3.0"),
+    ("library", "MPICH 4.3.0", "mpich 4.3.0"),
     ("algorithm", "Ring", "-x NCCL_ALGO=Ring"),
     ("algorithm", "Simple", "NCCL INFO NCCL_PROTO set by environment to Simple"),
     ("algorithm", "binomial", "MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial"),
@@ -92,10 +93,12 @@ def test_spellings(kind: str, value: str, line: str) -> None:
 
 
 def test_every_pattern_has_a_spelling() -> None:
+    products = {one.expression for one in PRODUCTS.values()}  # with tests of their own
     missing = [
         pattern.expression.pattern
         for pattern in PATTERNS
-        if not any(kind == pattern.kind and pattern.expression.search(line) for kind, _, line in _SPELLINGS)
+        if pattern.expression not in products
+        and not any(kind == pattern.kind and pattern.expression.search(line) for kind, _, line in _SPELLINGS)
     ]
     assert missing == []
 

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ import pytest
 from hocket.definitions.mpi_products import PRODUCTS
 from hocket.mpi import Installation, command, environment, saved_rules
 from hocket.mpi.launch import environment_of_crowd
+
+from . import slurm as slurms
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -191,6 +193,17 @@ def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
 def intel_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The first Intel MPI of this host."""
     return _first("intelmpi", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurms.Slurm]:
+    """A Slurm of two nodes, which are this host under other names."""
+    if not slurms.can_start():
+        pytest.skip("no Slurm, expected Debian's slurm-wlm and munge, as root")
+    folder = tmp_path_factory.mktemp("slurm")
+    with slurms.two_nodes(folder) as started:
+        yield started
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)

@@ -10,7 +10,7 @@ from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, lab_option, launcher_for, rule_options
 from hocket.mpi import Installation, environment, saved_rules
 from hocket.mpi.jobs import wait_for
-from hocket.mpi.launch import environment_here
+from hocket.mpi.launch import launcher_environment
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -36,4 +36,4 @@ def run(
     launcher, _ = launcher_for(installation, None, lab)
     line = launcher(installation, ranks, program, variables)
     sys.stdout.flush()
-    sys.exit(wait_for(line, environment_here(installation, launcher, ranks)))
+    sys.exit(wait_for(line, launcher_environment(installation, launcher, ranks)))
