@@ -2,8 +2,8 @@
 
 It does not tell the algorithm. A call takes as long as on the slowest rank (`t_max`, the largest of the ranks' means).
 A nonblocking call that is overlapped with computation takes its time without computation (`t_pure`). Since 2018 Update
-1 a barrier precedes each call, unless the option `-sync off` is given; before, calls ran in a loop. Rows that ran out of
-time or memory have no times.
+1 a barrier precedes each call, unless the option `-sync off` is given; before, calls ran in a loop. Rows that ran out
+of time or memory have no times.
 
 Source: `src_c/IMB_output.c` of intel/mpi-benchmarks; means and barriers counted under IMB 2021.11.
 """
