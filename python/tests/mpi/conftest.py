@@ -170,6 +170,16 @@ def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     pytest.skip("no Open MPI, expected what `make test-mpi` installs")
 
 
+@pytest.fixture(scope="session")
+def intel_mpi(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """Intel MPI."""
+    wrapper = ROOT / ".venv-intelmpi/bin/mpicc"
+    if not wrapper.exists():
+        pytest.skip("no Intel MPI, expected it in .venv-intelmpi")
+    os.environ["I_MPI_ROOT"] = str(wrapper.parents[1])
+    return Mpi(Installation.find(str(wrapper)), tmp_path_factory.mktemp("programs"))
+
+
 @pytest.fixture(scope="session", params=FIRST_OR_ALL)
 def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
     """The first MPI of this host; in long runs all MPIs."""
