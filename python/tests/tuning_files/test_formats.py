@@ -545,8 +545,16 @@ BAD = [
         'bad:12: "msg_size_min": got true, expected a whole number or "inf"',
     ),
     ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" appears twice'),
-    ("intelmpi-2021", "\nI_MPI_ADJUST_BCASTS=1", 'bad:2: got "I_MPI_ADJUST_BCASTS", did you mean I_MPI_ADJUST_BCAST?'),
-    ("intelmpi-2021", "I_MPI_FABRICS=ofi", 'bad:1: got "I_MPI_FABRICS", expected one of I_MPI_ADJUST_ALLGATHER, '),
+    (
+        "intelmpi-2021",
+        "\nI_MPI_ADJUST_BCASTS=1",
+        'bad:2: got "I_MPI_ADJUST_BCASTS", expected I_MPI_ADJUST_ with a collective, = and a value: did you mean BCAST',
+    ),
+    (
+        "intelmpi-2021",
+        "I_MPI_FABRICS=ofi",
+        'bad:1: got "I_MPI_FABRICS", expected I_MPI_ADJUST_ with a collective, = and',
+    ),
     ("intelmpi-2021", "I_MPI_ADJUST_BCAST='1", 'bad:1: got "I_MPI_ADJUST_BCAST=\'1", expected the end of a quotation'),
     (
         "intelmpi-2021",

@@ -59,8 +59,9 @@ def _read(text: str, file: str) -> Rules:
     for number, name, value in _settings(text, file):
         function = name.removeprefix(_BEGIN).lower()
         if not name.startswith(_BEGIN) or function not in _PRESETS:
-            names = [f"{_BEGIN}{each.upper()}" for each in _PRESETS]
-            raise at(file, number, f"got {quote_text(name)}, {hint(name, names)}, = and a value")
+            names = hint(function.upper(), map(str.upper, _PRESETS))
+            got = quote_text(name[:30])
+            raise at(file, number, f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
         if function in lines:
             raise at(file, number, f"{name} appears twice, first in line {lines[function]}, expected it once")
         lines[function] = number
@@ -74,7 +75,7 @@ def _settings(text: str, file: str) -> Iterator[tuple[int, str, str]]:
         try:
             words = [word for word in shlex.split(line, comments=True) if word not in ("export", "-genv")]
         except ValueError:
-            raise at(file, number, f"got {quote_text(line)}, expected the end of a quotation in it") from None
+            raise at(file, number, f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
         while words:
             name, has_value, value = words.pop(0).partition("=")
             yield number, name, value if has_value or not words else words.pop(0)
@@ -85,7 +86,7 @@ def _entries(name: str, value: str, file: str, line: int) -> Iterator[_Entry]:
         entry = _entry(text)
         if entry is None:
             expected = f"a preset with conditions as 2:0-4096,8192 or 2:0-4096@1-16, numbers up to {_MOST}"
-            raise at(file, line, f"{name}: got {quote_text(text)}, expected {expected}")
+            raise at(file, line, f"{name}: got {quote_text(text[:30])}, expected {expected}")
         yield entry
 
 
