@@ -49,6 +49,9 @@ def samples() -> dict[str, list[bytes]]:
         "ncclx-2": b"allgather,[0,2097152),tree,simple,4,2,(1,8],65536\nallreduce,*,ring,ll,-1,*,4\n",
     }.items():
         found[name].append(line)
+    found["intelmpi-2021"].append(
+        b"export I_MPI_ADJUST_BCAST='1:0-9,100;3:7-4096;2'\n-genv I_MPI_ADJUST_REDUCE 2:@1-4;1\n"
+    )
     found["ucc-1"].append(b"allreduce,bcast:0-4K,1m-inf:host,cuda:[2-16]:inf:@knomial#alltoall:10")
     return found
 

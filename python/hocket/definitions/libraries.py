@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from hocket import _native
+from hocket._native import Error
 from hocket.base.names import unknown
 
 DEFAULTS = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1", "ucc-1")
@@ -19,6 +20,9 @@ BY_NODES = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1")
 
 MPI_DEFAULTS = ("mpich-5.0", "openmpi-5.0")
 """The MPI libraries among them."""
+
+CLOSED_TABLES = ("intelmpi-2021",)
+"""Libraries whose decisions are in tables that nothing describes."""
 
 LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_libraries()))
 """What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
@@ -42,5 +46,12 @@ def _full_name(text: str) -> str:
     libraries = (*DEFAULTS, *BY_MACHINE)
     name = next((each for each in libraries if text in (each, each.split("-")[0])), None)
     if name is None:
-        raise unknown("defaults", text, libraries)
+        raise no_defaults(text, libraries)
     return name
+
+
+def no_defaults(text: str, libraries: Iterable[str]) -> Error:
+    """Return the error for a library whose decisions are not known, unlike those of some libraries."""
+    if any(text in (each, each.split("-")[0]) for each in CLOSED_TABLES):
+        return Error(f"{text}: its defaults are not known, as their tables are closed; hocket mpi bench measures them")
+    return unknown("defaults", text, libraries)

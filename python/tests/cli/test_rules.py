@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -246,3 +247,43 @@ def test_a_tuner_file_is_compared_with_the_table_of_nccl(hocket_command: Callabl
     ).out
     choice = rows[0]["two"]["choice"]
     assert f"nccl-2: {choice.partition(',')[0]}/" in decision and "channels=" in choice
+
+
+def test_variables_of_intel_mpi_are_written_and_what_they_cannot_say_is_told(
+    hocket_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file, target = tmp_path / "a.rules", tmp_path / "a b.intelmpi-2021.sh"
+    file.write_text("allreduce[size=64KiB.., ranks=8..]: ring\nallreduce[size=1KiB..]: recursive_doubling\n")
+    ran = hocket_command("rules convert", file, target)
+    why = "intelmpi-2021 chooses by sizes or by ranks, not by both"
+    refusal = f"{target}: not written: allreduce: left out, as {why}; expected --ranks with one number"
+    assert (ran.status, ran.err, target.exists()) == (2, f"hocket: error: {refusal}\n", False)
+    ran = hocket_command("rules convert", file, target, "--ranks", "16")
+    assert target.read_text() == "export I_MPI_ADJUST_ALLREDUCE='0:0-1023;1:1024-65535;8'\n"
+    assert ran.err.splitlines() == [
+        f"hocket: note: allreduce: what is for 8.. ranks is for all, as {why}",
+        "hocket: note: allreduce: for what is left to it, intelmpi-2021 takes its basic logic, not its tuning",
+        f"hocket: note: to use it: source '{target}'",
+    ]
+    shown = subprocess.run(
+        ["bash", "-c", f"source '{target}'; printenv I_MPI_ADJUST_ALLREDUCE"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "0:0-1023;1:1024-65535;8\n"
+    ran = hocket_command("rules explain", target, "--ranks", "4", "--size", "1KiB")
+    assert ran.out.endswith("recursive_doubling: line 1, for 1024 bytes of the message\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("rules defaults intelmpi-2021", "rules explain intelmpi-2021 --ranks 4", "rules diff intelmpi-2021 ucc-1"),
+        *("rules convert intelmpi-2021 - --to hocket", "compare barrier --ranks 4 --defaults-of intelmpi-2021"),
+    ],
+)
+def test_the_defaults_of_intel_mpi_are_not_known(hocket_command: Callable[..., Ran], line: str) -> None:
+    ran = hocket_command(line)
+    sentence = "intelmpi-2021: its defaults are not known, as their tables are closed; hocket mpi bench measures them\n"
+    assert ran.status == 2 and ran.err.endswith(sentence) and ran.err.count("\n") == 1

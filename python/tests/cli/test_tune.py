@@ -154,7 +154,7 @@ def test_a_baseline_with_a_fixed_order_keeps_it(hocket_command: Callable[..., Ra
     assert (said.status, said.err[:31]) == (2, "hocket: error: mpich-5.0:24: re") and not (tmp_path / "no").exists()
 
 
-@pytest.mark.parametrize("library", ["openmpi-5.0", "mpich", "ucc", "nccl", "rccl", "ncclx"])
+@pytest.mark.parametrize("library", ["openmpi-5.0", "mpich", "intelmpi", "ucc", "nccl", "rccl", "ncclx"])
 def test_for_a_library_only_what_it_has_is_chosen(
     library: str, hocket_command: Callable[..., Ran], tmp_path: Path
 ) -> None:

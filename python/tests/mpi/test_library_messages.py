@@ -201,19 +201,23 @@ def sent(
     wanted: Sequence[Case],
     variables: Mapping[str, str] = MappingProxyType({}),
     nodes: Sequence[int] = (),
+    *,
+    recorder: Path | None = None,
 ) -> list[Sent | None]:
     """Return the messages of the library in each case, under environment variables; None for refused calls.
 
-    All ranks are on this host, or as many as `nodes` says on each node.
+    All ranks are on this host, or as many as `nodes` says on each node. The recorder is the one for UCX, unless another
+    is given.
     """
-    recorder = mpi.compiled("recorder.c", "-shared", "-fPIC")
+    by_ucx = BY_UCX if recorder is None else {}
+    recorder = recorder or Path(mpi.compiled("recorder.c", "-shared", "-fPIC"))
     words = []
     for case in wanted:
         chosen = (f":{name}={value}" for name, value in case.settings(is_open_mpi=mpi.is_open_mpi).items())
         words.append(f"{case.function}:{case.root}:{case.size_bytes}{''.join(chosen)}")
     program = ["env", f"LD_PRELOAD={recorder}", mpi.compiled("messages.c"), *words]
     start = mpi.on_nodes(*nodes) if nodes else [str(mpi.installation.mpiexec), "-n", str(wanted[0].ranks)]
-    env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **BY_UCX, **variables}
+    env = {**os.environ, **AS_ROOT, **environment_of_crowd(64), **by_ucx, **variables}
     ran = subprocess.run([*start, *program], capture_output=True, text=True, timeout=150, env=env, check=False)
     assert ran.returncode == 0, ran.stderr
     found: dict[int, dict[int, list[str]]] = defaultdict(dict)

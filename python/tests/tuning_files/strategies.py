@@ -215,3 +215,20 @@ def scores(draw: st.DrawFn) -> Rules:
         sizes = Span(2 * halves.first, None if halves.last is None else 2 * halves.last + 1)
         rules.append(Rule(function, choice, draw(ranges(5000)), sizes=sizes, measure=measure, conditions=memory))
     return Rules("ucc-1", tuple(rules))
+
+
+@st.composite
+def adjustments(draw: st.DrawFn) -> Rules:
+    """Rules of Intel MPI: of each function by sizes, or by ranks."""
+    library = LIBRARIES["intelmpi-2021"]
+    rules: list[Rule] = []
+    for function in sorted(draw(st.sets(st.sampled_from(sorted(library.algorithms)), max_size=3))):
+        measure = library.measures[function]
+        names = [known.name for known in library.algorithms[function]]
+        choice = st.none() | st.sampled_from([*names, *["14"] * (function == "allreduce")]).map(Choice)
+        by_sizes = measure != "nothing" and draw(st.booleans())
+        parts = merged([(span, draw(choice)) for span in spans(draw(starts(5000)))])
+        for span, each in parts if any(each for _, each in parts) else ():
+            ranks, sizes = (Span(), span) if by_sizes else (span, Span())
+            rules.append(Rule(function, each, ranks, sizes=sizes, measure=measure))
+    return Rules(library.name, tuple(rules))

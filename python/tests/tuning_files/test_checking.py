@@ -219,3 +219,31 @@ def test_many_lines_take_no_more_than_seconds() -> None:
     began_s = time.process_time()
     assert kinds(text, "hocket")
     assert time.process_time() - began_s < 5  # it takes about 0.5 s
+
+
+ADJUSTMENTS = """\
+export I_MPI_ADJUST_ALLREDUCE='2:100-200;1'
+I_MPI_ADJUST_BARRIER=1:0-5;2 -genv I_MPI_ADJUST_BCAST "1:0-8@4; 3:9-16@4"
+I_MPI_ADJUST_REDUCE="1;2:0-4;0"
+I_MPI_ADJUST_SCAN='99:0-8;3'
+"""
+
+
+def test_what_intel_mpi_does_not_read_is_told() -> None:
+    hints = [one for one in sentences(ADJUSTMENTS, "intelmpi-2021") if "instead of" in one]
+    assert hints == [
+        "allreduce: with fewer elements than the largest power of two of ranks, intelmpi-2021 runs recursive_doubling "
+        "instead of rabenseifner"
+    ]
+    assert [one for one in sentences(ADJUSTMENTS, "intelmpi-2021") if one not in hints] == [
+        "allreduce: rabenseifner: for sizes 100..200, ranks any; taken for sizes 0..200, ranks any: "
+        "Intel MPI reads the last number of a range only",
+        "bcast: ring: for sizes 9..16, ranks 4; taken for sizes any, ranks any: "
+        "Intel MPI reads the last number of a range only",
+        "barrier: dissemination: no call matches this line",
+        "bcast: binomial: no call matches this line",
+        "reduce: binomial: no call matches this line",
+        "reduce: left to the library: no call matches this line",
+        "scan: intelmpi-2021 has no 99: Intel MPI takes its basic logic, as for preset 0",
+    ]
+    assert sentences("I_MPI_ADJUST_SCAN='3:0-8;1'\n", "intelmpi-2021") == [], "3 has no name, but is a preset"

@@ -20,7 +20,7 @@ from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_ru
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, LEVEL, calls_by_level
 from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
-from tests.foreign import ncclx, open_mpi, ucc
+from tests.foreign import intel_mpi, ncclx, open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich
 from tests.foreign.nccl import read_by_nccl, read_by_rccl_tuner
 
@@ -145,6 +145,45 @@ def test_scores_of_ucc_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) ->
             measure = LIBRARIES["ucc-1"].measures[function]
             algorithm = ucc.chosen(table, function, memory, measured(measure, size, ranks, call.element_bytes))
             assert algorithm == (rule.choice.algorithm if is_named else "" if rule and rule.choice else None)
+
+
+@few
+@given(strategies.adjustments())
+def test_variables_of_intel_mpi_decide_for_it_and_for_us_as_the_rules_do(rules: Rules) -> None:
+    read_again = again(rules, "intelmpi-2021")
+    assert not any(rule.meant_calls for rule in read_again.rules)
+    same_decisions(rules, read_again)
+    trees = intel_mpi.trees(write_rules(rules, FORMATS["intelmpi-2021"]))
+    for (function, tree), ranks, size in product(trees.items(), RANKS, SIZES):
+        rule = deciding_rule(rules, situation(function, ranks, size))
+        known = LIBRARIES["intelmpi-2021"].algorithms[function]
+        measure = LIBRARIES["intelmpi-2021"].measures[function]
+        asked = None if measure == "nothing" else measured(measure, size, ranks)
+        preset = str(intel_mpi.chosen(tree, ranks, asked))
+        name = next((each.name for each in known if str(each.number) == preset), preset)
+        assert (rule.choice.algorithm if rule and rule.choice else "0") in (name, preset), (function, ranks, size)
+
+
+VALUES = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.lists(st.sampled_from(["0-8", "9", "100-50", "7-4096", "@4", "0-8@2-7", "9@8", "1000@5-2"]), max_size=2),
+    ),
+    min_size=1,
+    max_size=5,
+).map(lambda entries: ";".join(f"{preset}:{','.join(conditions)}".rstrip(":") for preset, conditions in entries))
+
+
+@given(VALUES)
+def test_any_value_of_intel_mpi_is_read_as_it_reads_it(value: str) -> None:
+    read_intel_mpi = FORMATS["intelmpi-2021"].read
+    assert read_intel_mpi is not None
+    rules = read_intel_mpi(f"export I_MPI_ADJUST_ALLREDUCE='{value}'", "any")
+    names = {each.name: str(each.number) for each in LIBRARIES["intelmpi-2021"].algorithms["allreduce"]}
+    for ranks, size in product(RANKS, SIZES):
+        rule = deciding_rule(rules, situation("allreduce", ranks, size))
+        preset = names[rule.choice.algorithm] if rule and rule.choice else "0"
+        assert preset == str(intel_mpi.chosen(intel_mpi.tree(value), ranks, size)), (ranks, size)
 
 
 def test_ucc_cannot_tell_a_single_size() -> None:
@@ -339,6 +378,7 @@ FOREIGN = {
     "openmpi-5.0-han": open_mpi.read_han,
     "openmpi-6.0": open_mpi.read_json,
     "mpich-5.0": read_by_mpich,
+    "intelmpi-2021": intel_mpi.trees,
     "ucc-1": ucc.read_by_ucc,
     "nccl-2": read_by_nccl,
     "rccl-2": read_by_rccl_tuner,
@@ -505,6 +545,30 @@ BAD = [
         'bad:12: "msg_size_min": got true, expected a whole number or "inf"',
     ),
     ("openmpi-6.0", JSON.replace('"reqs"', '"alg"'), 'bad:13: "alg" appears twice'),
+    (
+        "intelmpi-2021",
+        "\nI_MPI_ADJUST_BCASTS=1",
+        'bad:2: got "I_MPI_ADJUST_BCASTS", expected I_MPI_ADJUST_ with a collective, = and a value: did you mean BCAST',
+    ),
+    (
+        "intelmpi-2021",
+        "I_MPI_FABRICS=ofi",
+        'bad:1: got "I_MPI_FABRICS", expected I_MPI_ADJUST_ with a collective, = and',
+    ),
+    ("intelmpi-2021", "I_MPI_ADJUST_BCAST='1", 'bad:1: got "I_MPI_ADJUST_BCAST=\'1", expected the end of a quotation'),
+    (
+        "intelmpi-2021",
+        "-genv I_MPI_ADJUST_SCAN 1\nI_MPI_ADJUST_SCAN=2",
+        "bad:2: I_MPI_ADJUST_SCAN appears twice, first in line 1, expected it once",
+    ),
+    *(
+        (
+            "intelmpi-2021",
+            f"I_MPI_ADJUST_BCAST='1:0-9;{entry}'",
+            f'bad:1: I_MPI_ADJUST_BCAST: got "{entry}", expected a p',
+        )
+        for entry in ("bruck", "2:0-1K", "2:0-max", "2:9-", "2:0-9,", "2:5:6", "-1", "2 :0-9", "2:0-2147483648", "2:@")
+    ),
     ("ucc-1", "allreduce", 'bad:1: got "allreduce", expected a score or an algorithm'),
     ("ucc-1", "allreduce:@ring#\nbcasts:@ring", 'bad:2: got "bcasts", expected functions, sizes as 0-4K'),
     ("nccl-2", "allreduce,0,1,ring,ll\n", "bad:1: got 5 fields, expected 8 to 10: collective,min_bytes,"),
@@ -577,7 +641,7 @@ def test_a_bad_file_is_told_of_with_its_line(name: str, text: str, message: str)
 
 PIECES = (
     *(*'{}[]":,=0123456789 \n#abc<', "allreduce,", "ring,ll,", "-1", "[0,", "*,", "(,4]", "reduce:@", ",1,1,1"),
-    *("1 bcast 1 2 1 1 1 0 han @", "tuned", "han"),
+    *("1 bcast 1 2 1 1 1 0 han @", "tuned", "han", "I_MPI_ADJUST_BCAST", "1:0-5@4;", "'"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -47,7 +48,8 @@ def convert(
     rules = read(source, source_format)
     conversion = convert_rules(rules, format.library, ranks=ranks, ranks_per_node=ranks_per_node)
     if rules.chooses and not conversion.rules.chooses:
-        raise Error(f"{target}: not written: {format.library} has none of the algorithms of {source}")
+        why = f"{format.library} has none of the algorithms of {source}" if conversion.left else conversion.notes[-1]
+        raise Error(f"{target}: not written: {why}")
     content, notes = write_rules(conversion.rules, format), [*conversion.notes]
     if conversion.left:
         rule_count = format_count(sum(rule.choice is not None for rule in rules.rules), "rule")
@@ -72,6 +74,8 @@ def _activation(target: str, format: Format, rules: Rules) -> Iterator[str]:
     second = format.companion.write(rules) if format.companion else ""
     if second and files.is_stdout(target):
         yield f"{format.library} needs a second file for these calls, which a TARGET that is a file gets beside it"
+    if format.command and Path(target).is_file():
+        yield f"to use it: {format.command.replace('FILE', quote(target))}"
     if not format.settings or not Path(target).is_file():
         return
     paths = format.paths(target) if second else {target: format}

@@ -14,6 +14,7 @@ from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
+from hocket.rules.tuning_files.intelmpi_adjust import has_preset
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, ignored_text, inner_levels
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
@@ -37,8 +38,8 @@ class Finding:
     Attributes:
         line: The line, counted from 1.
         kind: "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
-            algorithm", "meaning of ranks", "inner communicator", "never read", "not asked", "not given", "refused",
-            "fan-out" or "wrong communicator".
+            algorithm", "other range", "meaning of ranks", "inner communicator", "never read", "not asked", "not given",
+            "refused", "fan-out" or "wrong communicator".
         sentence: What it is.
     """
 
@@ -195,6 +196,12 @@ def _without_the_longest(rules: Sequence[Rule], library: str) -> Iterator[Findin
 
 
 def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
+    if rule.meant_calls:
+        what, why = rule.choice or "left to the library", "Intel MPI reads the last number of a range only"
+        calls_text = f"sizes {rule.sizes}, ranks {rule.ranks}"
+        yield Finding(
+            rule.line, "other range", f"{rule.function}: {what}: for {rule.meant_calls}; taken for {calls_text}: {why}"
+        )
     if rule.choice is None:
         return
     name, parameters = rule.choice.algorithm, dict(rule.choice.parameters)
@@ -269,8 +276,12 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
         is_checked = rule.function in functions and name not in known_names() and name not in COMPOSITIONS
         ends = "MPICH ends the program"
     else:
-        is_checked = not (library.startswith("ucc") and name.isdecimal())
-        ends = "Open MPI ignores the rule" if library == "openmpi-6.0" else "the call fails with an error"
+        is_number = library.startswith("ucc") and name.isdecimal()
+        is_checked = not is_number and not (library == "intelmpi-2021" and has_preset(rule.function, name))
+        ends = {
+            "openmpi-6.0": "Open MPI ignores the rule",
+            "intelmpi-2021": "Intel MPI takes its basic logic, as for preset 0",
+        }.get(library, "the call fails with an error")
     if is_checked and rule.function not in functions:
         yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} takes no rules for it")
     elif is_checked:

@@ -18,6 +18,7 @@ ALIKE = {"nccl-2", "rccl-2"}
 Row = tuple[tuple[Span, Choice | None], ...]
 """Ranges of sizes with what each gets."""
 
+_INTEL_MPI = "intelmpi-2021"
 _MOST_SHOWN = 5
 _MPICH = "mpich"
 _NCCLX = "ncclx-2"
@@ -268,7 +269,10 @@ class _Conversion:
         if why and self._library in ALIKE:
             yield from self._of_each(target, rows, measure)
             return
-        for ranks, choices in merged(rows):
+        rows = merged(rows)
+        if self._library == _INTEL_MPI:
+            rows = self._by_one_condition(target, rows)
+        for ranks, choices in rows:
             if measure == "type" and len(choices) > 1:
                 self.notes.append(
                     f"{target}: left out on {ranks} ranks, as {self._library} cannot choose by size there"
@@ -276,6 +280,26 @@ class _Conversion:
                 continue
             for sizes, choice in choices:
                 yield Rule(target, choice, ranks, sizes=ANY if measure == "type" else sizes, measure=measure)
+
+    def _by_one_condition(self, function: str, rows: list[tuple[Span, Row]]) -> list[tuple[Span, Row]]:
+        """Return rows that choose by sizes alone or by ranks alone: the row of the only number of ranks, if need be."""
+        if len(rows) > 1 and any(len(row) > 1 for _, row in rows):
+            rows_chosen = [(ranks, row) for ranks, row in rows if any(choice for _, choice in row)]
+            if len(rows_chosen) > 1:
+                only = self._anchors[0] if len(self._anchors) == 1 else -1
+                rows_chosen = [(ranks, row) for ranks, row in rows if only in ranks]
+            why = f"{self._library} chooses by sizes or by ranks, not by both"
+            if not rows_chosen:
+                self.notes.append(f"{function}: left out, as {why}; expected --ranks with one number")
+                return []
+            self.notes.append(f"{function}: what is for {rows_chosen[0][0]} ranks is for all, as {why}")
+            rows = [(ANY, rows_chosen[0][1])]
+        choices = [choice for _, row in rows for _, choice in row]
+        if any(choices) and None in choices:
+            self.notes.append(
+                f"{function}: for what is left to it, {self._library} takes its basic logic, not its tuning"
+            )
+        return rows
 
     def _of_each(self, function: str, rows: Iterable[tuple[Span, Row]], measure: str) -> Iterator[Rule]:
         """Give rules for the first number of each range of ranks alone, if it fills its nodes; one rank needs none."""

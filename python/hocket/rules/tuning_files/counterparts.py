@@ -50,7 +50,7 @@ class Counterpart:
 
     Attributes:
         name: In the library's words.
-        number: The number that Open MPI has for it.
+        number: The number that Open MPI or Intel MPI has for it.
         hocket: The algorithm of Hocket that does the same; none if there is none.
         fixed: Parameters of Hocket's algorithm with which it does.
         own: Parameters of the library's with which it does.
@@ -214,6 +214,11 @@ _MPICH_MEASURES = _measures(
     total="allgather allgatherv gather scatter",
     nothing="alltoallv barrier exscan gatherv scan scatterv",
 )
+_INTEL_MPI_MEASURES = _measures(
+    size="allgather allgatherv allreduce alltoall bcast exscan gather reduce reduce_scatter scan scatter",
+    share="reduce_scatter_block",
+    nothing="alltoallv barrier gatherv scatterv",
+)
 _UCC_MEASURES = _measures(
     size="allreduce bcast reduce reduce_scatter", total="allgather alltoall gather", nothing="alltoallv barrier"
 )
@@ -228,6 +233,7 @@ LIBRARIES: Mapping[str, Library] = MappingProxyType(
             ("openmpi-5.0-han", _HAN_MEASURES, "", None, "openmpi-5.0"),
             ("openmpi-6.0", _OPENMPI_MEASURES, "openmpi", None, ""),
             ("mpich-5.0", _MPICH_MEASURES, "", None, ""),
+            ("intelmpi-2021", _INTEL_MPI_MEASURES, "", None, ""),
             ("ucc-1", _UCC_MEASURES, "", None, ""),
             ("nccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 64, ""),
             ("rccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 128, ""),

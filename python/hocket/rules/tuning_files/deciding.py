@@ -127,6 +127,8 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
         return f"the call has {format_count(call.nodes, 'node')}, the line is for {rule.nodes}"
     if call.ranks // call.nodes not in rule.ranks_per_node:
         return f"the call has {call.ranks // call.nodes} ranks per node, the line is for {rule.ranks_per_node}"
+    if rule.sizes.is_empty:
+        return "no call matches this line"
     if size not in rule.sizes:
         return f"the call has {format_count(size, 'byte')}, the line is for {rule.sizes}"
     for name, value in rule.conditions:

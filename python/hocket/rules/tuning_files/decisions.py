@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from hocket.base.names import unknown
-from hocket.definitions.libraries import LIBRARY_RULES
+from hocket.definitions.libraries import LIBRARY_RULES, no_defaults
 from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
 
@@ -52,7 +51,7 @@ def defaults_of(name: str) -> Defaults:
         Error: They are not known.
     """
     if name not in _SOURCES:
-        raise unknown("defaults", name, _SOURCES)
+        raise no_defaults(name, _SOURCES)
     format, source = _SOURCES[name]
     if format == name == ucc_tune.LIBRARY:
         return Defaults(name, source, format, ucc_defaults.text())

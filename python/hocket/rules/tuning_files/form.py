@@ -82,6 +82,7 @@ class Rule:
         ranks_per_node: For how many ranks on each node.
         conditions: Anything else that a format asks for, as names and values: ("is_commutative", "yes").
         line: The line that it was read from, counted from 1; 0 for a rule that was made.
+        meant_calls: For which calls it is written, in words, if the library takes it for others.
     """
 
     function: str
@@ -95,6 +96,7 @@ class Rule:
     ranks_per_node: Span = ANY
     conditions: tuple[tuple[str, str], ...] = ()
     line: int = field(default=0, compare=False)
+    meant_calls: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class Format:
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
+        command: The command of a shell that makes it take a file, if it takes none by parameters.
         companion: The format of a second file, without which the library does not ask the first one for some calls. Its
             text is empty if there are none. The last part of its name becomes a part of the file's name.
     """
@@ -198,6 +201,7 @@ class Format:
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    command: str = ""
     companion: Format | None = None
 
     def paths(self, file: str) -> dict[str, Format]:

@@ -12,9 +12,10 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.kinds import expecting
 from hocket.base.names import among, hint
-from hocket.definitions.libraries import DEFAULTS
+from hocket.definitions.libraries import CLOSED_TABLES, DEFAULTS, no_defaults
 from hocket.rules.tuning_files import (
     hocket_rules,
+    intelmpi_adjust,
     mpich_json,
     nccl_csv,
     ncclx,
@@ -26,7 +27,17 @@ from hocket.rules.tuning_files import (
 from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Format, Rules
 
-_MODULES = (hocket_rules, openmpi_classic, openmpi_han, openmpi_json, mpich_json, ucc_tune, nccl_csv, ncclx)
+_MODULES = (
+    hocket_rules,
+    openmpi_classic,
+    openmpi_han,
+    openmpi_json,
+    mpich_json,
+    intelmpi_adjust,
+    ucc_tune,
+    nccl_csv,
+    ncclx,
+)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
 """The formats by name, each with the version of what reads it."""
@@ -71,6 +82,8 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
     """
     if is_library(path) and name is None:
         return default_rules(fspath(path))
+    if fspath(path) in CLOSED_TABLES and not Path(path).exists():
+        raise no_defaults(fspath(path), DEFAULTS)
     with expecting(path, "rules", "a tuning file"):
         format = format_of(path, name, option)
         if format.read is None:

@@ -1,0 +1,207 @@
+"""The variables `I_MPI_ADJUST_..` of Intel MPI, one for each function: `<preset>[:<conditions>][;..]`.
+
+A condition is a range of sizes in bytes, `@` and a range of numbers of ranks, or both; commas join conditions. The
+reference says that both ends of a range belong to it. The library, 2021.18, reads no more than the last number of each
+range: an entry is for what the entries before it leave, up to this number, and the last entry for all that is left.
+Where some condition has `@`, an entry has the ranks of its last condition, and replaces an entry before it that has the
+same last number of ranks. So entries choose by sizes, or by ranks, but not by both.
+
+Preset 0 is the basic logic of the library, which is not what it does without a variable.
+
+Source: Intel MPI Library Developer Reference, "I_MPI_ADJUST Family Environment Variables", for the syntax and the names
+of presets; `impi_info` for their numbers; and messages and selection trees of 2021.18.1 for the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hocket._native import Error
+from hocket.base.names import hint
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.grid import Row, rows
+
+LIBRARY = "intelmpi-2021"
+_BEGIN = "I_MPI_ADJUST_"
+_PRESETS = {
+    **{"allgather": 6, "allgatherv": 5, "allreduce": 32, "alltoall": 18, "alltoallv": 9, "barrier": 11, "bcast": 22},
+    **{"exscan": 3, "gather": 5, "gatherv": 4, "reduce": 19, "reduce_scatter": 6, "reduce_scatter_block": 4},
+    **{"scan": 3, "scatter": 5, "scatterv": 4},
+}
+"""The largest preset of each function; not all of them have names."""
+_MOST = (1 << 31) - 1
+_RANGE = r"([0-9]{1,10})(?:-([0-9]{1,10}))?"
+_CONDITION = re.compile(rf"(?:{_RANGE})?(?:@{_RANGE})?")
+_NOTHING = Span(1, 0)
+
+
+def has_preset(function: str, name: str) -> bool:
+    """Return whether a name is the number of a preset, perhaps of one without a name."""
+    return name.isdecimal() and int(name) <= _PRESETS[function]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An entry: its preset, and the ranges of its conditions as they are written."""
+
+    preset: int
+    sizes: tuple[Span, ...]
+    ranks: Span
+
+
+def _read(text: str, file: str) -> Rules:
+    lines: dict[str, int] = {}
+    rules: list[Rule] = []
+    for number, name, value in _settings(text, file):
+        function = name.removeprefix(_BEGIN).lower()
+        if not name.startswith(_BEGIN) or function not in _PRESETS:
+            names = hint(function.upper(), map(str.upper, _PRESETS))
+            got = quote_text(name[:30])
+            raise at(file, number, f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
+        if function in lines:
+            raise at(file, number, f"{name} appears twice, first in line {lines[function]}, expected it once")
+        lines[function] = number
+        rules += _rules(function, _entries(name, value, file, number), number, has_ranks="@" in value)
+    return Rules(LIBRARY, tuple(rules))
+
+
+def _settings(text: str, file: str) -> Iterator[tuple[int, str, str]]:
+    """Give the line, the name and the value of each variable."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            words = [word for word in shlex.split(line, comments=True) if word not in ("export", "-genv")]
+        except ValueError:
+            raise at(file, number, f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
+        while words:
+            name, has_value, value = words.pop(0).partition("=")
+            yield number, name, value if has_value or not words else words.pop(0)
+
+
+def _entries(name: str, value: str, file: str, line: int) -> Iterator[_Entry]:
+    for text in map(str.lstrip, value.removesuffix(";").split(";")):
+        entry = _entry(text)
+        if entry is None:
+            expected = f"a preset with conditions as 2:0-4096,8192 or 2:0-4096@1-16, numbers up to {_MOST}"
+            raise at(file, line, f"{name}: got {quote_text(text[:30])}, expected {expected}")
+        yield entry
+
+
+def _entry(text: str) -> _Entry | None:
+    """Return an entry; None if it is not of the format."""
+    preset, _, conditions = text.partition(":")
+    parts = conditions.split(",") if conditions else []
+    matches = [match for match in map(_CONDITION.fullmatch, parts) if match and match[0]]
+    numbers = (int(number) for match in matches for number in match.groups("0"))
+    if not re.fullmatch("[0-9]{1,4}", preset) or len(matches) < len(parts) or max(numbers, default=0) > _MOST:
+        return None
+    sizes = [_span(match[1], match[2]) if match[1] else Span(0, _MOST) for match in matches]
+    ranks = _span(matches[-1][3], matches[-1][4]) if matches and matches[-1][3] else ANY
+    return _Entry(int(preset), tuple(sizes or [ANY]), ANY if ranks.last == _MOST else ranks)
+
+
+def _span(first: str, last: str | None) -> Span:
+    """Return a range as it is written; one that ends before it begins has no end for the library."""
+    start, end = int(first), int(last or first)
+    return Span(start if start > 1 else 0, end if start <= end else _MOST)
+
+
+def _rules(function: str, entries: Iterator[_Entry], line: int, *, has_ranks: bool) -> Iterator[Rule]:
+    """Give the rules of a variable as the library reads it; what it drops is for no call."""
+    groups: dict[int | None, dict[int | None, tuple[_Entry, Span]]] = {}
+    lost_leaves: list[tuple[_Entry, Span]] = []
+    for entry in entries:
+        group = groups.setdefault(entry.ranks.last, {})
+        if has_ranks:
+            lost_leaves += group.values()
+            group.clear()
+        for condition in entry.sizes:
+            ends_before = None in group
+            if ends_before or condition.last in group:
+                lost_leaves.append((entry, condition) if ends_before else group[condition.last])
+            if not ends_before:
+                group[condition.last] = entry, condition
+    for ranks, group in zip(_effective_spans([*groups]), groups.values(), strict=True):
+        for sizes, (entry, condition) in zip(_effective_spans([*group]), group.values(), strict=True):
+            yield _rule(function, entry, condition, ranks, sizes, line)
+    for entry, condition in lost_leaves:
+        yield _rule(function, entry, condition, ANY, _NOTHING, line)
+
+
+def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
+    """Give what each range takes: what is left up to its last number; the last range takes all that is left."""
+    start: int | None = 0
+    for place, last in enumerate(lasts):
+        if start is None:
+            yield _NOTHING
+        elif last is None or place == len(lasts) - 1:
+            yield Span(start)
+            start = None
+        else:
+            yield Span(start, last)
+            start = max(start, last + 1)
+
+
+def _rule(function: str, entry: _Entry, condition: Span, ranks: Span, sizes: Span, line: int) -> Rule:
+    measure = LIBRARIES[LIBRARY].measures[function]
+    if measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
+        sizes = ANY if sizes.last is None else _NOTHING
+    sizes_asked = Span(condition.first) if condition.last == _MOST else condition
+    is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and entry.ranks.has(ranks))
+    return Rule(
+        function,
+        _choice(function, entry.preset),
+        ranks,
+        sizes=sizes,
+        measure=measure,
+        line=line,
+        meant_calls=f"sizes {sizes_asked}, ranks {entry.ranks}" if is_other else "",
+    )
+
+
+def _choice(function: str, preset: int) -> Choice | None:
+    counterpart = LIBRARIES[LIBRARY].find(function, str(preset))
+    return Choice(counterpart.name if counterpart else str(preset)) if preset else None
+
+
+def _write(rules: Rules) -> str:
+    lines = []
+    for function in rules.functions:
+        own = rules.of(function)
+        if LIBRARIES[LIBRARY].measures.get(function) == "nothing":
+            own = tuple(replace(rule, sizes=ANY) for rule in own if 0 in rule.sizes)
+        table = [row for row in rows(own) if row.ranks.last != 0]
+        if any(choice for row in table for _, choice in row.choices):
+            lines.append(f"export {_BEGIN}{function.upper()}='{';'.join(_entry_texts(function, table))}'\n")
+    return "".join(lines)
+
+
+def _entry_texts(function: str, table: Sequence[Row]) -> Iterator[str]:
+    """Give the entries of a variable: by sizes, or by numbers of ranks."""
+    if len(table) > 1 and any(len(row.choices) > 1 for row in table):
+        raise Error(f"{function}: got sizes on some numbers of ranks, of which Intel MPI reads only one at a time")
+    by_sizes = len(table) == 1
+    for row in table:
+        for sizes, choice in row.choices:
+            last = sizes.last if by_sizes else row.ranks.last
+            if last is not None and last > _MOST:
+                raise Error(f"{function}: got {last}, expected sizes and numbers of ranks up to {_MOST}")
+            condition = f"{sizes.first}-{last}" if by_sizes else f"0-{_MOST}@{max(row.ranks.first, 1)}-{last}"
+            yield _preset(function, choice) + ("" if last is None else f":{condition}")
+
+
+def _preset(function: str, choice: Choice | None) -> str:
+    """Return the number of a choice; 0 if there is none."""
+    if choice is None:
+        return "0"
+    counterpart = LIBRARIES[LIBRARY].find(function, choice.algorithm)
+    name = str(counterpart.number) if counterpart else choice.algorithm
+    if function not in _PRESETS or not name.isdecimal() or choice.parameters:
+        raise Error(f"{function}: got {choice}, expected a preset of Intel MPI without parameters")
+    return name
+
+
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, command="source FILE"),)
