@@ -15,7 +15,7 @@ class Product:
     name: str
     title: str
     family: str
-    checked: str
+    evidence: str
     wrappers: tuple[str, ...]
     expression: re.Pattern[str]
 
@@ -39,5 +39,5 @@ def product_in(text: str) -> tuple[Product, str] | None:
     """Return the product that a text names, and its version; None if it names none."""
     if _LIKELY.search(text) is None:
         return None
-    found = ((one, match) for one in PRODUCTS.values() if (match := one.expression.search(text)) is not None)
-    return next(((one, match["version"]) for one, match in found), None)
+    matches = ((one, one.expression.search(text)) for one in PRODUCTS.values())
+    return next(((one, match["version"]) for one, match in matches if match is not None), None)

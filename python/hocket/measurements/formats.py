@@ -75,9 +75,9 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
 
 def _library(text: str, file: str) -> tuple[str, ...]:
     """Return a sentence on the MPI that a text names, if it names one only."""
-    lines = ((number, product_in(line)) for number, line in enumerate(text.splitlines(), start=1))
-    named = {f"{found[0].title} {found[1]}": number for number, found in lines if found is not None}
-    return tuple(f"Measured under {name} ({file}:{named[name]})" for name in named if len(named) == 1)
+    products = ((number, product_in(line)) for number, line in enumerate(text.splitlines(), start=1))
+    names = {f"{pair[0].title} {pair[1]}": number for number, pair in products if pair is not None}
+    return tuple(f"Measured under {name} ({file}:{number})" for name, number in names.items() if len(names) == 1)
 
 
 def _with_facts(one: Measurement, facts: Facts) -> Measurement:

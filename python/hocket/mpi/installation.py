@@ -76,8 +76,8 @@ class Installation:
             Error: There is no MPI, or it cannot compile a program that asks for its name.
         """
         template = Template.parse(launcher, "--launcher") if launcher is not None else Template.of_site()
-        beside = Path(template.words[0]).with_name("mpicc") if template else None
-        compiler = _wrapper(mpicc or (str(beside) if launcher and beside and beside.exists() else None))
+        neighbour = Path(template.words[0]).with_name("mpicc") if launcher and template else None
+        compiler = _wrapper(mpicc or (str(neighbour) if neighbour and neighbour.exists() else None))
         abi, library = _who(compiler)
         return Installation(compiler, template or _own_launcher(compiler), library, abi)
 
@@ -103,8 +103,8 @@ class Installation:
     @property
     def product(self) -> str:
         """The product, one of `PRODUCTS`; empty if it is not known."""
-        found = product_in(self.library)
-        return found[0].name if found else ""
+        pair = product_in(self.library)
+        return pair[0].name if pair else ""
 
     @property
     def name(self) -> str:
@@ -152,14 +152,14 @@ def _wrapper(text: str | None) -> Path:
     """Find the compiler wrapper that an option names, or a usual one."""
     path = os.pathsep.join(folders())
     if text is not None:
-        found = shutil.which(text, path=path)
-        if found is None:
+        program = shutil.which(text, path=path)
+        if program is None:
             raise Error(f"--mpicc: {text} is not a program, expected the compiler wrapper of an MPI")
-        return Path(found).absolute()
-    for name in _WRAPPERS:
-        found = shutil.which(name, path=path)
-        if found is not None and (name != "cc" or _is_wrapper(Path(found))):
-            return Path(found).absolute()
+        return Path(program).absolute()
+    programs = ((name, shutil.which(name, path=path)) for name in _WRAPPERS)
+    for name, program in programs:
+        if program is not None and (name != "cc" or _is_wrapper(Path(program))):
+            return Path(program).absolute()
     where = f"{', '.join(_WRAPPERS[:-1])} or Cray's {_WRAPPERS[-1]} on the path or in {Path(sys.executable).parent}"
     raise Error(f"no {where}, expected the compiler wrapper of an MPI; --mpicc accepts other names and folders")
 
@@ -177,10 +177,10 @@ def _own_launcher(mpicc: Path) -> Template:
         Error: There is none.
     """
     neighbours = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
-    found = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
-    if found is None:
+    own = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
+    if own is None:
         raise Error(f"no mpiexec beside {mpicc} or on the path, expected the launcher of an MPI; see --launcher")
-    return Template((found, "-n", "{ranks}"), is_here=not is_in_allocation())
+    return Template((own, "-n", "{ranks}"), is_here=not is_in_allocation())
 
 
 @cache

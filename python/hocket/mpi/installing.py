@@ -59,9 +59,9 @@ def name_of(library: str) -> str:
     Raises:
         Error: The MPI's own name contains no version.
     """
-    found = product_in(library)
-    if found is not None:
-        return f"{found[0].name}-{found[1].replace(' ', '-')}"
+    product, version = product_in(library) or (None, "")
+    if product is not None:
+        return f"{product.name}-{version.replace(' ', '-')}"
     match = re.search(r"(.*?)\s*(?:version)?[\s:v]*(\d+(?:\.\w+)+)", library, re.IGNORECASE)
     if match is None:
         raise Error(f'--name: the MPI\'s name "{library}" contains no version, expected a name such as mpich-5.0.2')

@@ -87,9 +87,9 @@ class Template:
         Raises:
             Error: HOCKET_LAUNCHER is invalid.
         """
-        named = os.environ.get(VARIABLE)
-        if named:
-            return Template.parse(named, VARIABLE)
+        text_of_site = os.environ.get(VARIABLE)
+        if text_of_site:
+            return Template.parse(text_of_site, VARIABLE)
         texts = (text for variable, text in _OF_ALLOCATIONS.items() if os.environ.get(variable))
         return next((Template.parse(text, "the launcher") for text in texts if shutil.which(text.split()[0])), None)
 
@@ -102,7 +102,7 @@ class Template:
         words = self._with_hosts(family) if hosts else self.words
         nodes = number_of_nodes(hosts)
         values = {"ranks": str(ranks), "nodes": str(min(ranks, nodes)) if nodes else None, "hosts": hosts}
-        return [_PLACE.sub(lambda place: _named(place[1], values[place[1]]), word) for word in words]
+        return [_PLACE.sub(lambda place: _value(place[1], values[place[1]]), word) for word in words]
 
     def _with_hosts(self, family: str) -> tuple[str, ...]:
         if any("{hosts}" in word for word in self.words):
@@ -124,7 +124,7 @@ def number_of_nodes(hosts: str | None) -> int | None:
     return next(files, None) or int(os.environ.get("SLURM_JOB_NUM_NODES", 0)) or None
 
 
-def _named(place: str, value: str | None) -> str:
+def _value(place: str, value: str | None) -> str:
     if not value:
         raise Error(
             f"--launcher: nobody tells the {place} of {{{place}}}, expected --hosts, or an allocation for {{nodes}}"
