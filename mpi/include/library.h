@@ -71,15 +71,22 @@ static inline int is_told(void)
         exit(2);                                                                                                       \
     } while (0)
 
-/* Ends the program if it runs under an MPI of another ABI; called before MPI is initialised. */
+/* Ends the program if it runs under an MPI of another ABI, or without the functions of MPI 4 that the library calls;
+ * called before MPI is initialised. */
 static inline void check_library(void)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length, abi = running_abi();
+    int length, version, subversion, abi = running_abi();
+    PMPI_Get_version(&version, &subversion);
     PMPI_Get_library_version(library, &length);
     library[strcspn(library, "\n")] = 0;
-    if (abi == (int)BUILT_ABI && (abi != OWN_ABI || strcmp(library, HOCKET_MPI_LIBRARY) == 0))
-        return;
+    if (abi == (int)BUILT_ABI && (abi != OWN_ABI || strcmp(library, HOCKET_MPI_LIBRARY) == 0)) {
+        if (MPI_VERSION < 4 || version >= 4)
+            return;
+        END_PROGRAM("the library is built for MPI %d.%d, but the program runs under \"%s\" with MPI %d.%d, expected --mpicc "
+                    "with a wrapper of an MPI %d\n",
+                    MPI_VERSION, MPI_SUBVERSION, library, version, subversion, version);
+    }
     END_PROGRAM("the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected --mpicc "
                 "with the wrapper that compiled the program\n",
                 HOCKET_MPI_LIBRARY, abi_name(BUILT_ABI), library, abi_name(abi));

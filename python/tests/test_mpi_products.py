@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hocket.definitions.mpi_products import FAMILIES, PRODUCTS, product_in
@@ -49,6 +51,11 @@ def test_a_text_without_a_product(text: str) -> None:
 @pytest.mark.parametrize(("text", "product", "version"), NAMES)
 def test_an_installed_library_is_named_after_its_mpi(text: str, product: str, version: str) -> None:
     assert name_of(text) == f"{product}-{version.replace(' ', '-')}"
+
+
+def test_every_product_is_in_the_page_for_sites() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sites.md").read_text()
+    assert [name for name in PRODUCTS if f"| `{name}` |" not in page] == []
 
 
 def test_families_are_known() -> None:

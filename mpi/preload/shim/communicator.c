@@ -129,8 +129,11 @@ void begin_communicators(const hocket_transport *by)
 {
     transport = by;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
+    MPI_Group group; /* MPI_Comm_create_group of MPICH 3.4 crashes if nobody has asked for the group of its parent */
     PMPI_Comm_dup(MPI_COMM_WORLD, &world);
     PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    PMPI_Comm_group(world, &group);
+    PMPI_Group_free(&group);
 }
 
 void end_communicators(void)

@@ -100,7 +100,8 @@ class Mpi:
     def python(self) -> Path | None:
         """A Python whose mpi4py uses this MPI."""
         python = self.installation.mpicc.with_name("python")
-        return python if python.exists() and self.installation.mpicc.name == "mpicc" else None
+        has_mpi4py = any(python.parents[1].glob("lib/python*/site-packages/mpi4py"))
+        return python if has_mpi4py and self.installation.mpicc.name == "mpicc" else None
 
     def compiled(self, name: str, *flags: str) -> str:
         """Compile a program of the tests."""
@@ -110,7 +111,8 @@ class Mpi:
         if source.suffix in (".f90", ".F90"):
             wrapper = wrapper.with_name(wrapper.name.replace("mpicc", "mpif90"))
         if not target.exists():
-            if not (wrapper.exists() and shutil.which("gfortran")):
+            is_there = wrapper.exists() and (source.suffix == ".c" or shutil.which("gfortran"))
+            if not is_there:
                 pytest.skip(f"{wrapper} is not there")
             line = [wrapper, "-O1", "-pthread", *flags, source, "-o", target]
             subprocess.run(line, check=True, capture_output=True)

@@ -51,6 +51,29 @@ def test_a_library_runs_under_another_mpi_of_its_abi(mpich: Mpi, intel_mpi: Mpi,
     assert_ring(ran)
 
 
+@pytest.fixture(scope="session")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """An MPICH of MPI 3.1, on which Cray MPICH 8 is based."""
+    wrapper = ROOT / ".venv-mpich-3.4/bin/mpicc"
+    if not wrapper.exists():
+        pytest.skip("no header of .venv-mpich-3.4, expected what `make test` installs")
+    return Mpi(Installation.find(str(wrapper)), tmp_path_factory.mktemp("programs"))
+
+
+def test_a_library_for_an_older_mpi_runs_under_newer_ones(
+    older: Mpi, mpich: Mpi, intel_mpi: Mpi, tmp_path: Path
+) -> None:
+    for under in (older, mpich, intel_mpi):
+        assert_ring(run(under, older.installation, under.compiled("either_path.c"), tmp_path))
+
+
+def test_a_library_for_a_newer_mpi_says_so(older: Mpi, mpich: Mpi, tmp_path: Path) -> None:
+    ran = run(older, mpich.installation, older.compiled("either_path.c"), tmp_path)
+    assert ran.status == 2
+    assert 'hocket: the library is built for MPI 5.0, but the program runs under "MPICH Version:' in ran.errors
+    assert ran.errors.count("hocket:") == 1
+
+
 def test_the_standard_abi_runs_under_both(mpich: Mpi, intel_mpi: Mpi, tmp_path: Path) -> None:
     standard = mpich.installation.other_abi()
     assert standard is not None and standard.is_standard_abi

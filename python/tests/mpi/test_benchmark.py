@@ -63,6 +63,8 @@ def test_every_algorithm_is_timed(mpi: Mpi, hocket_command: Callable[..., Ran], 
 @pytest.mark.parametrize("ranks", [2, 5, 8])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_collective_is_timed(mpi: Mpi, hocket_command: Callable[..., Ran], collective: str, ranks: int) -> None:
+    if mpi.is_intel_mpi and collective == "neighbor_alltoall":
+        pytest.skip("MPI_Neighbor_alltoall of Intel MPI 2021.18 is wrong where a neighbour occurs twice")
     check(mpi, hocket_command, collective, ranks)
 
 
