@@ -121,7 +121,8 @@ def number_of_nodes(hosts: str | None) -> int | None:
         return len({*hosts.split(",")})
     paths = (Path(os.environ[variable]) for variable in _HOST_FILES if variable in os.environ)
     files = (len({*path.read_text().split()}) for path in paths if path.is_file())
-    return next(files, None) or int(os.environ.get("SLURM_JOB_NUM_NODES", 0)) or None
+    nodes_of_slurm = os.environ.get("SLURM_JOB_NUM_NODES", "")
+    return next(files, None) or (int(nodes_of_slurm) if nodes_of_slurm.isdecimal() else 0) or None
 
 
 def _value(place: str, value: str | None) -> str:
