@@ -61,13 +61,12 @@ static inline int is_told(void)
     return bind(holder, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + length) && errno == EADDRINUSE;
 }
 
-/* Prints a problem, once on a node, and ends the program. */
+/* Prints a problem, once on a node, and ends the program; the other ranks call is_told in the second before. */
 #define END_PROGRAM(...)                                                                                               \
     do {                                                                                                               \
-        if (is_told())                                                                                                 \
-            exit(2);                                                                                                   \
-        fprintf(stderr, "hocket: " __VA_ARGS__);                                                                       \
-        sleep(1); /* other ranks call is_told meanwhile */                                                             \
+        if (!is_told())                                                                                                \
+            fprintf(stderr, "hocket: " __VA_ARGS__);                                                                   \
+        sleep(1);                                                                                                      \
         exit(2);                                                                                                       \
     } while (0)
 
@@ -116,8 +115,10 @@ static inline void check_ranks(void)
         return;
     int is_silent = is_later();
     PMPI_Finalize();
-    if (is_silent)
+    if (is_silent) {
+        sleep(1);
         exit(2);
+    }
     END_PROGRAM("the launcher started a job of %d rank%s, expected one of %d%s; see --launcher\n", ranks,
                 ranks == 1 ? "" : "s", expected, ranks == 1 ? ": it may not know this MPI, and start each rank alone" : "");
 }
