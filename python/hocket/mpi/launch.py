@@ -144,11 +144,12 @@ def is_crowded(installation: Installation, launcher: Launcher, ranks: int) -> bo
 
 
 def launcher_environment(installation: Installation, launcher: Launcher, ranks: int) -> Mapping[str, str]:
-    """Return the environment of the launcher's process.
+    """Return the environment of a launcher's process; that of a lab gives its ranks their own.
 
-    It is that of a crowd if the launcher starts all ranks on this host. Of Slurm it asks to end a job of which a rank
-    has failed, as other launchers do; without it, the other ranks would wait for ever.
+    Crowded ranks need settings of their MPI. Of Slurm it asks to end a job of which a rank has failed, as other
+    launchers do; without it, the other ranks would wait for ever.
     """
-    if is_here(installation, launcher):
-        return environment_of_crowd(ranks)
-    return {_KILL_BAD_EXIT: os.environ.get(_KILL_BAD_EXIT, "1")}
+    if launcher is not command and not isinstance(launcher, partial):
+        return {}
+    crowd = environment_of_crowd(ranks) if is_crowded(installation, launcher, ranks) else {}
+    return {**crowd, _KILL_BAD_EXIT: os.environ.get(_KILL_BAD_EXIT, "1")}
