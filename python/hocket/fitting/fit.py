@@ -22,8 +22,8 @@ from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.discrepancies import coverage, discrepancies, with_discrepancies
 from hocket.fitting.judging import judge, regrets
-from hocket.fitting.profiling import minima_of, others_of, pairs_of, profile_fit, values_of
-from hocket.fitting.result import Ended, Fit, Judgement, Regret, Use, Value, deviation
+from hocket.fitting.profiling import Profile, minima_of, others_of, pairs_of, profile_fit, values_of
+from hocket.fitting.result import Ended, Fit, Judgement, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.formats import read_measurements
@@ -47,6 +47,7 @@ def fit(
     starts: int = LEAST_STARTS,
     seed: int = 0,
     time_limit_s: float | None = None,
+    has_intervals: bool = True,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
     display: ProgressDisplay = no_display,
@@ -63,6 +64,8 @@ def fit(
         seed: The seed of these points.
         time_limit_s: Seconds after which the search ends with the best values so far. The intervals take as many
             seconds at most; those that are not found by then follow from derivatives.
+        has_intervals: Whether to look for the intervals of values, which takes most of the time; otherwise they are the
+            ranges of the machine file.
         executor: Who simulates, any of `concurrent.futures`; one thread per processor by default.
         on_done: Called after each simulation.
         display: Shows the progress of each stage: given a label and the number of pieces, it is a context that yields a
@@ -85,7 +88,10 @@ def fit(
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
         match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
-        profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
+        if has_intervals:
+            profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
+        else:
+            profile = Profile.unknown(skeleton.places, match.values)
         simulator.until_s = inf
         judgements = split.judge_all(simulator, profile.values)
     values = values_of(skeleton.places, profile)
@@ -109,40 +115,6 @@ def fit(
     )
 
 
-def search_and_judge(
-    measurements: Measurements,
-    *,
-    machine: Machine | str | PathLike[str],
-    only: Iterable[str] = (),
-    hold_out: Iterable[str] = (),
-    cells: int = DEFAULT_CELLS,
-    seed: int = 0,
-    executor: Executor,
-) -> JudgedCalls:
-    """Return all calls, simulated with the values that a search finds for those that are not held out.
-
-    The intervals of the values are not looked for; they take most of the time of `fit`.
-
-    Args:
-        measurements: As in `fit`, with the other arguments.
-        machine: The machine file with values to be fitted.
-        only: Conditions that measurements must meet.
-        hold_out: Conditions; measurements that meet one are not fitted.
-        cells: To how many measured calls at most values are fitted.
-        seed: The seed of the points from which the search begins.
-        executor: Who simulates.
-
-    Raises:
-        Error: As `fit`.
-    """
-    skeleton = _skeleton(machine)
-    split = _Split.of(_measurements_that_meet(measurements, only), skeleton, hold_out, cells)
-    simulator = Simulator(skeleton, executor, inf, ignore)
-    match = search(simulator, split.fitted_cells, seed=seed, starts=LEAST_STARTS)
-    judgements = split.judge_all(simulator, match.values)
-    return JudgedCalls(judgements, regrets(split.all.cells, judgements, split.all.defaults))
-
-
 def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
     source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
     return Skeleton.parse(*source)
@@ -152,19 +124,6 @@ def _measurements_that_meet(measurements: Measurements, only: Iterable[str]) -> 
     """Return the measurements that meet all conditions."""
     conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
     return [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
-
-
-@dataclass(frozen=True)
-class JudgedCalls:
-    """Calls, simulated with fitted values.
-
-    Attributes:
-        cells: The calls.
-        regrets: What choices by simulation lose, at each point at which several algorithms were measured.
-    """
-
-    cells: tuple[Judgement, ...]
-    regrets: tuple[Regret, ...]
 
 
 @dataclass(frozen=True)
