@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import click
 
-from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
@@ -41,13 +39,7 @@ _GUIDELINES = "guidelines.json"
 
 
 def _factor(text: str) -> float:
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    if not 1 < factor < math.inf:
-        raise Error(f'got "{text}", expected a number above 1')
-    return factor
+    return options.factor(text, "a number above 1", lambda factor: factor > 1)
 
 
 @click.command()
