@@ -16,12 +16,11 @@ from typing import Any
 from hocket.base import checks
 from hocket.base.results import Result
 from hocket.base.units import format_count
-from hocket.judging.change import Change, Direction, Range, ranges_of
+from hocket.judging.change import Change, Direction, Range, ranges_of, steps_of
 from hocket.judging.change_words import findings_of
 from hocket.judging.finding import Finding
 from hocket.judging.noise import Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, median_s, pairs_of
-from hocket.judging.steps import steps_of
 from hocket.measurements.measurement import Measurement
 
 _WRONG = 0.05
