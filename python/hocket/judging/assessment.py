@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import exp, log
-from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from hocket.base.results import Result
@@ -166,8 +164,3 @@ class Assessment(Result):
             "curves": [one.as_dict() for one in self.curves],
             "findings": [asdict(finding) for finding in self.findings],
         }
-
-
-def mean_factor(factors: list[float]) -> float:
-    """Return the geometric mean."""
-    return exp(fmean(map(log, factors)))
