@@ -30,7 +30,7 @@ def compared_chart(what: Compared, topology: Topology) -> Chart:
         f"{what.mpi}; lab: {what.lab}",
         f"medians of {min(point.samples for point in what.points)} samples and more, with 95 % intervals",
         *played_on_clocks(what),
-        *fault_words(what),
+        *fault_words(what.faults, what.faults_late_s),
         f"deviation: median {middle:.1%}, nine of ten within {ninth:.1%}, worst {worst:.1%}",
     ]
     title = alt.TitleParams(

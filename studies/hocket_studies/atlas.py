@@ -21,7 +21,7 @@ from hocket.base.units import format_bytes
 from hocket.definitions.machine import Machine
 from hocket.drawing.fit_chart import judged_chart
 from hocket.fitting.discrepancies import LARGE_BYTES, discrepancies, insides, with_discrepancies
-from hocket.fitting.fit import fit, search_and_judge
+from hocket.fitting.fit import fit
 from hocket.fitting.result import Judgement, deviation
 from hocket.measurements.formats import read_measurements
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
@@ -107,14 +107,14 @@ def _judged(name: str, scope: Scope, executor: Executor) -> tuple[list[dict[str,
     choices: list[dict[str, Any]] = []
     for split in (how.split, *how.further):
         is_shown = split is how.split
-        fit_it = fit if is_shown else search_and_judge
-        judged = fit_it(
+        judged = fit(
             source,
             machine=machine,
             only=(*how.only, split.only) if split.only else how.only,
             hold_out=[split.held_out] if split.held_out else [],
             cells=scope.points,
             seed=scope.seed,
+            has_intervals=is_shown,
             executor=executor,
         )
         to = {"fitted_to": split.fitted_to}

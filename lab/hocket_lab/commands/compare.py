@@ -78,7 +78,7 @@ def compare(
 def print_compared(what: Compared, written: Mapping[str, str | None]) -> None:
     """Print a comparison, and the files that were written."""
     say(f"{what.collective} on {format_count(what.ranks, 'rank')}, {what.mpi}, lab: {what.lab}", bold=True)
-    for words in (*played_on_clocks(what), *fault_words(what)):
+    for words in (*played_on_clocks(what), *fault_words(what.faults, what.faults_late_s)):
         print_words(words)
     say()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")

@@ -69,7 +69,7 @@ def _print(found: JobsCompared) -> None:
     title = f"{format_count(len(found.jobs), 'job')} at once, {found.place} places"
     say(f"{title}, {found.mpi}, lab: {found.lab}", bold=True)
     print_words(f"clocks of ranks agree within {format_time(found.clock_error_s)}")
-    for words in fault_words(found):
+    for words in fault_words(found.faults, found.faults_late_s):
         print_words(words)
     say()
     print_words("measured median and the reach of its interval, simulated time, measured over simulated")

@@ -56,6 +56,15 @@ class Result(ABC):
         frame: polars.DataFrame = optional("polars").DataFrame(self.records(), infer_schema_length=None, strict=False)
         return frame
 
+    def plot(self) -> Any:
+        """Return the picture as a chart of Altair, for notebooks and files.
+
+        Raises:
+            Error: There is nothing to draw, too much, or no picture of such a result; or the drawing packages are
+                missing.
+        """
+        return draw(self)
+
     def _digest(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows from which a notebook shows the first few."""
         return self.records()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hocket import _native
 from hocket._native import Error
@@ -119,6 +119,12 @@ def from_to(first_bytes: int, last_bytes: int) -> str:
     """Return a range of sizes: "8 B to 64 KiB"."""
     first, last = format_bytes(first_bytes), format_bytes(last_bytes)
     return first if first_bytes == last_bytes else f"{first} to {last}"
+
+
+def span(ratios: Sequence[float]) -> str:
+    """Return the range of some ratios: "1.10 to 2.50"."""
+    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return least if least == most else f"{least} to {most}"
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:

@@ -18,8 +18,7 @@ from hocket.simulating.explanation import Explanation, efforts_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine, Trials
-from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
-from hocket.words.nccl import nccl_decision, nccl_facts
+from hocket.words.explanations import explanation_facts, explanation_tables, nccl_decision, nccl_facts, ranks_of_path
 
 
 @click.command()

@@ -11,6 +11,8 @@ import click
 
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.files import read_text
+from hocket.base.table import Words
+from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.cli import options
 from hocket.cli.measurements import facts_options
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
@@ -18,12 +20,44 @@ from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
 from hocket.judging.assessment import Assessment
 from hocket.judging.assessment_table import assessment_table, finding_lines
-from hocket.judging.change_table import change_table
+from hocket.judging.change import Change
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
+from hocket.judging.pairs import several_fields
 from hocket.judging.texts import Source, Text, read, runs_of
 from hocket.measurements.measurement import Facts
+
+_MOST_POINTS = 40
+
+
+def _change_table(changes: Changes) -> Words:
+    """Return what changed, a row for each point; of many points, those that are slower or faster."""
+    points = changes.changes
+    if len(points) > _MOST_POINTS:
+        points = tuple(one for one in points if one.direction in ("slower", "faster"))
+    several = several_fields(one.series for one in points)
+    columns: tuple[str, ...] = ("size", "before", "after", "times", "95 %", "", "from")
+    rows = tuple(_row(one) for one in points)
+    if several:
+        columns, rows = (
+            ("calls", *columns),
+            tuple((one.series.text(several), *row) for one, row in zip(points, rows, strict=True)),
+        )
+    return Words(columns, rows, ("size", "before", "after", "times"))
+
+
+def _row(one: Change) -> tuple[str, ...]:
+    return (
+        format_bytes(one.size_bytes),
+        format_time(one.before_s),
+        format_time(one.after_s),
+        format_ratio(one.ratio),
+        "" if one.ratio_low is None or one.ratio_high is None else f"{one.ratio_low:.2f} to {one.ratio_high:.2f}",
+        one.direction,
+        one.basis,
+    )
+
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
@@ -130,7 +164,7 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
 
 def _show_changes(outcome: Changes, algorithms: Sequence[Finding], files: Mapping[str, str | None]) -> None:
     print_words(f"{outcome.sentence[0].upper()}{outcome.sentence[1:]}.", bold=True, inner=0)
-    table = change_table(outcome)
+    table = _change_table(outcome)
     print_table(table.columns, table.rows, right=table.right)
     print_facts(finding_lines([*outcome.findings[1:], *algorithms]))
     print_files(files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -73,6 +74,17 @@ def whole(least: int = 1, most: int | None = None, *, what: str = "whole number"
         return number
 
     return Read(read, name=name)
+
+
+def factor(text: str, expected: str, is_right: Callable[[float], bool]) -> float:
+    """Return a finite number for which a condition holds; `expected` names it in errors."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and is_right(number)):
+        raise Error(f'got "{text}", expected {expected}')
+    return number
 
 
 class OneOf(_Choice):

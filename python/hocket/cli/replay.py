@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
@@ -27,13 +26,7 @@ from hocket.words.simulations import network_load, spread
 
 
 def _factor(text: str) -> float:
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor < float("inf"):
-        raise Error(f'got "{text}", expected a factor, at least 0')
-    return factor
+    return options.factor(text, "a factor, at least 0", lambda factor: factor >= 0)
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,9 +13,8 @@ from hocket.base.units import format_value
 from hocket.cli import options
 from hocket.cli.output import print_facts, print_json, print_table, width
 from hocket.cli.printing import say
-from hocket.cli.show_collective import show_collective
 from hocket.cli.show_machine import show_machine
-from hocket.definitions.library import Algorithm, Parameter, find_collective, is_collective
+from hocket.definitions.library import COLLECTIVES, MEANINGS, Algorithm, Parameter, find_collective, is_collective
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
 from hocket.words.simulations import order
@@ -85,7 +85,7 @@ def show(
     if len(names) == 1 and is_collective(names[0]):
         if ranks is not None:
             raise click.UsageError("--ranks: does not apply to a collective, expected one of its algorithms")
-        show_collective(find_collective(names[0]), algorithms, as_json=as_json)
+        _show_collective(find_collective(names[0]), algorithms, as_json=as_json)
         return
     _show_algorithm(options.one_algorithm(names, algorithms), ranks or _RANKS, as_json=as_json)
 
@@ -145,3 +145,40 @@ def _picture(algorithm: Algorithm, ranks: int) -> str:
         return picture(algorithm, ranks=ranks, width=width())
     except Error as error:
         return f"no picture: {error}"
+
+
+_SIZES = {
+    "the block of one rank": ("allgather", "gather", "gatherv", "neighbor_allgather"),
+    "one block": ("alltoall", "alltoallv", "neighbor_alltoall", "scatter", "scatterv"),
+}
+_VECTOR = "the whole vector"
+
+
+def _show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> None:
+    """Print a collective."""
+    algorithms = [algorithm for algorithm in among if algorithm.collective == name]
+    arguments = _arguments(name)
+    if as_json:
+        entries = [{"name": each.name, "summary": each.summary} for each in algorithms]
+        print_json({"collective": name, "meaning": MEANINGS[name], "arguments": arguments, "algorithms": entries})
+        return
+    say(name, bold=True)
+    say(f"{MEANINGS[name]}\n")
+    print_facts(arguments.items())
+    say()
+    print_table(["algorithm", "what it is"], [(each.name, each.summary) for each in algorithms])
+    say(f"\nOne of them: hocket show {name} {algorithms[0].name}")
+
+
+def _arguments(collective: str) -> dict[str, str]:
+    """Return the options that describe a call of a collective, and what each one counts."""
+    size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
+    arguments_needed = {"--ranks": "how many ranks"}
+    facts = COLLECTIVES[collective]
+    if facts.has_size:
+        arguments_needed["--size"] = f"{size}, such as 64KiB"
+    if facts.has_root:
+        arguments_needed["--root"] = "the root; 0 if left out"
+    if facts.has_neighbors:
+        arguments_needed["--neighbors"] = "who are neighbours: torus, mesh or moore, such as torus:4x4"
+    return arguments_needed

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -41,13 +40,7 @@ _GUIDELINES = "guidelines.json"
 
 
 def _factor(text: str) -> float:
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = math.nan
-    if not 1 < factor < math.inf:
-        raise Error(f'got "{text}", expected a number above 1')
-    return factor
+    return options.factor(text, "a number above 1", lambda factor: factor > 1)
 
 
 @click.command()
@@ -165,10 +158,8 @@ def tune(
         _refuse(
             {**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times"
         )
-        from hocket.cli.tune_measured import tune_files
-
         settings: dict[str, Any] = {"tolerance": tolerance, "order": order}
-        _write(tune_files(measured, measured_algorithm, names, ranks, sizes, **settings), folder, as_json)
+        _write(_tune_files(measured, measured_algorithm, names, ranks, sizes, **settings), folder, as_json)
         return
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
@@ -206,6 +197,40 @@ def tune(
         _print_checked(check_defaults(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
         return
     _write(run_plan(plan, work, tolerance, folder=folder, machine=machine, on_begin=begin), folder, as_json)
+
+
+def _tune_files(
+    files: Sequence[str],
+    algorithms: Sequence[str],
+    collectives: Sequence[str],
+    ranks: Sequence[int] | None,
+    sizes_bytes: Sequence[int] | None,
+    *,
+    tolerance: float,
+    order: Literal["any", "fixed"],
+) -> Tuning:
+    """Decide from the times of files: of some collectives, and of some ranks and sizes if they are given.
+
+    Raises:
+        UsageError: There are algorithms without files, or not one for each file.
+        Error: A file cannot be read or does not tell what it must; or its times cannot be compared.
+    """
+    from hocket.cli.measurements import read_measured
+    from hocket.tuning.from_measurements import tune_measured
+
+    # Files that do not tell their collective or their number of ranks are of the only one that is asked for.
+    known_ranks = ranks[0] if ranks is not None and len(ranks) == 1 else None
+    known_collective = collectives[0] if len(collectives) == 1 else None
+    tunings = [
+        one
+        for one in read_measured(files, algorithms, collective=known_collective, ranks=known_ranks)
+        if one.collective in collectives
+        and (ranks is None or one.ranks in ranks)
+        and (sizes_bytes is None or one.size_bytes in sizes_bytes)
+    ]
+    if not tunings:
+        raise Error("--measured: got no time of the calls to tune, expected times of at least two algorithms")
+    return tune_measured(tunings, tolerance=tolerance, order=order)
 
 
 def _write(tuning: Tuning, folder: str, as_json: bool) -> None:

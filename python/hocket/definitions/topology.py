@@ -169,7 +169,9 @@ class Topology(Result):
         """
         return [link.as_dict() for link in self.parts(self.directed_links)[1]]
 
-    def plot(self, uses: Mapping[str, Iterable[LinkUse]], *, load: Load = "bytes") -> alt.VConcatChart:
+    def plot(  # type: ignore[override]
+        self, uses: Mapping[str, Iterable[LinkUse]], *, load: Load = "bytes"
+    ) -> alt.VConcatChart:
         """Return a map of the links as a chart, coloured by load.
 
         Args:

@@ -33,11 +33,6 @@ def is_over_lateness(comparison: Comparison) -> bool:
     return any(len(set(one.arriving_s)) > 1 for one in comparison.simulations)
 
 
-def over_lateness(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
-    """Return times over lateness for one size, as `hocket.drawing.plot.chart`, or a map over lateness and size."""
-    return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
-
-
 def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return time over the time between the first and the last arrival, a point for each trial."""
     first = comparison.simulations[0]

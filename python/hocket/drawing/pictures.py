@@ -13,7 +13,7 @@ from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.assessment_chart import assessment_chart
 from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
-from hocket.drawing.lateness_chart import is_over_lateness, over_lateness
+from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, by_kind, chart, frame
 from hocket.drawing.space_time import space_time_chart
@@ -113,7 +113,9 @@ def _replay(result: Replay) -> alt.Chart:
 
 
 def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
-    return over_lateness(comparison, most) if is_over_lateness(comparison) else chart(comparison, most)
+    if not is_over_lateness(comparison):
+        return chart(comparison, most)
+    return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
 
 
 def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:

@@ -293,7 +293,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
         trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
-        defaults=field("defaults", _defaults),
+        defaults=MPI_DEFAULTS if field("defaults", _is("shown")) else (),
         scene=Scene(
             arrivals=field("arrivals", lambda text: describe(text) if text else None),
             cadence=field("cadence", lambda text: read_cadence(text) if text else None),
@@ -302,7 +302,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
         output=_output(texts.get("output", "")),
-        is_judged_alone=field("alone", _is_alone),
+        is_judged_alone=field("alone", _is("alone")),
     )
 
 
@@ -317,10 +317,13 @@ def _trials(text: str) -> Trials:
     return Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED
 
 
-def _defaults(text: str) -> tuple[str, ...]:
-    if text not in ("", "shown"):
-        raise Error(f'got "{text}", expected nothing, or "shown"')
-    return MPI_DEFAULTS if text else ()
+def _is(word: str) -> Callable[[str], bool]:
+    def read(text: str) -> bool:
+        if text not in ("", word):
+            raise Error(f'got "{text:.40}", expected nothing, or "{word}"')
+        return bool(text)
+
+    return read
 
 
 def _output(text: str) -> str:
@@ -332,12 +335,6 @@ def _output(text: str) -> str:
     if len(text) > MOST_LETTERS:
         raise Error(f"output: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
     return text if text.strip() else ""
-
-
-def _is_alone(text: str) -> bool:
-    if text not in ("", "alone"):
-        raise Error(f'got "{text:.40}", expected nothing, or "alone"')
-    return bool(text)
 
 
 def _one_size_if_any(text: str) -> int | None:

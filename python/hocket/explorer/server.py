@@ -71,22 +71,17 @@ def serve(listening: socket.socket, sources: Sources, token: str) -> None:
     server(sources, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
 
 
-def server(sources: Sources, *, token: str, port: int, token_within_s: float = _TOKEN_WITHIN_S) -> uvicorn.Server:
+def server(sources: Sources, *, token: str, port: int) -> uvicorn.Server:
     """Return a server of the application; see `application`.
 
     Args:
         sources: The files that the user named.
         token: The token that every request must contain.
         port: The port on which it listens.
-        token_within_s: A connection that has not sent the token after so many seconds is cut.
     """
-
-    class Connection(_Connection):
-        within_s = token_within_s
-
     config = uvicorn.Config(
         application(sources, token=token, port=port),
-        http=Connection,
+        http=_Connection,
         log_level="warning",
         access_log=False,
         server_header=False,

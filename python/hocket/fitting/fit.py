@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,11 +18,10 @@ from hocket.base.parallel import ProgressDisplay, ignore, no_display, workers
 from hocket.base.units import format_count
 from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
+from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.discrepancies import coverage, discrepancies, with_discrepancies
-from hocket.fitting.judging import judge, regrets
-from hocket.fitting.profiling import minima_of, others_of, pairs_of, profile_fit, values_of
+from hocket.fitting.profiling import Profile, minima_of, others_of, pairs_of, profile_fit, values_of
 from hocket.fitting.result import Ended, Fit, Judgement, Regret, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
@@ -47,6 +46,7 @@ def fit(
     starts: int = LEAST_STARTS,
     seed: int = 0,
     time_limit_s: float | None = None,
+    has_intervals: bool = True,
     executor: Executor | None = None,
     on_done: Callable[[], object] = ignore,
     display: ProgressDisplay = no_display,
@@ -63,6 +63,8 @@ def fit(
         seed: The seed of these points.
         time_limit_s: Seconds after which the search ends with the best values so far. The intervals take as many
             seconds at most; those that are not found by then follow from derivatives.
+        has_intervals: Whether to look for the intervals of values, which takes most of the time; otherwise they are the
+            ranges of the machine file.
         executor: Who simulates, any of `concurrent.futures`; one thread per processor by default.
         on_done: Called after each simulation.
         display: Shows the progress of each stage: given a label and the number of pieces, it is a context that yields a
@@ -73,8 +75,10 @@ def fit(
             step, or SciPy is missing.
     """
     function("on_done", on_done)
-    skeleton = _skeleton(machine)
-    measurements_taken = _measurements_that_meet(measurements, only)
+    source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
+    skeleton = Skeleton.parse(*source)
+    conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
+    measurements_taken = [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
     split = _Split.of(measurements_taken, skeleton, hold_out, whole("cells", cells))
     starts = max(LEAST_STARTS, whole("starts", starts))
     allowed_s = (
@@ -85,7 +89,10 @@ def fit(
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
         match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
-        profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
+        if has_intervals:
+            profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
+        else:
+            profile = Profile.unknown(skeleton.places, match.values)
         simulator.until_s = inf
         judgements = split.judge_all(simulator, profile.values)
     values = values_of(skeleton.places, profile)
@@ -99,7 +106,7 @@ def fit(
         others=others,
         minima=minima,
         cells=judgements,
-        regrets=regrets(split.all.cells, judgements, split.all.defaults),
+        regrets=_regrets(split.all.cells, judgements, split.all.defaults),
         left_out=split.all.left_out,
         coverage=coverage([one for one in judgements if one.use == "held out"]),
         scatter=profile.scatter,
@@ -107,64 +114,6 @@ def fit(
         ended=match.ended,
         seed=seed,
     )
-
-
-def search_and_judge(
-    measurements: Measurements,
-    *,
-    machine: Machine | str | PathLike[str],
-    only: Iterable[str] = (),
-    hold_out: Iterable[str] = (),
-    cells: int = DEFAULT_CELLS,
-    seed: int = 0,
-    executor: Executor,
-) -> JudgedCalls:
-    """Return all calls, simulated with the values that a search finds for those that are not held out.
-
-    The intervals of the values are not looked for; they take most of the time of `fit`.
-
-    Args:
-        measurements: As in `fit`, with the other arguments.
-        machine: The machine file with values to be fitted.
-        only: Conditions that measurements must meet.
-        hold_out: Conditions; measurements that meet one are not fitted.
-        cells: To how many measured calls at most values are fitted.
-        seed: The seed of the points from which the search begins.
-        executor: Who simulates.
-
-    Raises:
-        Error: As `fit`.
-    """
-    skeleton = _skeleton(machine)
-    split = _Split.of(_measurements_that_meet(measurements, only), skeleton, hold_out, cells)
-    simulator = Simulator(skeleton, executor, inf, ignore)
-    match = search(simulator, split.fitted_cells, seed=seed, starts=LEAST_STARTS)
-    judgements = split.judge_all(simulator, match.values)
-    return JudgedCalls(judgements, regrets(split.all.cells, judgements, split.all.defaults))
-
-
-def _skeleton(machine: Machine | str | PathLike[str]) -> Skeleton:
-    source = (machine.text, machine.file) if isinstance(machine, Machine) else find_machine(machine)
-    return Skeleton.parse(*source)
-
-
-def _measurements_that_meet(measurements: Measurements, only: Iterable[str]) -> list[Measurement]:
-    """Return the measurements that meet all conditions."""
-    conditions = [Condition.parse(one) for one in several("only", only, str, "conditions")]
-    return [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
-
-
-@dataclass(frozen=True)
-class JudgedCalls:
-    """Calls, simulated with fitted values.
-
-    Attributes:
-        cells: The calls.
-        regrets: What choices by simulation lose, at each point at which several algorithms were measured.
-    """
-
-    cells: tuple[Judgement, ...]
-    regrets: tuple[Regret, ...]
 
 
 @dataclass(frozen=True)
@@ -212,7 +161,7 @@ class _Split:
         def use(cell: Cell) -> Use:
             return "fitted" if id(cell) in cells_used else "held out" if id(cell) in self.held_out_ids else "not used"
 
-        return tuple(judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
+        return tuple(_judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
 
 
 def _as_list(measurements: Measurements) -> list[Measurement]:
@@ -271,3 +220,58 @@ def _sentence(what: str, cells: Sequence[Judgement]) -> str:
     deviations = deviation(cells)
     assert deviations is not None  # `cells` is not empty
     return f"{what}: median of |ln(simulated / measured)| {deviations.median:.3f} over {deviations.cells}."
+
+
+def _judge(cell: Cell, simulated_s: float, use: Use) -> Judgement:
+    """Return a cell beside its simulated time."""
+    one = cell.measurement
+    return Judgement(
+        collective=one.collective,
+        measured_as=one.measured_as,
+        in_place=one.in_place,
+        algorithm=one.algorithm,
+        parameters=one.label.partition(" ")[2],
+        ranks=one.ranks,
+        size_bytes=one.size_bytes,
+        measured_s=one.time_s,
+        simulated_s=simulated_s,
+        use=use,
+        system=one.system,
+        source=one.source,
+    )
+
+
+def _regrets(
+    cells: Sequence[Cell], simulated: Sequence[Judgement], defaults: Mapping[Point, float]
+) -> tuple[Regret, ...]:
+    """Return what choices lose at each point at which at least two algorithms were measured.
+
+    Args:
+        cells: The cells.
+        simulated: The same cells, simulated.
+        defaults: What the choices of libraries took, by point.
+    """
+    points: dict[Point, list[tuple[Cell, Judgement]]] = {}
+    for cell, one in zip(cells, simulated, strict=True):
+        points.setdefault(cell.point, []).append((cell, one))
+    each_regret = []
+    for point, rivals in sorted(points.items()):
+        if len(rivals) < 2:
+            continue
+        rival, _ = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))
+        best, _ = min(rivals, key=lambda pair: (pair[1].measured_s, pair[0].measurement.label))
+        each_regret.append(
+            Regret(
+                collective=rival.measurement.collective,
+                ranks=rival.measurement.ranks,
+                size_bytes=rival.measurement.size_bytes,
+                choice=rival.measurement.label,
+                best=best.measurement.label,
+                choice_s=rival.measurement.time_s,
+                best_s=best.measurement.time_s,
+                default_s=defaults.get(point),
+                is_held_out=all(one.use != "fitted" for _, one in rivals)
+                and any(one.use == "held out" for _, one in rivals),
+            )
+        )
+    return tuple(each_regret)

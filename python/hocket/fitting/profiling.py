@@ -80,6 +80,11 @@ class Profile:
     spread: Floats
     scatter: float
 
+    @classmethod
+    def unknown(cls, places: Sequence[Place], values: Floats) -> Profile:
+        """Return the profile of values of which nothing is known but their ranges."""
+        return cls(values, *bounds_of(places), np.eye(len(values)), 0.0)
+
 
 @dataclass(frozen=True)
 class _Point:

@@ -9,8 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any, Literal, TypeAlias, get_args
 
-from hocket.base.packages import alt
-from hocket.base.results import Result, draw
+from hocket.base.results import Result
 from hocket.definitions.machine import Machine
 
 _NOISE = 0.05  # of measurements that do not tell it
@@ -194,7 +193,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Fit(Result):
-    """A machine that was fitted to measured times, or judged by them.
+    """A machine that was fitted to measured times, or judged by them; `plot` draws simulated over measured times.
 
     Attributes:
         machine: The machine; its text is the file with intervals and provenance as comments.
@@ -249,11 +248,6 @@ class Fit(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return the cells as rows by column, with their residuals."""
         return [{**asdict(one), "residual": one.residual} for one in self.cells]
-
-    def plot(self) -> alt.LayerChart:
-        """Return simulated over measured times as a chart of Altair; a cell is a point."""
-        drawing: alt.LayerChart = draw(self)
-        return drawing
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, as `hocket fit --json` prints it."""

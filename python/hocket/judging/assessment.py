@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import exp, log
-from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
-from hocket.base.results import Result, draw
+from hocket.base.results import Result
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
@@ -135,7 +133,7 @@ class CurveAssessment:
 
 @dataclass(frozen=True)
 class Assessment(Result):
-    """Measured times, judged: what `hocket.judge` returns.
+    """Measured times, judged: what `hocket.judge` returns; `plot` draws them beside expected times, over sizes.
 
     Attributes:
         curves: The curves.
@@ -166,16 +164,3 @@ class Assessment(Result):
             "curves": [one.as_dict() for one in self.curves],
             "findings": [asdict(finding) for finding in self.findings],
         }
-
-    def plot(self) -> Any:
-        """Return a chart of the measured and the expected times over sizes, for notebooks and files.
-
-        Raises:
-            Error: The drawing packages are missing.
-        """
-        return draw(self)
-
-
-def mean_factor(factors: list[float]) -> float:
-    """Return the geometric mean."""
-    return exp(fmean(map(log, factors)))

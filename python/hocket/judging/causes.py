@@ -3,22 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
+from typing import TypeAlias
 
-from hocket.judging import patterns
-from hocket.judging.comparisons import comparisons_in
+from hocket.judging import mention as subjects
 from hocket.judging.context import Job, bus_over_cards, is_of_mpi
 from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind, conclude
+from hocket.judging.lines import lines_of
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.shape import Shape
 from hocket.judging.topology_tables import PAIRS
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
+
+_PAIR = re.compile(
+    r"^\W*(?P<one>[a-z][\w-]*[0-9][\w-]*)\s*[,+&/-]\s*(?P<other>[a-z][\w-]*[0-9][\w-]*)"
+    r"[\s:|]+~?(?P<value>[0-9]+\.[0-9]+)\b"
+)
+_VERSION = re.compile(
+    r"^\W*(?:N?R?CCL )?v?(?P<version>[0-9]+(?:\.[0-9]+){1,3})(?:-[0-9]+)?"
+    r"\s*[:|=]\s*~?(?P<value>[0-9]+(?:\.[0-9]+)?)\s*(?:GB/s)?\s*$"
+)
+_SLOW_SHARE = 0.75
+_CHANGE_FACTOR = 1.5
+_LEAST_ROWS = 3
+
+_Row: TypeAlias = "tuple[re.Match[str], str]"
+"""A bandwidth, with the file and the line."""
+
+
+def _comparisons(mentions: Mentions) -> Iterator[Finding]:
+    """Give what lists of bandwidths in a text show."""
+    pairs, versions = (_rows(expression, mentions) for expression in (_PAIR, _VERSION))
+    if len(pairs) >= _LEAST_ROWS:
+        yield from _slow_nodes(pairs)
+    if len(versions) >= _LEAST_ROWS:
+        yield from _changes_of_version(versions)
+
+
+def _rows(expression: re.Pattern[str], mentions: Mentions) -> Sequence[_Row]:
+    lines = enumerate(lines_of(mentions.text), start=1)
+    return [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
+
+
+def _slow_nodes(pairs: Sequence[_Row]) -> Iterator[Finding]:
+    """Give the hosts of two or more slow pairs that no fast pair has."""
+    least = _SLOW_SHARE * max(float(match["value"]) for match, _ in pairs)
+    slow = [(match, source) for match, source in pairs if float(match["value"]) < least]
+    fast_hosts = {host for match, _ in pairs if float(match["value"]) >= least for host in match.groups()[:2]}
+    hosts = [host for match, _ in slow for host in match.groups()[:2]]
+    for host in dict.fromkeys(hosts):
+        if hosts.count(host) > 1 and host not in fast_hosts:
+            source = next(source for match, source in slow if host in match.groups())
+            yield conclude("slow node", source=source, host=host, pairs=hosts.count(host), slow_pairs=len(slow))
+
+
+def _changes_of_version(rows: Sequence[_Row]) -> Iterator[Finding]:
+    """Give the versions of a library between which the bandwidth changes."""
+    for (before, _), (after, source) in pairwise(rows):
+        old, new = float(before["value"]), float(after["value"])
+        if new > 0 and old > _CHANGE_FACTOR * new:
+            one, other = before["version"], after["version"]
+            yield conclude("library version", source=source, before=one, after=other, factor=old / new)
+
 
 ONE_CARD = "one card"
 HAN = "Open MPI's component HAN"
@@ -52,19 +104,19 @@ def causes_of(
         bus_bytes_per_s: The bandwidth of the bus, of the rows or as the text quotes it; None if it is unknown.
         mentions: What the text says.
     """
-    runs = _findings_of("cause", mentions.about(patterns.LAUNCH))
+    runs = _findings_of("cause", mentions.about(subjects.LAUNCH))
     reading = [conclude("trees")] if _is_on_trees(job, mentions) else []
     if verdict.kind in ("fine", "fast"):
         average = _average(bus_bytes_per_s, mentions) if shape is not None else ()
         return (*runs, *_sockets(job, "hint"), *reading, *average, *_kinks("hint", shape))
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    choices = (mentions.about(subject) for subject in (patterns.ALGORITHM, patterns.PROTOCOL, patterns.BINDING))
+    choices = (mentions.about(subject) for subject in (subjects.ALGORITHM, subjects.PROTOCOL, subjects.BINDING))
     candidates = (
         *runs,
         *_sockets(job, kind),
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
-        *comparisons_in(mentions),
+        *_comparisons(mentions),
         *_kinks("cause", shape),
         *_dips(shape),
         *_hints(verdict, job, mentions),
@@ -94,25 +146,25 @@ def _sockets(job: Job, kind: Kind) -> Iterator[Finding]:
 
 def _within_node(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what keeps GPUs of a node from reaching each other."""
-    forbids = (*mentions.about(patterns.NO_P2P), *mentions.about(patterns.SHARED_MEMORY))
+    forbids = (*mentions.about(subjects.NO_P2P), *mentions.about(subjects.SHARED_MEMORY))
     yield from _findings_of(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
-    yield from _findings_of(kind, mentions.about(patterns.THROUGH_CPU))
+    yield from _findings_of(kind, mentions.about(subjects.THROUGH_CPU))
     if job.ranks is None or job.ranks > _MOST_OF_PAIR:
         pairs = (one for one in mentions.of("links") if one.value == PAIRS)
-        yield from _findings_of("cause", (replace(one, subject=patterns.THROUGH_CPU) for one in pairs))
+        yield from _findings_of("cause", (replace(one, subject=subjects.THROUGH_CPU) for one in pairs))
     if bus_bytes_per_s is not None and not forbids and job.is_one_node and job.has_nvlink:
         for one in fitting_fabrics(bus_bytes_per_s, ("pcie",))[:1]:
             yield conclude("bandwidth of PCIe", bytes_per_s=bus_bytes_per_s, fabric=one.name)
-    yield from _findings_of("hint", mentions.about(patterns.ACS) if job.is_one_node else ())
+    yield from _findings_of("hint", mentions.about(subjects.ACS) if job.is_one_node else ())
 
 
 def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what limits messages between nodes."""
     has_direct = any(one.value == "GDRDMA" for one in mentions.of("transport"))
-    for one in mentions.about(patterns.GPUDIRECT):
+    for one in mentions.about(subjects.GPUDIRECT):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, one.subject, one.source)
-    yield from _findings_of(kind, mentions.about(patterns.ACS), mentions.about(patterns.TOPOLOGY))
+    yield from _findings_of(kind, mentions.about(subjects.ACS), mentions.about(subjects.TOPOLOGY))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
         yield from _findings_of("hint", mentions.of("near cards"))
@@ -123,7 +175,7 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
     virtual = [number for number, line in enumerate(mentions.text.split("\n"), start=1) if _VIRTUAL.search(line)]
     if virtual and not job.is_of_cpus:
         yield conclude("virtual machines", source=f"{mentions.file}:{virtual[0]}")
-    yield from _findings_of("hint", mentions.about(patterns.CARDS))
+    yield from _findings_of("hint", mentions.about(subjects.CARDS))
 
 
 def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:

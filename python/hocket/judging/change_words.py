@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.libraries import library_named
-from hocket.judging.change import Change, Range
+from hocket.judging.change import Change, Range, Step
 from hocket.judging.finding import Finding, Kind
 from hocket.judging.noise import Basis
 from hocket.judging.pairs import Series, several_fields
-from hocket.judging.steps import Step
 from hocket.measurements.measurement import DEFAULT
 
 _MANY = 1000

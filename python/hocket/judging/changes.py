@@ -14,15 +14,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hocket.base import checks
-from hocket.base.packages import alt
-from hocket.base.results import Result, draw
+from hocket.base.results import Result
 from hocket.base.units import format_count
-from hocket.judging.change import Change, Direction, Range, ranges_of
+from hocket.judging.change import Change, Direction, Range, ranges_of, steps_of
 from hocket.judging.change_words import findings_of
 from hocket.judging.finding import Finding
 from hocket.judging.noise import Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, median_s, pairs_of
-from hocket.judging.steps import steps_of
 from hocket.measurements.measurement import Measurement
 
 _WRONG = 0.05
@@ -31,7 +29,7 @@ _EXPECTED = "measurements, as hocket.read_measurements returns them"
 
 @dataclass(frozen=True)
 class Changes(Result):
-    """What changed between two sets of measured times.
+    """What changed between two sets of measured times; `plot` draws ratios over the size, with their intervals.
 
     Attributes:
         changes: The common points, by series and size.
@@ -72,15 +70,6 @@ class Changes(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return the points as rows by column."""
         return [one.record() for one in self.changes]
-
-    def plot(self) -> alt.LayerChart:
-        """Return the ratios over the size as a chart of Altair, with their intervals and the tolerance.
-
-        Raises:
-            Error: No point has a size above zero.
-        """
-        drawing: alt.LayerChart = draw(self)
-        return drawing
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

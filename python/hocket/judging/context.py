@@ -9,8 +9,7 @@ from math import inf
 
 from hocket.base.units import format_count
 from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
-from hocket.judging.mention import Mention, Mentions
-from hocket.judging.patterns import SOCKETS
+from hocket.judging.mention import SOCKETS, Mention, Mentions
 from hocket.judging.shape import Shape
 from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
 

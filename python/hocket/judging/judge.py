@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -22,7 +23,6 @@ from hocket.judging.causes import HAN
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.generations import other_generation
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
@@ -32,6 +32,24 @@ from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.rules.tuning_files.counterparts import library_of
+
+_MODELS = (
+    ("volta", re.compile("V100")),
+    ("ampere", re.compile("A100|A800|A30")),
+    ("hopper", re.compile("G?H[128]00|H20")),
+    ("blackwell", re.compile("G?B[23]00")),
+)
+"""The models of each generation that machine files name (`gpu.generation`)."""
+
+
+def _other_generation(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
+    """Give that a text is of GPUs of another generation than the machine has, if it names those of one only."""
+    own = machine.quantities.get("gpu.generation")
+    first = {name: one for one in mentions.of("gpu") for name, models in _MODELS if models.match(one.value)}
+    if own is not None and len(first) == 1 and own not in first:
+        ((name, one),) = first.items()
+        sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"
+        yield Finding("hint", sentence, "gpu", one.source)
 
 
 def _judge(
@@ -48,7 +66,7 @@ def _judge(
     findings = (
         *findings_of(expectation, rows),
         *choice_findings(choices, mentions),
-        *other_generation(machine, mentions),
+        *_other_generation(machine, mentions),
     )
     suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
     causes = suspects if findings[0].kind == "slow" else []

@@ -6,6 +6,20 @@ from dataclasses import dataclass
 
 from hocket.measurements.measurement import Facts
 
+SOCKETS = "TCP sockets"
+SHARED_MEMORY = "shared memory"
+NO_P2P = "peer-to-peer"
+GPUDIRECT = "GPUDirect RDMA"
+ACS = "ACS"
+ALGORITHM = "algorithm"
+PROTOCOL = "protocol"
+BINDING = "binding"
+LAUNCH = "separate runs"
+CARDS = "number of cards"
+THROUGH_CPU = "peer-to-peer through the CPU"
+TOPOLOGY = "detected topology"
+"""What patterns of texts may explain: the subjects of `patterns.csv`, by which findings are sorted."""
+
 
 @dataclass(frozen=True)
 class Mention:

@@ -11,8 +11,7 @@ from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import PRODUCTS
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
 from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
-from hocket.judging.mention import Mention, Mentions
-from hocket.judging.patterns import LAUNCH
+from hocket.judging.mention import LAUNCH, Mention, Mentions
 from hocket.judging.topology_tables import topologies_in
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")

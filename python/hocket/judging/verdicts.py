@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from statistics import geometric_mean
 
-from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to
+from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to, span
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
-from hocket.judging.assessment import Grade, LibraryChoice, Row, mean_factor
+from hocket.judging.assessment import Grade, LibraryChoice, Row
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.shape import shape_of
@@ -41,7 +42,7 @@ def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
 
 
 def _factor(rows: Sequence[Row]) -> float:
-    return mean_factor([row.factor for row in rows])
+    return geometric_mean([row.factor for row in rows])
 
 
 def _from_to(rows: Sequence[Row]) -> str:
@@ -101,7 +102,7 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
 def _logged_s(rows: Sequence[Row]) -> float | None:
     """Return the mean simulated time of what a log tells to have run at all of some sizes; None if it is not known."""
     times_s = [row.choice.time_s for row in rows if row.choice is not None and row.choice.source and row.choice.time_s]
-    return mean_factor(times_s) if len(times_s) == len(rows) else None
+    return geometric_mean(times_s) if len(times_s) == len(rows) else None
 
 
 def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
@@ -110,15 +111,15 @@ def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
     Without a log, that is some program of the catalogue.
     """
     if (own_s := _logged_s(rows)) is not None:
-        error = mean_factor([row.high_s / row.expected_s for row in rows])
-        return mean_factor([row.measured_s for row in rows]) <= own_s * error
+        error = geometric_mean([row.high_s / row.expected_s for row in rows])
+        return geometric_mean([row.measured_s for row in rows]) <= own_s * error
     sizes_bytes = [row.size_bytes for row in rows]
     ran = expectation.guess(sizes_bytes)
     if not ran.programs and ran.probability >= 0.5:
         return False
-    measured_s = mean_factor([expectation.measured_s[size] for size in sizes_bytes])
+    measured_s = geometric_mean([expectation.measured_s[size] for size in sizes_bytes])
     return any(
-        mean_factor([expectation.between_s(label, size)[1] for size in sizes_bytes]) >= measured_s
+        geometric_mean([expectation.between_s(label, size)[1] for size in sizes_bytes]) >= measured_s
         for label in expectation.labels
         if _total_s(expectation, label, sizes_bytes) is not None
     )
@@ -138,7 +139,7 @@ def _total_s(expectation: Expectation, label: str, sizes_bytes: Sequence[int]) -
     """Return the mean time of a program over some sizes, each of which counts alike."""
     simulations = [expectation.simulations.get((label, size)) for size in sizes_bytes]
     times_s = [one.time_s.mean for one in simulations if one is not None and one.time_s.mean > 0]
-    return mean_factor(times_s) if len(times_s) == len(sizes_bytes) else None
+    return geometric_mean(times_s) if len(times_s) == len(sizes_bytes) else None
 
 
 def _names(programs: Sequence[str]) -> str:
@@ -201,16 +202,11 @@ def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
     parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice}: ")) if part]
     times_s = [(row, row.choice.time_s) for row in rows if row.choice is not None and row.choice.time_s is not None]
     if times_s:
-        of_best = _span([time_s / row.expected_s for row, time_s in times_s])
-        measured = _span([row.measured_s / time_s for row, time_s in times_s])
+        of_best = span([time_s / row.expected_s for row, time_s in times_s])
+        measured = span([row.measured_s / time_s for row, time_s in times_s])
         parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
     parts += [f"NCCL's table says {one.instead}"] if one.instead else []
     return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
-
-
-def _span(factors: Sequence[float]) -> str:
-    least, most = (f"{factor:.2f}" for factor in (min(factors), max(factors)))
-    return least if least == most else f"{least} to {most}"
 
 
 def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ rise. Sizes of a benchmark that doubles them are powers of two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import nan
 from typing import TypeAlias
@@ -53,14 +53,14 @@ def out_of_order(entry: Mapping[str, object]) -> str:
     return next((f"{low} is {one:.6g}, more than {high}, {other:.6g}" for (low, one), (high, other) in faults), "")
 
 
-def tables_of_lines(text: str, heads: Mapping[int, Sequence[str]]) -> Iterator[Table]:
-    """Give the tables below the lines that name their columns: by the number of the line, the names."""
+def tables_of_lines(text: str, names_in: Callable[[str], Sequence[str]]) -> Iterator[Table]:
+    """Give the tables below the lines that name their columns; `names_in` returns the names in a line, if it does."""
     table: list[tuple[int, Mapping[str, str]]] = []
     names: Sequence[str] = ()
     for number, line in enumerate(text.split("\n"), start=1):
-        if number in heads:
+        if head := names_in(line):
             yield table
-            names, table = heads[number], []
+            names, table = head, []
         elif (cells := line.split()) and len(cells) == len(names) and cells[0].isdecimal():
             table.append((number, dict(zip(names, cells, strict=True))))
     yield table

@@ -12,14 +12,16 @@ from hocket.base.checks import instance
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.definitions.mpi_products import product_in
-from hocket.measurements import hocket_bench, hocket_tune, imb, nccl_tests, osu, pico, table
+from hocket.measurements import hocket_outputs, imb, nccl_tests, osu, pico, table
 from hocket.measurements.consistency import contradictions
 from hocket.measurements.cuts import cut_rows, first_like_row, odd_row, without_lines
 from hocket.measurements.margins import outputs, readable, remove_labels
 from hocket.measurements.measurement import Facts, Format, Measurement, Reading, at
 
-FORMATS: tuple[Format, ...] = tuple(
-    module.FORMAT for module in (pico, osu, imb, nccl_tests, hocket_tune, hocket_bench, table)
+FORMATS: tuple[Format, ...] = (
+    *(module.FORMAT for module in (pico, osu, imb, nccl_tests)),
+    *(hocket_outputs.TUNE, hocket_outputs.BENCH),
+    table.FORMAT,
 )
 """The formats. The last one, a table, is read where the text has no other."""
 

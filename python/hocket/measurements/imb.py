@@ -11,12 +11,13 @@ Source: `src_c/IMB_output.c` of intel/mpi-benchmarks; means and barriers counted
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import find_collective, is_collective
-from hocket.measurements.consistency import Table, tables_of_lines
+from hocket.measurements.consistency import tables_of_lines
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -55,8 +56,8 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             name, ranks, heads = _name(title[1]), 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
-        elif _HEAD.search(line):
-            heads, sizes = _names(line), Sizes()
+        elif names := _names(line):
+            heads, sizes = names, Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
             if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
@@ -81,12 +82,8 @@ def _measured_as(text: str) -> MeasuredAs:
 
 
 def _names(line: str) -> list[str]:
-    return [cell.lstrip("#") for cell in line.split()]
-
-
-def _tables(text: str) -> Iterator[Table]:
-    lines = enumerate(text.split("\n"), start=1)
-    return tables_of_lines(text, {number: _names(line) for number, line in lines if _HEAD.search(line)})
+    """Return the names of the columns; none if the line is another one."""
+    return [cell.lstrip("#") for cell in line.split()] if _HEAD.search(line) else []
 
 
 def _name(benchmark: str) -> str:
@@ -135,6 +132,6 @@ FORMAT = Format(
     row=matching(_ROW),
     needs=("processes = ",),
     digits=2,
-    tables=_tables,
+    tables=partial(tables_of_lines, names_in=_names),
     doubles_sizes=True,
 )

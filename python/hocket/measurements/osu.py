@@ -11,13 +11,14 @@ Source: `c/util/osu_util.c` and `c/util/osu_util_mpi.c` of the benchmarks, versi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.definitions.library import REDUCTIONS, find_collective, is_collective
-from hocket.measurements.consistency import Table, tables_of_lines
+from hocket.measurements.consistency import tables_of_lines
 from hocket.measurements.measurement import (
     Facts,
     Format,
@@ -123,11 +124,6 @@ def _names(line: str) -> Sequence[str]:
     return names if not _HEAD.sub("", words).strip() and any(name in _TIMES for name in names) else []
 
 
-def _tables(text: str) -> Iterator[Table]:
-    lines = enumerate(text.split("\n"), start=1)
-    return tables_of_lines(text, {number: names for number, line in lines if (names := _names(line))})
-
-
 def _is_row(table: _Table, cells: Sequence[str]) -> bool:
     """Return whether a line is a row, of a size above zero if it has one."""
     if not cells or not re.fullmatch(r"[0-9]+" if table.has_sizes else r"[0-9]+\.[0-9]+", cells[0]):
@@ -166,6 +162,6 @@ FORMAT = Format(
     _read,
     row=matching(_ROW),
     digits=2,
-    tables=_tables,
+    tables=partial(tables_of_lines, names_in=_names),
     doubles_sizes=True,
 )

@@ -10,8 +10,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.packages import alt
-from hocket.base.results import Result, draw
+from hocket.base.results import Result
 from hocket.base.units import format_choice
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
@@ -57,7 +56,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Explanation(Result):
-    """The parts of the time of a call.
+    """The parts of the time of a call; `plot` draws ranks over time, with the critical path in red.
 
     Attributes:
         simulation: The simulation, with the operations of each rank over time.
@@ -115,15 +114,6 @@ class Explanation(Result):
             }
             for step in self.steps
         ]
-
-    def plot(self) -> alt.LayerChart:
-        """Return a chart of ranks over time: operations as bars, messages as lines, and the critical path in red.
-
-        Raises:
-            Error: Nothing takes time, or there are too many operations.
-        """
-        chart: alt.LayerChart = draw(self)
-        return chart
 
     def _digest(self) -> list[dict[str, Any]]:
         return [

@@ -12,8 +12,7 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.packages import alt
-from hocket.base.results import Result, draw
+from hocket.base.results import Result
 from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.library_rules import rules_of_library
@@ -80,6 +79,7 @@ class AlgorithmUse:
 class Replay(Result):
     """The result of a replay. Functions, ranks, links and circuits are of the first trial.
 
+    `plot` draws each rank's time: computing, in MPI calls, and waiting for others there.
     The attributes are the keys that the compiled module returns, and `time_s`. `program`, `calls` and `traced_s` come
     from the trace.
 
@@ -150,11 +150,6 @@ class Replay(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each of `functions`."""
         return [dict(vars(use)) for use in self.functions]
-
-    def plot(self) -> alt.Chart:
-        """Return a chart of each rank's time: computing, in MPI calls, and waiting for others there."""
-        chart: alt.Chart = draw(self)
-        return chart
 
 
 def replay(

@@ -45,7 +45,6 @@ class JobTimes:
         alone_s: The same alone, on the same ranks. For rows or columns: the slowest of them, alone.
         slowdown: The ratio of the two, over the trials; 1 if the job takes no time alone.
         times_s: Time beside the other jobs, in each trial.
-        alone_times_s: Time alone, in each trial.
     """
 
     job: str
@@ -54,7 +53,6 @@ class JobTimes:
     alone_s: Statistics
     slowdown: Statistics
     times_s: tuple[float, ...] = field(repr=False)
-    alone_times_s: tuple[float, ...] = field(repr=False)
 
     @classmethod
     def of(cls, job: Job, times_s: Sequence[float], alone_s: Sequence[float]) -> JobTimes:
@@ -67,7 +65,6 @@ class JobTimes:
             alone_s=Statistics.of(tuple(alone_s)),
             slowdown=Statistics.of(tuple(slowdown)),
             times_s=tuple(times_s),
-            alone_times_s=tuple(alone_s),
         )
 
 
@@ -130,7 +127,7 @@ class Together(Result):
         """Return the result as plain data, without single trials."""
         plain = asdict(self)
         for job in plain["jobs"]:
-            del job["times_s"], job["alone_times_s"]
+            del job["times_s"]
         return plain
 
     def records(self) -> list[dict[str, Any]]:

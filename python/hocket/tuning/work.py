@@ -84,14 +84,7 @@ class BySimulation:
         """Give points before and at each change of the library's default, which is one algorithm between them."""
         return self.settings.switches(points)
 
-    def pair(
-        self,
-        choices_by_point: Mapping[Point, Sequence[Choice]],
-        records: Records,
-        *,
-        end_share: float,
-        keeps_slow: bool = False,
-    ) -> None:
+    def pair(self, *_: Any, **__: Any) -> None:
         """Do nothing: simulated times are exact."""
 
     def do(self, points: Sequence[Point], neighbors: Sequence[Point], records: Records, **_: Any) -> None:

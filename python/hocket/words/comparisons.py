@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hocket.base.table import Words
-from hocket.base.units import format_bytes, format_count, format_time, from_to
+from hocket.base.units import format_bytes, format_count, format_time, from_to, span
 
 if TYPE_CHECKING:
     from hocket.simulating.bounds import Bound
@@ -99,12 +99,6 @@ def not_compared_lines(comparison: Comparison) -> list[tuple[str, str]]:
         where = "" if name not in comparison.algorithms else f" at {', '.join(map(format_bytes, sizes))}"
         lines.append((f"{name}{where}", sentence))
     return lines
-
-
-def span(ratios: Sequence[float]) -> str:
-    """Return the range of some ratios: "1.10 to 2.50"."""
-    least, most = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
-    return least if least == most else f"{least} to {most}"
 
 
 def times_table(comparison: Comparison) -> Words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from hocket.base.units import format_time
@@ -70,21 +71,8 @@ def played_on_clocks(result: OnClocks) -> list[str]:
     return [f"times of a call {measured_in_scene(result)}{played_words(result)}{clocks}"]
 
 
-class WithFaults(Protocol):
-    """A measurement on links that were slow or down as asked."""
-
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """The faults of links, as texts."""
-
-    @property
-    def faults_late_s(self) -> float | None:
-        """How late a link changed at most."""
-
-
-def fault_words(result: WithFaults) -> list[str]:
-    """Return the faults, and how late links changed; nothing without faults."""
-    if result.faults_late_s is None:
+def fault_words(faults: Sequence[str], late_s: float | None) -> list[str]:
+    """Return the faults of links, and how late these changed at most; nothing without faults."""
+    if late_s is None:
         return []
-    faults = (f"fault: {fault}" for fault in result.faults)
-    return [*faults, f"links changed at most {format_time(result.faults_late_s)} late"]
+    return [*(f"fault: {fault}" for fault in faults), f"links changed at most {format_time(late_s)} late"]

@@ -347,10 +347,11 @@ def test_who_has_no_token_locks_nobody_out(served: tuple[str, subprocess.Popen[s
         assert httpx.get(url).status_code == 200
 
 
-def test_a_connection_without_the_token_ends() -> None:
+def test_a_connection_without_the_token_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hocket.explorer.server._Connection.within_s", 0.1)
     listening = listen(0)
     host, port = listening.getsockname()
-    serving = server(Sources(), token=TOKEN, port=port, token_within_s=0.1)
+    serving = server(Sources(), token=TOKEN, port=port)
     running = threading.Thread(target=serving.run, args=([listening],))
     path = f"/page/app.js?token={TOKEN}"
     with (

@@ -14,7 +14,6 @@ import pytest
 
 import hocket
 from hocket.base.parallel import workers
-from hocket.fitting.fit import search_and_judge
 from hocket.fitting.profiling import minima_of, others_of
 from hocket.fitting.result import Fit, Value, deviation
 from hocket.fitting.skeleton import Skeleton
@@ -289,7 +288,7 @@ def test_fewer_than_three_starts_count_as_three(file: Callable[[str], str]) -> N
 def test_calls_are_judged_without_intervals_of_values(file: Callable[[str], str]) -> None:
     some, path = measured(LOGGP_KNOWN), file(LOGGP)
     with workers() as executor:
-        judged = search_and_judge(some, machine=path, hold_out=["ranks>4"], executor=executor)
+        judged = hocket.fit(some, machine=path, hold_out=["ranks>4"], has_intervals=False, executor=executor)
     assert [one.use for one in judged.cells].count("held out") == len(judged.cells) / 2 == 20
     assert all(abs(one.residual) < 0.02 for one in judged.cells)
     assert sum(one.is_held_out for one in judged.regrets) == len(judged.regrets) / 2 == 4  # allreduce, by size

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hocket._native import Error
-from hocket.judging import causes, patterns
+from hocket.judging import causes
+from hocket.judging import mention as subjects
 from hocket.judging.by_text import judge_alone
 from hocket.judging.finding import Finding
 from hocket.judging.mentions import mentions_of
@@ -21,17 +22,17 @@ from hocket.measurements.measurement import DEFAULT
 FOLDER = Path(__file__).parent / "public"
 
 CLASSES = {
-    patterns.SOCKETS: "TCP instead of RDMA",
-    patterns.NO_P2P: "host memory instead of links",
-    patterns.SHARED_MEMORY: "host memory instead of links",
-    patterns.THROUGH_CPU: "wrong transport",
-    patterns.GPUDIRECT: "no GPUDirect",
-    patterns.ACS: "no GPUDirect",
-    patterns.TOPOLOGY: "configuration",
-    patterns.LAUNCH: "configuration",
-    patterns.ALGORITHM: "algorithm",
-    patterns.PROTOCOL: "algorithm",
-    patterns.BINDING: "binding",
+    subjects.SOCKETS: "TCP instead of RDMA",
+    subjects.NO_P2P: "host memory instead of links",
+    subjects.SHARED_MEMORY: "host memory instead of links",
+    subjects.THROUGH_CPU: "wrong transport",
+    subjects.GPUDIRECT: "no GPUDirect",
+    subjects.ACS: "no GPUDirect",
+    subjects.TOPOLOGY: "configuration",
+    subjects.LAUNCH: "configuration",
+    subjects.ALGORITHM: "algorithm",
+    subjects.PROTOCOL: "algorithm",
+    subjects.BINDING: "binding",
     causes.ONE_CARD: "one card",
     "bus bandwidth": "reading",
     "slow node": "hardware",

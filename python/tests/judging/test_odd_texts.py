@@ -15,7 +15,7 @@ import pytest
 
 import hocket
 from hocket.judging.assessment import Assessment
-from hocket.judging.failures import failures_in
+from hocket.judging.texts import failures_in
 from hocket.measurements.measurement import Facts
 from tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
 from tests.judging.test_judge import SIZES, osu

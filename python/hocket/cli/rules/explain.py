@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from os import path
 from typing import Any
 
 import click
 
 from hocket._native import Error
-from hocket.base.units import format_count
+from hocket.base.units import format_bytes, format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
-from hocket.cli.rules.by_component import component_of, print_component
 from hocket.cli.rules.by_machine import (
     decides_by_machine,
     explain_by_machine,
@@ -20,13 +20,15 @@ from hocket.cli.rules.by_machine import (
     machine_option,
 )
 from hocket.cli.rules.options import from_option, function_option, per_node_option
+from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
-from hocket.rules.tuning_files.components import Component
+from hocket.rules.tuning_files.components import Component, InnerChoice
 from hocket.rules.tuning_files.compositions import remark
-from hocket.rules.tuning_files.deciding import Verdict, situation, verdicts
+from hocket.rules.tuning_files.deciding import Verdict, component_for, situation, verdicts
 from hocket.rules.tuning_files.form import Rule, Rules, Situation, measured
 from hocket.rules.tuning_files.formats import read
+from hocket.rules.tuning_files.han import PRIORITIES
 from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level, level_of
 from hocket.rules.tuning_files.translation import perform
 
@@ -74,7 +76,7 @@ def explain(
             dict.fromkeys(map(level_of, rules.of(each))),
         )
     ]
-    answers = [(call, component_of(file, rules, call)) for call in calls]
+    answers = [(call, _component_of(file, rules, call)) for call in calls]
     if as_json:
         print_json([_entry(rules, call, component) for call, component in answers])
         return
@@ -100,7 +102,7 @@ def _print(rules: Rules, call: Situation, component: Component | None) -> None:
         bold=True,
     )
     if component is not None:
-        print_component(component)
+        _print_component(component)
         if _divides(component):
             return
     all_verdicts = _verdicts(rules, call, component)
@@ -168,3 +170,30 @@ def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[s
         "remark": _remark(rules, call, decides),
         "component": None if component is None else asdict(component),
     }
+
+
+def _component_of(file: str, rules: Rules, call: Situation) -> Component | None:
+    """Return the component that takes a call, for an MPI by its name and for tuning files of Open MPI's tuned."""
+    if file in (*PRIORITIES, *MPI_DEFAULTS) and not path.exists(file):
+        return component_for(file, call)
+    return component_for(rules.library, call, rules)
+
+
+def _print_component(component: Component) -> None:
+    """Print which component takes a call and why, and what it runs."""
+    print_words(f"{component.name} takes the call: {component.why}")
+    if component.choice is None:
+        return
+    pieces = f" in {component.segments} segments, and for each of them" if component.segments > 1 else ""
+    say(f"it runs {component.algorithm}{pieces}:")
+    rows = [_row(each) for each in component.inner]
+    print_table(["call", "on", "ranks", "size", "decided by", "algorithm"], rows, right=["ranks", "size"])
+    print_words(f"in Hocket: {component.choice}")
+    if component.remark:
+        print_words(component.remark)
+
+
+def _row(one: InnerChoice) -> tuple[str, ...]:
+    function = one.call.function if one.call.segments == "each" else f"{one.call.function}, {one.call.segments}"
+    where = "each node" if one.call.is_within else "one per node"
+    return function, where, str(one.ranks), format_bytes(one.size_bytes), one.component, str(one.choice)
