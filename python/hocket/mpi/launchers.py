@@ -81,12 +81,14 @@ class Template:
         )
 
     @staticmethod
-    def of_site() -> Template | None:
-        """Return the launcher of the environment: that of HOCKET_LAUNCHER, or of the allocation around this process.
+    def chosen(text: str | None) -> Template | None:
+        """Return the launcher of a text, of HOCKET_LAUNCHER, or of the allocation around this process.
 
         Raises:
-            Error: HOCKET_LAUNCHER is invalid.
+            Error: The launcher is invalid.
         """
+        if text is not None:
+            return Template.parse(text, "--launcher")
         text_of_site = os.environ.get(VARIABLE)
         if text_of_site:
             return Template.parse(text_of_site, VARIABLE)
