@@ -82,7 +82,7 @@ def lines_of(
     problem = _problem_in(text)
     if problem is not None and (status or not has_printed):
         raise Error(problem)
-    sys.stderr.write(text)
+    os.write(2, text.encode())
     if status:
         raise Error(f"{command[0]} ended with status {status}")
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from hocket._native import Error, check_rules
 from hocket.base import files
@@ -130,6 +130,10 @@ def on_hosts(hosts: str | None) -> Launcher:
     return partial(command, hosts=hosts) if hosts else command
 
 
+def _is_on_hosts(launcher: Launcher) -> TypeGuard[partial[list[str]]]:
+    return isinstance(launcher, partial) and launcher.func is command
+
+
 def is_here(installation: Installation, launcher: Launcher) -> bool:
     """Return whether a launcher starts all ranks by one process of this host, which this process can see."""
     return launcher is command and installation.launcher.is_here
@@ -137,7 +141,7 @@ def is_here(installation: Installation, launcher: Launcher) -> bool:
 
 def is_crowded(installation: Installation, launcher: Launcher, ranks: int) -> bool:
     """Return whether a node may have more ranks than processors, if all nodes are like this host."""
-    hosts = launcher.keywords["hosts"] if isinstance(launcher, partial) else None
+    hosts = launcher.keywords["hosts"] if _is_on_hosts(launcher) else None
     spreads = hosts or (launcher is command and not installation.launcher.is_here)
     nodes = (number_of_nodes(hosts) or 1) if spreads else 1
     return -(-ranks // nodes) > processors()
@@ -149,7 +153,7 @@ def launcher_environment(installation: Installation, launcher: Launcher, ranks: 
     Crowded ranks need settings of their MPI. Of Slurm it asks to end a job of which a rank has failed, as other
     launchers do; without it, the other ranks would wait for ever.
     """
-    if launcher is not command and not isinstance(launcher, partial):
+    if launcher is not command and not _is_on_hosts(launcher):
         return {}
     crowd = environment_of_crowd(ranks) if is_crowded(installation, launcher, ranks) else {}
     return {**crowd, _KILL_BAD_EXIT: os.environ.get(_KILL_BAD_EXIT, "1")}
