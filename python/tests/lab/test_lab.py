@@ -191,7 +191,7 @@ def test_jobs_at_once_meet_on_the_links_of_the_simulator(
         assert refused.status == 2 and refused.err.count("\n") == 1 and expected in refused.err
     rows = "allreduce ring 8KiB, rows of 2x2, 3 calls, every 20 ms, 2 at a time"
     told = hocket_command(*command, rows, "--faults", "node 0, 5..45 ms, down").out
-    assert "allreduce ring 8KiB, rows of" in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told
+    assert "allreduce ring" in told and "fault: node 0, 5..45 ms, down" in told and "slowdown" in told
     odd = hocket_command(*command, "allreduce ring 9B, 2 ranks")
     assert odd.status == 2 and "got 9 B, expected multiples of 8 B" in odd.err
     scaled = hocket_command(*command, "allreduce ring 8B, 2 ranks, 4 calls", "--scale", "1/2")
