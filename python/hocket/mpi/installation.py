@@ -75,7 +75,7 @@ class Installation:
         Raises:
             Error: There is no MPI, or it cannot compile a program that asks for its name.
         """
-        template = Template.chosen(launcher)
+        template = Template.find(launcher)
         neighbour = Path(template.words[0]).with_name("mpicc") if launcher and template else None
         compiler = _wrapper(mpicc or (str(neighbour) if neighbour and neighbour.exists() else None))
         abi, library = _who(compiler)
@@ -89,7 +89,7 @@ class Installation:
             Error: There is no such MPI, or no such launcher.
         """
         product = PRODUCTS[name]
-        Template.chosen(launcher)
+        Template.find(launcher)
         names = (f"mpicc.{name}", *product.wrappers, "mpicc")
         for path in filter(shutil.which, (str(Path(folder, each)) for each in names for folder in folders())):
             with suppress(Error):

@@ -81,7 +81,7 @@ class Template:
         )
 
     @staticmethod
-    def chosen(text: str | None) -> Template | None:
+    def find(text: str | None) -> Template | None:
         """Return the launcher of a text, of HOCKET_LAUNCHER, or of the allocation around this process.
 
         Raises:

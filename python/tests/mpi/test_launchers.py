@@ -90,19 +90,19 @@ def test_a_bad_template_is_one_line(launchers: Path, text: str, hosts: str | Non
 def test_an_allocation_chooses_its_launcher(
     variable: str, expected: str, launchers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Template.chosen(None) is None
+    assert Template.find(None) is None
     monkeypatch.setenv(variable, "1")
-    found = Template.chosen(None)
+    found = Template.find(None)
     assert found is not None and shlex.split(f"{launchers}/{expected}") == list(found.words) and not found.is_here
     (launchers / expected.split()[0]).unlink()
-    assert Template.chosen(None) is None  # the MPI's own launcher then
+    assert Template.find(None) is None  # the MPI's own launcher then
     assert not Template.parse("mpiexec", "--launcher").is_here
     monkeypatch.setenv("HOCKET_LAUNCHER", "mpiexec --verbose")
-    of_site = Template.chosen(None)
+    of_site = Template.find(None)
     assert of_site is not None and of_site.words[1:] == ("--verbose", "-n", "{ranks}")
     monkeypatch.setenv("HOCKET_LAUNCHER", "nosuch")
     with pytest.raises(Error, match="HOCKET_LAUNCHER: nosuch is not a program"):
-        Template.chosen(None)
+        Template.find(None)
 
 
 def test_nodes_are_those_of_the_allocation(launchers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
