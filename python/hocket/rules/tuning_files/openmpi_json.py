@@ -18,7 +18,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, SETTINGS
 
 LIBRARY = "openmpi-6.0"
@@ -35,21 +35,20 @@ _MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
-    top = json_nodes.Object(json_nodes.parse(text, file), file, "the file", _TOP)
+    top = json_nodes.Object(json_nodes.parse(text, file), "the file", _TOP)
     version = top.node("rule_file_version")
     if version.value != _VERSION:
-        raise at(file, version.line, f'"rule_file_version": got {json_nodes.in_json(version)}, expected {_VERSION}')
+        raise version.error(f'"rule_file_version": got {version}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
-    node = top.node("collectives")
-    functions = json_nodes.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
+    names = [*map(_their_name, FUNCTIONS), *FUNCTIONS]
+    functions = json_nodes.Object(top.node("collectives"), "collectives", names)
     rules: list[Rule] = []
     for name in functions.members:
         function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
-            rules += _communicator(
-                json_nodes.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
-            )
+            communicator = json_nodes.Object(each, f"a communicator of {name}", _OF_COMMUNICATOR)
+            rules += _communicator(communicator, function, placement)
     return Rules(LIBRARY, tuple(rules))
 
 
@@ -64,7 +63,7 @@ def _communicator(communicator: json_nodes.Object, function: str, placement: str
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     is_closed = False
     for node in communicator.items("rules"):
-        rule = json_nodes.Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
+        rule = json_nodes.Object(node, f"a rule of {function}", _OF_RULE)
         sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
         is_closed |= sizes == ANY
         yield Rule(
@@ -77,7 +76,7 @@ def _communicator(communicator: json_nodes.Object, function: str, placement: str
 def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
     node = rule.node("alg")
     if type(node.value) not in (int, str) or (isinstance(node.value, int) and node.value < 0):
-        raise at(rule.file, node.line, f'"alg": got {json_nodes.in_json(node)}, expected a name or a number')
+        raise node.error(f'"alg": got {node}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
     counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
