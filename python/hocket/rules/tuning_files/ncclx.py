@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, quote_text
-from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, Format, Rule, Rules, Span, quote_text
+from hocket.rules.tuning_files.tuner_csv import Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
 _COLUMNS = ("collective", "bytesPerRank", "algorithm", "protocol", "channels", "nNodes", "nLocalRanks", "chunkSize")
@@ -48,13 +49,11 @@ def _rule(line: Line) -> Rule:
     if not len(_COLUMNS) - 1 <= len(line.fields) <= len(_COLUMNS):
         expected = f"expected 7 or 8: {','.join(_COLUMNS)}"
         raise line.error(f"got {len(line.fields)} fields, {expected}; numPipeOps and regBuff are no longer among them")
-    function = FUNCTIONS[line.word(0, "collective", FUNCTIONS, _OTHERWISE)]
-    algorithm = line.word(2, "algorithm", ALGORITHMS, _OTHERWISE)
-    protocol = line.word(3, "protocol", PROTOCOLS, _OTHERWISE)
+    function, choice = line.function(_OTHERWISE), line.choice(2, _OTHERWISE)
     nodes, ranks_per_node = _span(line, 5), _span(line, 6)
     return Rule(
         function,
-        Choice(algorithm, (("protocol", protocol), *line.channels(4), *_chunk(line))),
+        replace(choice, parameters=(*choice.parameters, *_chunk(line))),
         _product(nodes, ranks_per_node),
         sizes=_span(line, 1),
         measure=LIBRARIES[_LIBRARY].measures[function],
