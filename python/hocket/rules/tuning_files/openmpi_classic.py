@@ -24,28 +24,9 @@ from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at
 from hocket.rules.tuning_files.grid import Row, rows
 
 FUNCTIONS = (
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "gatherv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "scatter",
-    "scatterv",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast", "exscan"),
+    *("gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv"),
+    *(f"neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")),
 )
 """Open MPI's functions; the place of each is its number."""
 
@@ -108,9 +89,8 @@ class Words:
         """
         if self._left:
             line, word = self._left[-1]
-            raise at(
-                self.file, line, f"got {quote_text(word)}, expected the end of the file, according to the counts above"
-            )
+            expected = "expected the end of the file, according to the counts above"
+            raise at(self.file, line, f"got {quote_text(word)}, {expected}")
 
 
 def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
@@ -127,10 +107,8 @@ def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bo
             follow += 1
             continue
         if follow and count not in (-1, follow):
-            promise_text = (
-                f"promises {format_count(count, 'message size')}, {follow} {'follow' if follow > 1 else 'follows'}"
-            )
-            return at(file, line, promise_text)
+            ones = f"{follow} {'follow' if follow > 1 else 'follows'}"
+            return at(file, line, f"promises {format_count(count, 'message size')}, {ones}")
         is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
         count, line, follow = int(words[0]) if is_count else -1, number, 0
     return None

@@ -58,19 +58,28 @@ def _their_name(function: str) -> str:
 
 
 def _communicator(communicator: json_nodes.Object, function: str, placement: str) -> Iterator[Rule]:
-    ranks = Span(communicator.number("comm_size_min") or 0, communicator.number("comm_size_max"))
+    ranks = _span(communicator, "comm_size")
     placement = communicator.word("comm_rank_distribution", _PLACEMENTS, placement)
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     is_closed = False
     for node in communicator.items("rules"):
         rule = json_nodes.Object(node, f"a rule of {function}", _OF_RULE)
-        sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
+        sizes = _span(rule, "msg_size")
         is_closed |= sizes == ANY
         yield Rule(
             function, _choice(rule, function), ranks, sizes=sizes, measure=measure, placement=placement, line=rule.line
         )
     if not is_closed:
         yield Rule(function, None, ranks, measure=measure, placement=placement, line=communicator.line)
+
+
+def _span(data: json_nodes.Object, name: str) -> Span:
+    return Span(data.number(f"{name}_min") or 0, data.number(f"{name}_max"))
+
+
+def _span_to_json(span: Span, name: str) -> dict[str, Any]:
+    ends = {f"{name}_min": span.first or None, f"{name}_max": span.last}
+    return {key: value for key, value in ends.items() if value is not None}
 
 
 def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
@@ -110,25 +119,16 @@ def _communicators(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
 
 
 def _to_json(part: Sequence[Rule], function: str) -> dict[str, Any]:
-    ranks, placement = part[0].ranks, part[0].placement
-    communicator: dict[str, Any] = {}
-    if ranks.first:
-        communicator["comm_size_min"] = ranks.first
-    if ranks.last is not None:
-        communicator["comm_size_max"] = ranks.last
-    if placement != "any":
-        communicator["comm_rank_distribution"] = placement
+    communicator = _span_to_json(part[0].ranks, "comm_size")
+    if part[0].placement != "any":
+        communicator["comm_rank_distribution"] = part[0].placement
     is_implied = part[-1].choice is None and part[-1].sizes == ANY
     communicator["rules"] = [_rule_to_json(rule, function) for rule in part[: -1 if is_implied else None]]
     return communicator
 
 
 def _rule_to_json(rule: Rule, function: str) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if rule.sizes.first:
-        data["msg_size_min"] = rule.sizes.first
-    if rule.sizes.last is not None:
-        data["msg_size_max"] = rule.sizes.last
+    data = _span_to_json(rule.sizes, "msg_size")
     if rule.choice is None:
         return {**data, "alg": 0}
     name = rule.choice.algorithm
