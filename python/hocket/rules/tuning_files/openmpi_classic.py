@@ -141,44 +141,37 @@ def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules
         raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
     numbers = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
-    rules: list[Rule] = []
-    functions: list[str] = []
+    rules: dict[str, Sequence[Rule]] = {}
     for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
         function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
-        if function in functions:
+        if function in rules:
             raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
-        functions.append(function)
-        rules += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
+        rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
     numbers.end()
-    return Rules(library, tuple(rules)), numbers.has_broken_lines
+    return Rules(library, tuple(rule for own in rules.values() for rule in own)), numbers.has_broken_lines
 
 
-def _function(
-    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
-) -> list[Rule]:
+def _function(numbers: Words, function: str, library: str, *, has_requests: bool, is_up_to: bool) -> Iterator[Rule]:
     entries = []
     for _ in range(numbers.number("the number of communicator sizes", _MOST)):
         ranks = numbers.number("a communicator size", _MOST)
         lines = [
-            _line(numbers, file, function, library, has_requests=has_requests, is_first=not number)
+            _line(numbers, function, library, has_requests=has_requests, is_first=not number)
             for number in range(numbers.number("the number of message sizes", _MOST))
         ]
         entries.append((ranks, lines))
     measure = LIBRARIES[library].measures.get(function, "size")
-    items = []
     for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
         for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
-            items.append(Rule(function, choice, span, sizes=sizes, measure=measure, line=line))
-    return items
+            yield Rule(function, choice, span, sizes=sizes, measure=measure, line=line)
 
 
 def _line(
-    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_first: bool
+    numbers: Words, function: str, library: str, *, has_requests: bool, is_first: bool
 ) -> tuple[int, Choice | None, int]:
-    size = numbers.number("a message size in bytes")
-    line = numbers.line
+    size, line = numbers.number("a message size in bytes"), numbers.line
     if is_first and size:
-        raise at(file, line, f"the first message size is {size}, expected 0")
+        raise at(numbers.file, line, f"the first message size is {size}, expected 0")
     number = numbers.number("the ID of an algorithm", _MOST)
     values = [numbers.number("the fan-out", _MOST), numbers.number("the segment size", _MOST)]
     numbers.has_broken_lines |= numbers.line > line
