@@ -209,8 +209,7 @@ class _Reader:
             raise self.expected("a value")
         is_whole = not (match[2] or match[3])
         if len(match[0]) > _MOST_DIGITS:
-            raise at(
-                self._file, self.line, f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number"
-            )
+            got = f"a number of more than {_MOST_DIGITS} digits"
+            raise at(self._file, self.line, f"got {got}, expected a shorter number")
         self.place = match.end()
         return int(match[0]) if is_whole else float(match[0])

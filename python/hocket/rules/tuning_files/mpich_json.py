@@ -234,13 +234,12 @@ def _write(rules: Rules) -> str:
 
 def _write_device(rules: Rules) -> str:
     """Write the device's tree that passes calls with rules on to the tree of `_write`; empty if its own passes all."""
-    trees = {
-        function: _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
+    tree = {
+        f"{_COLLECTIVE}{function}": _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
         for function in rules.functions
         if function in WHOLE_COMPOSITIONS
     }
-    tree = {f"{_COLLECTIVE}{function}": each for function, each in trees.items()}
-    return as_text(default_tree(DEVICE) | tree) if trees else ""
+    return as_text(default_tree(DEVICE) | tree) if tree else ""
 
 
 def _for_all_ranks(rule: Rule) -> Rule:
@@ -325,12 +324,8 @@ def _question(name: str, value: str) -> str:
 
 def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
     """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
-    rules_left = []
-    for rule in rules:
-        own_value = dict(rule.conditions).get(name)
-        if own_value in (None, value):
-            rules_left.append(replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)))
-    return rules_left
+    rules_left = [rule for rule in rules if dict(rule.conditions).get(name) in (None, value)]
+    return [replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)) for rule in rules_left]
 
 
 def _by_number(rules: Sequence[Rule], function: str, question: str, name: str) -> Tree:
