@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
-from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Short
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart, Short
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
@@ -46,6 +46,11 @@ class Finding:
     line: int
     kind: str
     sentence: str
+
+    @classmethod
+    def of(cls, rule: Rule, kind: str, what: str) -> Finding:
+        """Return a finding on a rule, whose sentence begins with its function."""
+        return cls(rule.line, kind, f"{rule.function}: {what}")
 
     @property
     def is_hint(self) -> bool:
@@ -106,9 +111,7 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
             if place in places_judged and not is_end and (_is_for_no_call(rule) or coverage.has(rule)):
                 is_empty = rule.ranks.is_empty or rule.sizes.is_empty
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
-                yield Finding(
-                    rule.line, "unreachable", f"{rule.function}: {rule.choice or 'left to the library'}: {why}"
-                )
+                yield Finding.of(rule, "unreachable", f"{rule.choice or 'left to the library'}: {why}")
             if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
                 coverage.add(rule)
 
@@ -161,12 +164,9 @@ def _gaps_of(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
         for place in range(min(places_chosen, default=0), max(places_chosen, default=0)):
             rule = rules_deciding[place]
             if rule is None or rule.choice is None:
-                line = rule.line if rule else some[0].line
                 sizes = Span(starts[place], starts[place + 1] - 1)
-                sentence = (
-                    f"{some[0].function}: sizes {sizes} on {format_count(max(ranks, 1), 'rank')} are left to {library}"
-                )
-                yield Finding(line, "gap", f"{sentence}, but smaller and larger sizes have rules")
+                left = f"sizes {sizes} on {format_count(max(ranks, 1), 'rank')} are left to {library}"
+                yield Finding.of(rule or some[0], "gap", f"{left}, but smaller and larger sizes have rules")
 
 
 def _overlaps(rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -180,10 +180,8 @@ def _overlaps(rules: Sequence[Rule]) -> Iterator[Finding]:
             sizes_shared = one.sizes.within(two.sizes)
             if not sizes_shared.is_empty and not one.sizes.has(two.sizes) and not two.sizes.has(one.sizes):
                 first, second = sorted((one, two), key=lambda rule: rule.line)
-                sentence = (
-                    f"{rule.function}: sizes {sizes_shared} belong to line {first.line}, as the first line decides"
-                )
-                yield Finding(second.line, "overlap", sentence)
+                whose = f"sizes {sizes_shared} belong to line {first.line}, as the first line decides"
+                yield Finding.of(second, "overlap", whose)
 
 
 def _without_the_longest(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
@@ -191,76 +189,59 @@ def _without_the_longest(rules: Sequence[Rule], library: str) -> Iterator[Findin
     if all(rule.sizes.last is not None and rule.sizes.last <= _FOUR_GIB for rule in rules):
         for rule in rules:
             if rule.sizes.last == _FOUR_GIB:
-                sentence = f"{rule.function}: messages of 4 GiB and more are left to {library}"
-                yield Finding(rule.line, "gap", f"{sentence}, expected 18446744073709551615 as the largest size")
+                left = f"messages of 4 GiB and more are left to {library}"
+                yield Finding.of(rule, "gap", f"{left}, expected 18446744073709551615 as the largest size")
 
 
 def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if rule.meant_calls:
         what, why = rule.choice or "left to the library", "Intel MPI reads the last number of a range only"
         calls_text = f"sizes {rule.sizes}, ranks {rule.ranks}"
-        yield Finding(
-            rule.line, "other range", f"{rule.function}: {what}: for {rule.meant_calls}; taken for {calls_text}: {why}"
-        )
+        yield Finding.of(rule, "other range", f"{what}: for {rule.meant_calls}; taken for {calls_text}: {why}")
     if rule.choice is None:
         return
     name, parameters = rule.choice.algorithm, dict(rule.choice.parameters)
     if MISSPELT in parameters:
-        yield Finding(rule.line, "never read", f'{rule.function}: Open MPI reads no "{MISSPELT}", expected "seg_size"')
+        yield Finding.of(rule, "never read", f'Open MPI reads no "{MISSPELT}", expected "seg_size"')
     if library == HOCKET:
         return
-    fan_out = parameters.get("faninout", 0)
-    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and "faninout" not in _parameter_names(rule, library):
-        sentence = f"{rule.function}: got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
-        yield Finding(rule.line, "fan-out", f"{sentence}; the size of segments comes after the fan-out")
+    fan_out, counterpart = parameters.get("faninout", 0), counterpart_of(rule.function, rule.choice, library)
+    takes_it = counterpart is not None and "faninout" in counterpart.parameter_names
+    if isinstance(fan_out, int) and fan_out > _MOST_FAN_OUT and not takes_it:
+        most = f"got fan-out {fan_out}, of which Open MPI takes {_MOST_FAN_OUT} at most"
+        yield Finding.of(rule, "fan-out", f"{most}; the size of segments comes after the fan-out")
     if why := misplaced_text(rule):
-        yield Finding(rule.line, "wrong communicator", f"{rule.function}: {name} runs {why}")
+        yield Finding.of(rule, "wrong communicator", f"{name} runs {why}")
     if why := passes_over(rule, library) or ignored_text(rule):
-        yield Finding(rule.line, "passed over", f"{rule.function}: {why}")
+        yield Finding.of(rule, "passed over", why)
         return
-    yield from _of_hardware(rule, library)
+    yield from _of_hardware(rule, parameters.get("channels", 0), counterpart, library)
     for condition in {name for name, _ in rule.conditions} & set(NOT_ASKED):
-        sentence = f"{rule.function}: {library} asks for {condition} only if RCCL_CHIPLET_TUNER_ENABLE is 1"
-        yield Finding(rule.line, "not asked", sentence)
-    counterpart = counterpart_of(rule.function, rule.choice, library)
+        yield Finding.of(rule, "not asked", f"{library} asks for {condition} only if RCCL_CHIPLET_TUNER_ENABLE is 1")
     if counterpart is None:
-        yield from _unknown(rule, library)
+        yield from _unknown(rule, name, library)
         return
     if counterpart.short and not _is_long(rule, counterpart.short):
-        sentence = f"{rule.function}: {counterpart.short}, {library} runs {counterpart.short.name} instead of {name}"
-        yield Finding(rule.line, "other algorithm", sentence)
-    if counterpart.ranks is not None and (rule.ranks.first, rule.ranks.last) != (counterpart.ranks, counterpart.ranks):
-        sentence = (
-            f"{rule.function}: {name} takes {counterpart.ranks} ranks only, {library} ends other calls with an error"
-        )
-        yield Finding(rule.line, "refused", sentence)
-    missing = [
-        condition for condition in (*counterpart.parameter_names, *counterpart.asks) if condition not in parameters
-    ]
+        instead = f"{library} runs {counterpart.short.name} instead of {name}"
+        yield Finding.of(rule, "other algorithm", f"{counterpart.short}, {instead}")
+    if (only := counterpart.ranks) is not None and rule.ranks != Span(only, only):
+        yield Finding.of(rule, "refused", f"{name} takes {only} ranks only, {library} ends other calls with an error")
+    missing = [each for each in (*counterpart.parameter_names, *counterpart.asks) if each not in parameters]
     if library.startswith("mpich") and missing:
-        sentence = f"{rule.function}: {name} lacks {', '.join(missing)}, so MPICH uses arbitrary values"
-        yield Finding(rule.line, "not given", sentence)
+        yield Finding.of(rule, "not given", f"{name} lacks {', '.join(missing)}, so MPICH uses arbitrary values")
     if counterpart.needs_power_of_two and rule.power_of_two is not True:
-        yield Finding(rule.line, "refused", f"{rule.function}: {name} takes only powers of two of ranks")
+        yield Finding.of(rule, "refused", f"{name} takes only powers of two of ranks")
 
 
-def _of_hardware(rule: Rule, library: str) -> Iterator[Finding]:
+def _of_hardware(rule: Rule, channels: int | str, own: Counterpart | None, library: str) -> Iterator[Finding]:
     """Give what a line of NCCL and its kin asks for that no communicator has, or that needs a plugin of the network."""
-    assert rule.choice is not None  # the caller has checked this
-    most, channels = LIBRARIES[library].most_channels, dict(rule.choice.parameters).get("channels", 0)
+    most = LIBRARIES[library].most_channels
     if most is not None and isinstance(channels, int) and channels > most:
-        sentence = f"{rule.function}: got {channels} channels, of which {library} opens {most} at most"
-        yield Finding(rule.line, "channels", sentence)
-    own = counterpart_of(rule.function, rule.choice, library)
+        yield Finding.of(rule, "channels", f"got {channels} channels, of which {library} opens {most} at most")
     if own is not None and own.plugin_nodes is not None and rule.nodes.first >= own.plugin_nodes:
         where = " on several nodes" if own.plugin_nodes else ""
-        sentence = f"{rule.function}: {own.name} needs a plugin of the network{where}; else the line is passed over"
-        yield Finding(rule.line, "needs a plugin", sentence)
-
-
-def _parameter_names(rule: Rule, library: str) -> Mapping[str, str]:
-    counterpart = counterpart_of(rule.function, rule.choice, library) if rule.choice else None
-    return counterpart.parameter_names if counterpart else {}
+        needs = f"{own.name} needs a plugin of the network{where}; else the line is passed over"
+        yield Finding.of(rule, "needs a plugin", needs)
 
 
 def _is_long(rule: Rule, short: Short) -> bool:
@@ -268,9 +249,7 @@ def _is_long(rule: Rule, short: Short) -> bool:
     return rule.ranks.last is not None and not short.is_for(rule.sizes.first // LARGEST_ELEMENT, rule.ranks.last)
 
 
-def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
-    assert rule.choice is not None  # the caller has checked this
-    name = rule.choice.algorithm
+def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
     functions = LIBRARIES[library].algorithms
     if library.startswith("mpich"):
         is_checked = rule.function in functions and name not in known_names() and name not in COMPOSITIONS
@@ -283,11 +262,11 @@ def _unknown(rule: Rule, library: str) -> Iterator[Finding]:
             "intelmpi-2021": "Intel MPI takes its basic logic, as for preset 0",
         }.get(library, "the call fails with an error")
     if is_checked and rule.function not in functions:
-        yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} takes no rules for it")
+        yield Finding.of(rule, "unknown algorithm", f"{library} takes no rules for it")
     elif is_checked:
         also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
         hint = f", which {also} has" if also else ""
-        yield Finding(rule.line, "unknown algorithm", f"{rule.function}: {library} has no {name}{hint}: {ends}")
+        yield Finding.of(rule, "unknown algorithm", f"{library} has no {name}{hint}: {ends}")
 
 
 def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> Iterator[Finding]:
@@ -311,8 +290,7 @@ def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> I
     for rule in of_han:
         for level in inner_levels(rule, ranks_per_node, nodes):
             where = f"within a node, on {ranks_per_node}" if level == "intra_node" else f"between nodes, on {nodes}"
-            sentence = f"{rule.function}: while HAN is on, its calls {where} ranks, follow this line"
-            yield Finding(rule.line, "inner communicator", sentence)
+            yield Finding.of(rule, "inner communicator", f"while HAN is on, its calls {where} ranks, follow this line")
 
 
 def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
@@ -322,10 +300,10 @@ def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
     for function in rules.functions:
         starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))
         if len(starts) > 1:
-            line = rules.of(function)[0].line
-            now, later_meaning = (
-                ("up to the number", "from the number on") if "6.0" in format else ("from the number on", "below it")
+            now, other, then = (
+                ("up to the number", "Open MPI before 6.0", "from the number on")
+                if "6.0" in format
+                else ("from the number on", "Open MPI 6.0", "below it")
             )
-            before = "Open MPI before 6.0" if "6.0" in format else "Open MPI 6.0"
-            sentence = f"{function}: entries are for ranks {now}; {before} takes them for ranks {later_meaning}"
-            yield Finding(line, "meaning of ranks", sentence)
+            what = f"entries are for ranks {now}; {other} takes them for ranks {then}"
+            yield Finding.of(rules.of(function)[0], "meaning of ranks", what)

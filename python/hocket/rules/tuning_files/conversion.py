@@ -182,12 +182,8 @@ class _Conversion:
     def _for_hocket(self, function: str, rules: Sequence[Rule]) -> Iterator[Rule]:
         collective = collective_of(function)
         if collective is None or of_function(collective[0]) != function.removeprefix("i" if collective[1] else ""):
-            also = (
-                f", as Hocket's rules for {collective[0]} apply to it"
-                if collective
-                else ", as Hocket has no rules for it"
-            )
-            self.notes.append(f"{function}: left out{also}")
+            why = f"Hocket's rules for {collective[0]} apply to it" if collective else "Hocket has no rules for it"
+            self.notes.append(f"{function}: left out, as {why}")
             return
         rules_made = []
         for rule in rules:
@@ -207,9 +203,8 @@ class _Conversion:
         if rule.measure == "share":
             return self._with_whole_sizes(rule)
         if rule.measure == "type" or (rule.measure == "total" and not has_blocks(rule.function)):
-            self.notes.append(
-                f"{rule.function}: some rules are left out, as their sizes do not count the bytes of a message"
-            )
+            why = "their sizes do not count the bytes of a message"
+            self.notes.append(f"{rule.function}: some rules are left out, as {why}")
             return []
         return [rule]
 
@@ -235,22 +230,10 @@ class _Conversion:
         rules_made = []
         for rule in rules:
             translation = self._words(target, rule.choice, rule.function)
-            needs = translation.counterpart.needs if translation.counterpart and translation.choice else ()
-            power = (
-                True
-                if translation.counterpart and translation.choice and translation.counterpart.needs_power_of_two
-                else rule.power_of_two
-            )
-            rules_made.append(
-                replace(
-                    rule,
-                    function=target,
-                    choice=translation.choice,
-                    power_of_two=power,
-                    conditions=needs,
-                    measure=measure,
-                )
-            )
+            own = translation.counterpart if translation.choice else None
+            power = True if own and own.needs_power_of_two else rule.power_of_two
+            made = replace(rule, function=target, choice=translation.choice, power_of_two=power, measure=measure)
+            rules_made.append(replace(made, conditions=own.needs if own else ()))
         return rules_made
 
     def _as_table(self, target: str, rules: Sequence[Rule]) -> Iterator[Rule]:
@@ -296,9 +279,8 @@ class _Conversion:
             rows = [(ANY, rows_chosen[0][1])]
         choices = [choice for _, row in rows for _, choice in row]
         if any(choices) and None in choices:
-            self.notes.append(
-                f"{function}: for what is left to it, {self._library} takes its basic logic, not its tuning"
-            )
+            takes = f"{self._library} takes its basic logic, not its tuning"
+            self.notes.append(f"{function}: for what is left to it, {takes}")
         return rows
 
     def _of_each(self, function: str, rows: Iterable[tuple[Span, Row]], measure: str) -> Iterator[Rule]:

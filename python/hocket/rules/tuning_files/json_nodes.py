@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hocket._native import Error
 from hocket.rules.tuning_files.form import at, quote_text
 
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -27,6 +28,10 @@ class Member:
     node: Node
     line: int
 
+    def error(self, message: str) -> Error:
+        """Return an error that names the line."""
+        return at(self.node.file, self.line, message)
+
 
 @dataclass(frozen=True)
 class Node:
@@ -35,10 +40,22 @@ class Node:
     Attributes:
         value: A text, a number, a truth value or none, a list of nodes, or the members of an object as a tuple.
         line: Counted from 1.
+        file: The name of its file, for errors.
     """
 
     value: str | float | bool | list[Node] | tuple[Member, ...] | None
     line: int
+    file: str
+
+    def error(self, message: str) -> Error:
+        """Return an error that names the line."""
+        return at(self.file, self.line, message)
+
+    def __str__(self) -> str:
+        """Return the beginning of the value for an error."""
+        if isinstance(self.value, (list, tuple)):
+            return "a list" if isinstance(self.value, list) else "an object"
+        return json.dumps(self.value)[:40]
 
 
 def parse(text: str, file: str) -> Node:
@@ -60,7 +77,6 @@ class Object:
 
     Args:
         node: The object.
-        file: Its file, for errors.
         what: What it is, for errors.
         names: The names that its members may have.
 
@@ -68,24 +84,22 @@ class Object:
         Error: It is no object, or a member has another name, or a name twice.
     """
 
-    def __init__(self, node: Node, file: str, what: str, names: Sequence[str]) -> None:
+    def __init__(self, node: Node, what: str, names: Sequence[str]) -> None:
         if not isinstance(node.value, tuple):
-            raise at(file, node.line, f"{what} is not an object, expected an object with {', '.join(names)}")
-        self.file, self.line = file, node.line
+            raise node.error(f"{what} is not an object, expected an object with {', '.join(names)}")
+        self._node, self.line = node, node.line
         self.members = {member.name: member for member in node.value}
         for member in node.value:
             if member.name not in names:
                 expected = ", ".join(names) if len(names) < _MANY else "an MPI function in small letters"
-                raise at(file, member.line, f"unknown {quote_text(member.name)} in {what}, expected {expected}")
-            if self.members[member.name] is not member:
-                raise at(
-                    file, self.members[member.name].line, f'"{member.name}" appears twice in {what}, expected it once'
-                )
+                raise member.error(f"unknown {quote_text(member.name)} in {what}, expected {expected}")
+            if (last := self.members[member.name]) is not member:
+                raise last.error(f'"{member.name}" appears twice in {what}, expected it once')
 
     def node(self, name: str) -> Node:
         """Return the value of a member that must be there."""
         if name not in self.members:
-            raise at(self.file, self.line, f'"{name}" is missing')
+            raise self._node.error(f'"{name}" is missing')
         return self.members[name].node
 
     def word(self, name: str, words: Sequence[str], default: str | None = None) -> str:
@@ -94,7 +108,7 @@ class Object:
             return default
         node = self.node(name)
         if node.value not in words:
-            raise at(self.file, node.line, f'"{name}": got {in_json(node)}, expected {" or ".join(words)}')
+            raise node.error(f'"{name}": got {node}, expected {" or ".join(words)}')
         return str(node.value)
 
     def number(self, name: str, most: int | None = None) -> int | None:
@@ -106,22 +120,15 @@ class Object:
             return None
         if type(node.value) is not int or not 0 <= node.value <= (most or node.value):
             expected = f"a whole number up to {most}" if most else 'a whole number or "inf"'
-            raise at(self.file, node.line, f'"{name}": got {in_json(node)}, expected {expected}')
+            raise node.error(f'"{name}": got {node}, expected {expected}')
         return node.value
 
     def items(self, name: str) -> list[Node]:
         """Return the values of a member that is a list."""
         node = self.node(name)
         if not isinstance(node.value, list):
-            raise at(self.file, node.line, f'"{name}": expected a list')
+            raise node.error(f'"{name}": expected a list')
         return node.value
-
-
-def in_json(node: Node) -> str:
-    """Return the beginning of a value for an error."""
-    if isinstance(node.value, (list, tuple)):
-        return "a list" if isinstance(node.value, list) else "an object"
-    return json.dumps(node.value)[:40]
 
 
 class _Reader:
@@ -158,15 +165,15 @@ class _Reader:
         if depth > _DEEPEST:
             raise at(self._file, line, f"nested too deeply, expected at most {_DEEPEST} levels")
         if self.take("{"):
-            return Node(tuple(self.items("}", lambda: self.member(depth + 1))), line)
+            return Node(tuple(self.items("}", lambda: self.member(depth + 1))), line, self._file)
         if self.take("["):
-            return Node(self.items("]", lambda: self.value(depth + 1)), line)
+            return Node(self.items("]", lambda: self.value(depth + 1)), line, self._file)
         if self._text.startswith('"', self.place):
-            return Node(self.string(), line)
+            return Node(self.string(), line, self._file)
         for word, value in _WORDS.items():
             if self.take(word):
-                return Node(value, line)
-        return Node(self.number(), line)
+                return Node(value, line, self._file)
+        return Node(self.number(), line, self._file)
 
     def items(self, end: str, item: Callable[[], Node | Member]) -> list:  # type: ignore[type-arg]
         nodes: list[Node | Member] = []
@@ -202,8 +209,7 @@ class _Reader:
             raise self.expected("a value")
         is_whole = not (match[2] or match[3])
         if len(match[0]) > _MOST_DIGITS:
-            raise at(
-                self._file, self.line, f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number"
-            )
+            got = f"a number of more than {_MOST_DIGITS} digits"
+            raise at(self._file, self.line, f"got {got}, expected a shorter number")
         self.place = match.end()
         return int(match[0]) if is_whole else float(match[0])

@@ -23,7 +23,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
@@ -72,14 +72,12 @@ class _Reading:
     """The answers to the questions on the path to a node of a tree.
 
     Attributes:
-        file: The name of the file.
         rule: The answers, as a rule.
         measure: What sizes count, if the path asks for sizes.
         is_dead: Whether no call gets here, as answers contradict each other.
         is_late: Whether the path has a question that a communicator alone does not answer.
     """
 
-    file: str
     rule: Rule
     measure: str = ""
     is_dead: bool = False
@@ -87,20 +85,17 @@ class _Reading:
 
 
 def _read(text: str, file: str) -> Rules:
-    top = json_nodes.parse(text, file)
     rules: list[Rule] = []
-    for member in _members(top, file):
+    for member in _members(json_nodes.parse(text, file)):
         name = _key(member)
         if not name.startswith(_COLLECTIVE):
-            raise at(
-                file, member.line, f'got {quote_text(member.name)}, expected "collective=" and a function at the top'
-            )
+            raise member.error(f'got {quote_text(member.name)}, expected "collective=" and a function at the top')
         function = name.removeprefix(_COLLECTIVE)
         if function not in default_tree_functions():
-            raise at(file, member.line, f"unknown collective {quote_text(function)}, expected one of MPICH 5.0")
+            raise member.error(f"unknown collective {quote_text(function)}, expected one of MPICH 5.0")
         if any(rule.function == function for rule in rules):
-            raise at(file, member.line, f"{function} appears twice, expected each collective once")
-        rules += _rules(member.node, member.line, _Reading(file, Rule(function, None)))
+            raise member.error(f"{function} appears twice, expected each collective once")
+        rules += _rules(member, _Reading(Rule(function, None)))
     return Rules(LIBRARY, tuple(rules))
 
 
@@ -119,9 +114,9 @@ def known_names() -> frozenset[str]:
     }
 
 
-def _members(node: json_nodes.Node, file: str) -> tuple[json_nodes.Member, ...]:
+def _members(node: json_nodes.Node) -> tuple[json_nodes.Member, ...]:
     if not isinstance(node.value, tuple):
-        raise at(file, node.line, "expected an object, whose names are questions, algorithms or parameters")
+        raise node.error("expected an object, whose names are questions, algorithms or parameters")
     return node.value
 
 
@@ -130,43 +125,37 @@ def _key(member: json_nodes.Member) -> str:
     return member.name.replace(" ", "")
 
 
-def _rules(node: json_nodes.Node, line: int, reading: _Reading) -> Iterator[Rule]:
+def _rules(top: json_nodes.Member, reading: _Reading) -> Iterator[Rule]:
     """Give the rules of a subtree."""
-    members = _members(node, reading.file)
+    members = _members(top.node)
     if not members:
-        raise at(reading.file, line, f"{reading.rule.function}: an empty object, expected an algorithm in it")
+        raise top.error(f"{reading.rule.function}: an empty object, expected an algorithm in it")
     left: _Reading | None = reading
     for member in members:
         name = _key(member)
         if left is None:
-            raise at(
-                reading.file,
-                member.line,
-                f"{quote_text(member.name)} is never reached, as the question before it is always true",
-            )
+            got = quote_text(member.name)
+            raise member.error(f"{got} is never reached, as the question before it is always true")
         if name.startswith((_CHOICE, _OTHER_CHOICE)):
-            choice = _choice(name, member, reading.file)
+            choice = _choice(name, member)
             if not left.is_dead:
                 yield replace(left.rule, choice=choice, measure=left.measure or "size", line=member.line)
             return
-        inner, left = _answer_condition(
-            name, member, replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
-        )
-        yield from _rules(member.node, member.line, inner)
+        asked = replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
+        inner, left = _answer_condition(name, member, asked)
+        yield from _rules(member, inner)
     last = members[-1]
     if left is not None and _NEEDS_ANY.match(_key(last)):
         function = reading.rule.function
-        raise at(
-            reading.file, last.line, f'{function}: some calls have no algorithm, expected "=any" as the last question'
-        )
+        raise last.error(f'{function}: some calls have no algorithm, expected "=any" as the last question')
 
 
-def _choice(name: str, member: json_nodes.Member, file: str) -> Choice:
+def _choice(name: str, member: json_nodes.Member) -> Choice:
     parameters = []
-    for each in _members(member.node, file):
+    for each in _members(member.node):
         key, equals, value = _key(each).partition("=")
-        if not (key and equals and value) or _members(each.node, file):
-            raise at(file, each.line, f'got {quote_text(each.name)}, expected a parameter such as "k=4": {{}}')
+        if not (key and equals and value) or _members(each.node):
+            raise each.error(f'got {quote_text(each.name)}, expected a parameter such as "k=4": {{}}')
         is_number = value.isascii() and value.isdecimal() and len(value) < 10
         parameters.append((key, int(value) if is_number else value))
     return Choice(name.removeprefix(_CHOICE).removeprefix(_OTHER_CHOICE), tuple(parameters))
@@ -181,16 +170,13 @@ def _answer_condition(name: str, member: json_nodes.Member, left: _Reading) -> t
     number = _NUMBERS.fullmatch(name)
     if number and number[1] == "comm_size":
         # If MPICH 5.0.2 asks at a call, and not when a communicator is made, it takes "<" as "<=".
-        ranks = _up_to(number, member, left.file) + (number[2] == "<" and left.is_late)
-        return _ranks(left, Span(0, ranks)), _ranks(left, Span(ranks + 1))
+        return _divided(left, "ranks", _up_to(number, member) + (number[2] == "<" and left.is_late))
     if number and number[1].endswith("msg_size"):
         return _sizes(number, member, left)
     is_single = number is not None or name == _BELOW_POWER_OF_TWO
     key, value = (name, "yes") if is_single else name.partition("=")[::2]
     if not is_single and value not in _WORDS.get(key, ()):
-        raise at(
-            left.file, member.line, f"unknown question {quote_text(member.name)}, expected a question of MPICH 5.0"
-        )
+        raise member.error(f"unknown question {quote_text(member.name)}, expected a question of MPICH 5.0")
     other = None if number else _OTHERS.get(value)
     return _condition(left, key, value), left if other is None else _condition(left, key, other)
 
@@ -208,20 +194,20 @@ def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
     return _change(reading, power_of_two=is_power, is_dead=reading.rule.power_of_two not in (None, is_power))
 
 
-def _ranks(reading: _Reading, span: Span) -> _Reading:
-    ranks = reading.rule.ranks.within(span)
-    return _change(reading, ranks=ranks, is_dead=ranks.is_empty)
+def _divided(reading: _Reading, what: str, last: int) -> tuple[_Reading, _Reading]:
+    """Return the readings for ranks or sizes up to a last one, and for larger ones."""
+    own: Span = getattr(reading.rule, what)
+    below, above = own.within(Span(0, last)), own.within(Span(last + 1))
+    return (
+        _change(reading, **{what: below}, is_dead=below.is_empty),
+        _change(reading, **{what: above}, is_dead=above.is_empty),
+    )
 
 
-def _sizes_within(reading: _Reading, span: Span, measure: str) -> _Reading:
-    sizes = reading.rule.sizes.within(span)
-    return replace(_change(reading, sizes=sizes, is_dead=sizes.is_empty), measure=measure)
-
-
-def _up_to(number: re.Match[str], member: json_nodes.Member, file: str) -> int:
+def _up_to(number: re.Match[str], member: json_nodes.Member) -> int:
     """Return the largest number for which a question is true."""
     if int(number[3]) > _MOST:
-        raise at(file, member.line, f"{quote_text(member.name)}: expected a number up to {_MOST}")
+        raise member.error(f"{quote_text(member.name)}: expected a number up to {_MOST}")
     return int(number[3]) - (number[2] == "<")
 
 
@@ -229,16 +215,12 @@ def _sizes(number: re.Match[str], member: json_nodes.Member, left: _Reading) -> 
     function = left.rule.function.removeprefix("i")
     is_average = number[1] == "avg_msg_size"
     if function not in (_AVERAGE if is_average else _TOTAL):
-        raise at(
-            left.file,
-            member.line,
-            f"{function}: got {number[1]}, which makes MPICH end the program, expected another question",
-        )
+        ends = "which makes MPICH end the program, expected another question"
+        raise member.error(f"{function}: got {number[1]}, {ends}")
     whole = "size" if is_average or function.startswith("reduce_scatter") else "total"
     if left.measure not in ("", whole):
-        raise at(left.file, member.line, f"{function}: got avg_msg_size and total_msg_size, expected one of them")
-    last = _up_to(number, member, left.file)
-    return _sizes_within(left, Span(0, last), whole), _sizes_within(left, Span(last + 1), whole)
+        raise member.error(f"{function}: got avg_msg_size and total_msg_size, expected one of them")
+    return _divided(replace(left, measure=whole), "sizes", _up_to(number, member))
 
 
 def _write(rules: Rules) -> str:
@@ -252,13 +234,12 @@ def _write(rules: Rules) -> str:
 
 def _write_device(rules: Rules) -> str:
     """Write the device's tree that passes calls with rules on to the tree of `_write`; empty if its own passes all."""
-    trees = {
-        function: _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
+    tree = {
+        f"{_COLLECTIVE}{function}": _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
         for function in rules.functions
         if function in WHOLE_COMPOSITIONS
     }
-    tree = {f"{_COLLECTIVE}{function}": each for function, each in trees.items()}
-    return as_text(default_tree(DEVICE) | tree) if trees else ""
+    return as_text(default_tree(DEVICE) | tree) if tree else ""
 
 
 def _for_all_ranks(rule: Rule) -> Rule:
@@ -343,12 +324,8 @@ def _question(name: str, value: str) -> str:
 
 def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
     """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
-    rules_left = []
-    for rule in rules:
-        own_value = dict(rule.conditions).get(name)
-        if own_value in (None, value):
-            rules_left.append(replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)))
-    return rules_left
+    rules_left = [rule for rule in rules if dict(rule.conditions).get(name) in (None, value)]
+    return [replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)) for rule in rules_left]
 
 
 def _by_number(rules: Sequence[Rule], function: str, question: str, name: str) -> Tree:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from hocket._native import Error
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, Format, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import rows
-from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
+from hocket.rules.tuning_files.tuner_csv import Line, lines, name_of, words_of
 
 _COLUMNS = ("collective", "min_bytes", "max_bytes", "algorithm", "protocol", "channels", "nNodes", "nRanks")
 _CONDITIONS = ("numPipeOps", "regBuff", "partitionMode", "localGroup")
@@ -55,12 +55,10 @@ def _rule(tuner: _Tuner, line: Line) -> Rule:
         raise line.error(f"got {len(line.fields)} fields, expected {least} to {most}: {','.join(_COLUMNS)}, ..")
     if "" in line.fields:
         raise line.error("an empty field, which moves the fields after it up; expected -1 for any")
-    function = FUNCTIONS[line.word(0, "collective", FUNCTIONS, tuner.otherwise)]
-    algorithm = line.word(3, "algorithm", ALGORITHMS, tuner.otherwise)
-    protocol = line.word(4, "protocol", PROTOCOLS, tuner.otherwise)
+    function = line.function(tuner.otherwise)
     return Rule(
         function,
-        Choice(algorithm, (("protocol", protocol), *line.channels(5))),
+        line.choice(3, tuner.otherwise),
         _count(line, 7),
         sizes=_sizes(line),
         measure=LIBRARIES[tuner.library].measures[function],
@@ -116,11 +114,9 @@ def _lines(tuner: _Tuner, rules: Sequence[Rule], function: str) -> Iterator[str]
                 f"{function}: ranks {row.ranks} have no end, and calls on {left_out} are left to NCCL: a line for all "
                 "ranks would take these, too; expected a rule for every number of ranks, or ranges with an end"
             )
-        counts = (
-            [ANY]
-            if row.ranks.last is None
-            else [Span(count, count) for count in range(max(row.ranks.first, _LEAST_RANKS), row.ranks.last + 1)]
-        )
+        counts = [ANY]
+        if row.ranks.last is not None:
+            counts = [Span(count, count) for count in range(max(row.ranks.first, _LEAST_RANKS), row.ranks.last + 1)]
         if len(counts) > _MOST_LINES:
             raise Error(f"{function}: ranks {row.ranks} need a line each, expected at most {_MOST_LINES}")
         for ranks in counts:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
-from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS, Line, lines, name_of, words_of
+from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.form import ANY, Format, Rule, Rules, Span, quote_text
+from hocket.rules.tuning_files.tuner_csv import Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
 _COLUMNS = ("collective", "bytesPerRank", "algorithm", "protocol", "channels", "nNodes", "nLocalRanks", "chunkSize")
@@ -48,13 +49,11 @@ def _rule(line: Line) -> Rule:
     if not len(_COLUMNS) - 1 <= len(line.fields) <= len(_COLUMNS):
         expected = f"expected 7 or 8: {','.join(_COLUMNS)}"
         raise line.error(f"got {len(line.fields)} fields, {expected}; numPipeOps and regBuff are no longer among them")
-    function = FUNCTIONS[line.word(0, "collective", FUNCTIONS, _OTHERWISE)]
-    algorithm = line.word(2, "algorithm", ALGORITHMS, _OTHERWISE)
-    protocol = line.word(3, "protocol", PROTOCOLS, _OTHERWISE)
+    function, choice = line.function(_OTHERWISE), line.choice(2, _OTHERWISE)
     nodes, ranks_per_node = _span(line, 5), _span(line, 6)
     return Rule(
         function,
-        Choice(algorithm, (("protocol", protocol), *line.channels(4), *_chunk(line))),
+        replace(choice, parameters=(*choice.parameters, *_chunk(line))),
         _product(nodes, ranks_per_node),
         sizes=_span(line, 1),
         measure=LIBRARIES[_LIBRARY].measures[function],
@@ -95,21 +94,21 @@ def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
 
 
 def _read_json(text: str, file: str) -> Rules:
-    top = json_nodes.Object(json_nodes.parse(text, file), file, "the file", ["rules"])
-    return Rules(_LIBRARY, tuple(_rule(_line_of(node, file)) for node in top.items("rules")))
+    top = json_nodes.Object(json_nodes.parse(text, file), "the file", ["rules"])
+    return Rules(_LIBRARY, tuple(_rule(_line_of(node)) for node in top.items("rules")))
 
 
-def _line_of(node: json_nodes.Node, file: str) -> Line:
+def _line_of(node: json_nodes.Node) -> Line:
     """Return a rule of JSON as the line of CSV that says the same."""
-    rule = json_nodes.Object(node, file, "a rule", ["filter", "config"])
-    parts = [json_nodes.Object(rule.node(part), file, part, names) for part, names in _PARTS.items()]
-    fields = {name: _field(member.node, name, file) for part in parts for name, member in part.members.items()}
-    return Line(file, rule.line, [fields.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
+    rule = json_nodes.Object(node, "a rule", ["filter", "config"])
+    parts = [json_nodes.Object(rule.node(part), part, names) for part, names in _PARTS.items()]
+    fields = {name: _field(member.node, name) for part in parts for name, member in part.members.items()}
+    return Line(node.file, rule.line, [fields.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
 
 
-def _field(node: json_nodes.Node, name: str, file: str) -> str:
+def _field(node: json_nodes.Node, name: str) -> str:
     if type(node.value) not in (int, str):
-        raise at(file, node.line, f"{name}: got {json_nodes.in_json(node)}, expected a text or a whole number")
+        raise node.error(f"{name}: got {node}, expected a text or a whole number")
     return str(node.value).strip()
 
 

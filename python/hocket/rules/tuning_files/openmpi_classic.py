@@ -24,28 +24,9 @@ from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at
 from hocket.rules.tuning_files.grid import Row, rows
 
 FUNCTIONS = (
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "gatherv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "scatter",
-    "scatterv",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast", "exscan"),
+    *("gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv"),
+    *(f"neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")),
 )
 """Open MPI's functions; the place of each is its number."""
 
@@ -108,9 +89,8 @@ class Words:
         """
         if self._left:
             line, word = self._left[-1]
-            raise at(
-                self.file, line, f"got {quote_text(word)}, expected the end of the file, according to the counts above"
-            )
+            expected = "expected the end of the file, according to the counts above"
+            raise at(self.file, line, f"got {quote_text(word)}, {expected}")
 
 
 def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
@@ -127,10 +107,8 @@ def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bo
             follow += 1
             continue
         if follow and count not in (-1, follow):
-            promise_text = (
-                f"promises {format_count(count, 'message size')}, {follow} {'follow' if follow > 1 else 'follows'}"
-            )
-            return at(file, line, promise_text)
+            ones = f"{follow} {'follow' if follow > 1 else 'follows'}"
+            return at(file, line, f"promises {format_count(count, 'message size')}, {ones}")
         is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
         count, line, follow = int(words[0]) if is_count else -1, number, 0
     return None
@@ -163,44 +141,37 @@ def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules
         raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
     numbers = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
-    rules: list[Rule] = []
-    functions: list[str] = []
+    rules: dict[str, Sequence[Rule]] = {}
     for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
         function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
-        if function in functions:
+        if function in rules:
             raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
-        functions.append(function)
-        rules += _function(numbers, file, function, library, has_requests=has_requests, is_up_to=is_up_to)
+        rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
     numbers.end()
-    return Rules(library, tuple(rules)), numbers.has_broken_lines
+    return Rules(library, tuple(rule for own in rules.values() for rule in own)), numbers.has_broken_lines
 
 
-def _function(
-    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_up_to: bool
-) -> list[Rule]:
+def _function(numbers: Words, function: str, library: str, *, has_requests: bool, is_up_to: bool) -> Iterator[Rule]:
     entries = []
     for _ in range(numbers.number("the number of communicator sizes", _MOST)):
         ranks = numbers.number("a communicator size", _MOST)
         lines = [
-            _line(numbers, file, function, library, has_requests=has_requests, is_first=not number)
+            _line(numbers, function, library, has_requests=has_requests, is_first=not number)
             for number in range(numbers.number("the number of message sizes", _MOST))
         ]
         entries.append((ranks, lines))
     measure = LIBRARIES[library].measures.get(function, "size")
-    items = []
     for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
         for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
-            items.append(Rule(function, choice, span, sizes=sizes, measure=measure, line=line))
-    return items
+            yield Rule(function, choice, span, sizes=sizes, measure=measure, line=line)
 
 
 def _line(
-    numbers: Words, file: str, function: str, library: str, *, has_requests: bool, is_first: bool
+    numbers: Words, function: str, library: str, *, has_requests: bool, is_first: bool
 ) -> tuple[int, Choice | None, int]:
-    size = numbers.number("a message size in bytes")
-    line = numbers.line
+    size, line = numbers.number("a message size in bytes"), numbers.line
     if is_first and size:
-        raise at(file, line, f"the first message size is {size}, expected 0")
+        raise at(numbers.file, line, f"the first message size is {size}, expected 0")
     number = numbers.number("the ID of an algorithm", _MOST)
     values = [numbers.number("the fan-out", _MOST), numbers.number("the segment size", _MOST)]
     numbers.has_broken_lines |= numbers.line > line

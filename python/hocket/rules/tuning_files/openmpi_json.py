@@ -18,7 +18,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, SETTINGS
 
 LIBRARY = "openmpi-6.0"
@@ -35,21 +35,20 @@ _MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
-    top = json_nodes.Object(json_nodes.parse(text, file), file, "the file", _TOP)
+    top = json_nodes.Object(json_nodes.parse(text, file), "the file", _TOP)
     version = top.node("rule_file_version")
     if version.value != _VERSION:
-        raise at(file, version.line, f'"rule_file_version": got {json_nodes.in_json(version)}, expected {_VERSION}')
+        raise version.error(f'"rule_file_version": got {version}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
-    node = top.node("collectives")
-    functions = json_nodes.Object(node, file, "collectives", [*map(_their_name, FUNCTIONS), *FUNCTIONS])
+    names = [*map(_their_name, FUNCTIONS), *FUNCTIONS]
+    functions = json_nodes.Object(top.node("collectives"), "collectives", names)
     rules: list[Rule] = []
     for name in functions.members:
         function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
-            rules += _communicator(
-                json_nodes.Object(each, file, f"a communicator of {name}", _OF_COMMUNICATOR), function, placement
-            )
+            communicator = json_nodes.Object(each, f"a communicator of {name}", _OF_COMMUNICATOR)
+            rules += _communicator(communicator, function, placement)
     return Rules(LIBRARY, tuple(rules))
 
 
@@ -59,13 +58,13 @@ def _their_name(function: str) -> str:
 
 
 def _communicator(communicator: json_nodes.Object, function: str, placement: str) -> Iterator[Rule]:
-    ranks = Span(communicator.number("comm_size_min") or 0, communicator.number("comm_size_max"))
+    ranks = _span(communicator, "comm_size")
     placement = communicator.word("comm_rank_distribution", _PLACEMENTS, placement)
     measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     is_closed = False
     for node in communicator.items("rules"):
-        rule = json_nodes.Object(node, communicator.file, f"a rule of {function}", _OF_RULE)
-        sizes = Span(rule.number("msg_size_min") or 0, rule.number("msg_size_max"))
+        rule = json_nodes.Object(node, f"a rule of {function}", _OF_RULE)
+        sizes = _span(rule, "msg_size")
         is_closed |= sizes == ANY
         yield Rule(
             function, _choice(rule, function), ranks, sizes=sizes, measure=measure, placement=placement, line=rule.line
@@ -74,10 +73,19 @@ def _communicator(communicator: json_nodes.Object, function: str, placement: str
         yield Rule(function, None, ranks, measure=measure, placement=placement, line=communicator.line)
 
 
+def _span(data: json_nodes.Object, name: str) -> Span:
+    return Span(data.number(f"{name}_min") or 0, data.number(f"{name}_max"))
+
+
+def _span_to_json(span: Span, name: str) -> dict[str, Any]:
+    ends = {f"{name}_min": span.first or None, f"{name}_max": span.last}
+    return {key: value for key, value in ends.items() if value is not None}
+
+
 def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
     node = rule.node("alg")
     if type(node.value) not in (int, str) or (isinstance(node.value, int) and node.value < 0):
-        raise at(rule.file, node.line, f'"alg": got {json_nodes.in_json(node)}, expected a name or a number')
+        raise node.error(f'"alg": got {node}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
     counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
@@ -111,25 +119,16 @@ def _communicators(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
 
 
 def _to_json(part: Sequence[Rule], function: str) -> dict[str, Any]:
-    ranks, placement = part[0].ranks, part[0].placement
-    communicator: dict[str, Any] = {}
-    if ranks.first:
-        communicator["comm_size_min"] = ranks.first
-    if ranks.last is not None:
-        communicator["comm_size_max"] = ranks.last
-    if placement != "any":
-        communicator["comm_rank_distribution"] = placement
+    communicator = _span_to_json(part[0].ranks, "comm_size")
+    if part[0].placement != "any":
+        communicator["comm_rank_distribution"] = part[0].placement
     is_implied = part[-1].choice is None and part[-1].sizes == ANY
     communicator["rules"] = [_rule_to_json(rule, function) for rule in part[: -1 if is_implied else None]]
     return communicator
 
 
 def _rule_to_json(rule: Rule, function: str) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    if rule.sizes.first:
-        data["msg_size_min"] = rule.sizes.first
-    if rule.sizes.last is not None:
-        data["msg_size_max"] = rule.sizes.last
+    data = _span_to_json(rule.sizes, "msg_size")
     if rule.choice is None:
         return {**data, "alg": 0}
     name = rule.choice.algorithm

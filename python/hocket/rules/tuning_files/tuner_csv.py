@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket._native import Error
+from hocket.rules.tuning_files.counterparts import PROTOCOLS
 from hocket.rules.tuning_files.form import Choice, at, quote_text
 
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
@@ -52,10 +53,16 @@ class Line:
             raise self.error(f"{name}: got {quote_text(text)}, expected {expected}")
         return int(text)
 
-    def channels(self, place: int) -> tuple[tuple[str, int | str], ...]:
-        """Return the number of channels as a parameter, or none where the library chooses it."""
-        count = self.whole(place, "channels", "-1 or a number from 1 on", 1)
-        return () if count == -1 else (("channels", count),)
+    def function(self, otherwise: str) -> str:
+        """Return the function of the collective in the first field."""
+        return FUNCTIONS[self.word(0, "collective", FUNCTIONS, otherwise)]
+
+    def choice(self, place: int, otherwise: str) -> Choice:
+        """Return an algorithm with its protocol, and with its channels unless the library chooses them, in 3 fields."""
+        algorithm = self.word(place, "algorithm", ALGORITHMS, otherwise)
+        protocol = self.word(place + 1, "protocol", PROTOCOLS, otherwise)
+        count = self.whole(place + 2, "channels", "-1 or a number from 1 on", 1)
+        return Choice(algorithm, (("protocol", protocol), *([] if count == -1 else [("channels", count)])))
 
 
 def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterator[Line]:

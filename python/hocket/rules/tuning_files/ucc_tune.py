@@ -108,10 +108,9 @@ def _write(rules: Rules) -> str:
 
 def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
     """Give the tokens of a function, whose sizes do not overlap for any team and memory."""
-    if any(rule.sizes != ANY and rule.measure != LIBRARIES[LIBRARY].measures.get(function) for rule in rules):
-        raise Error(
-            f"{function}: got sizes as {rules[0].measure}, expected {LIBRARIES[LIBRARY].measures.get(function)}"
-        )
+    measure = LIBRARIES[LIBRARY].measures.get(function)
+    if any(rule.sizes != ANY and rule.measure != measure for rule in rules):
+        raise Error(f"{function}: got sizes as {rules[0].measure}, expected {measure}")
     memories = sorted({_memory(rule) for rule in rules} - {""}, key=_WRITTEN_MEMORIES.index)
     others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in memories) if memories else ""
     for memory in (*memories, ""):
@@ -139,9 +138,8 @@ def _ranges(row: Row, function: str) -> Iterator[tuple[str, str]]:
         if choice is not None:
             touching = sizes if end is None else Span(end, sizes.last)
             if touching.is_single:
-                raise Error(
-                    f"{function}: got a rule for {sizes} bytes alone, which UCC refuses; expected several sizes"
-                )
+                refused = f"got a rule for {sizes} bytes alone, which UCC refuses"
+                raise Error(f"{function}: {refused}; expected several sizes")
             name = "" if function in _ONLY else f"@{choice.algorithm}"
             yield "" if sizes == ANY else _range(touching), name
         end = None if choice is None else sizes.last
