@@ -49,7 +49,7 @@ Choices: TypeAlias = Callable[[Point], Mapping[Choice, Sequence[Choice]]]
 
 def of_the_catalogue(point: Point) -> Mapping[Choice, Sequence[Choice]]:
     """Return the catalogue's choices at a point: one of each group of equivalent choices, with its group."""
-    return candidates(of_any_machine(point), point).alike
+    return candidates(of_any_machine(point), point)
 
 
 def of_guidelines(point: Point) -> Mapping[Choice, Sequence[Choice]]:
@@ -106,7 +106,7 @@ class Measured:
 
         An order needs times at all sizes, so nothing is left out at only some of them.
         """
-        key = points[0].collective, points[0].ranks
+        key = points[0].row
         if key not in self._slow_at_all:
             least: dict[Choice, float] = {}
             for point in points if self.model is not None else ():
@@ -186,7 +186,9 @@ def measure_points(
                     return
                 share_s = max(end_s - evaluator.clock(), 0.0) / left
                 if evaluator.needs_one_order(point):
-                    hopeless = evaluator.far_behind_at_all(_row_of(point, (*neighbors, *points)))
+                    hopeless = evaluator.far_behind_at_all(
+                        [one for one in (*neighbors, *points) if one.row == point.row]
+                    )
                 else:
                     hopeless = _hopeless(point, neighbors, records)
                 record = job.measure(point, hopeless, share_s)
@@ -281,14 +283,9 @@ class _Pairs:
         return replace(record, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
-def _row_of(point: Point, points: Iterable[Point]) -> list[Point]:
-    """Return the points of the same collective and number of ranks."""
-    return [one for one in points if (one.collective, one.ranks) == (point.collective, point.ranks)]
-
-
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
     """Return the choices that are far behind at both neighbours of a point, with the reason."""
-    alike = [p for p in _row_of(point, neighbors) if p in records.by_point]
+    alike = [p for p in neighbors if p.row == point.row and p in records.by_point]
     below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
@@ -383,11 +380,6 @@ class _Job(AbstractContextManager["_Job"]):
             raise error
         self._evaluator.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
         return ending
-
-
-def number_of_choices(point: Point, evaluator: Measured) -> int:
-    """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
-    return 1 + len(evaluator.choices_at(point))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float, clock: Callable[[], float]) -> None:
