@@ -112,8 +112,20 @@ def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN
                 point = Point(collective, len(members), size_bytes)
                 call_counts[point, function.is_started][root, element_bytes, is_commutative] += 1
     return tuple(
-        TracedCall(point, is_started, _template_call(point, *shapes.most_common(1)[0][0]), shapes.total())
+        TracedCall(
+            point,
+            is_started,
+            Call(
+                ranks=point.ranks,
+                size_bytes=point.size_bytes,
+                root=root,
+                element_bytes=element_bytes,
+                commutative=is_commutative,
+            ),
+            shapes.total(),
+        )
         for (point, is_started), shapes in sorted(call_counts.items(), key=lambda one: one[0])
+        for (root, element_bytes, is_commutative), _ in shapes.most_common(1)
     )
 
 
@@ -140,16 +152,6 @@ def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[in
     else:
         count = arguments[f"{prefix}count"] if counts is None else counts[0]
     return count * element_bytes, max(element_bytes, 1)
-
-
-def _template_call(point: Point, root: int, element_bytes: int, is_commutative: bool) -> Call:
-    return Call(
-        ranks=point.ranks,
-        size_bytes=point.size_bytes,
-        root=root,
-        element_bytes=element_bytes,
-        commutative=is_commutative,
-    )
 
 
 @dataclass(frozen=True)
