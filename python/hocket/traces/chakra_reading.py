@@ -262,9 +262,8 @@ class _Rank:
 
         own = ranks.index(self._number)
         counts = [share(sizes[own], place) for place in range(len(ranks))]
-        data = {key: value for key, value in _data(0).items() if key != "count"}
         recv = {"recv_counts": [share(size, own) for size in sizes], "recv_type": "MPI_BYTE", "recv_type_bytes": 1}
-        return {"counts": counts, **data, **recv}
+        return {"counts": counts, "type": "MPI_BYTE", "type_bytes": 1, **recv}
 
     def _communicator(self) -> dict[str, Any]:
         """Return the communicator of a collective, and its ranks if this is its first collective."""

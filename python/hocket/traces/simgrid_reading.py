@@ -126,10 +126,8 @@ class _Files:
 
     def _merge(self, name: str) -> None:
         by_rank: dict[int, list[tuple[int, bytes]]] = {}
-        with lines_of(name, self._budget) as lines:
-            for line in lines:
-                if is_meant(line):
-                    by_rank.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
+        for rank, number, line in self._actions(name):
+            by_rank.setdefault(rank, []).append((number, line))
         if not by_rank:
             raise Error(f"{name}: the file ends, expected actions of ranks")
         missing = next((rank for rank in range(max(by_rank)) if rank not in by_rank), None)
@@ -146,15 +144,19 @@ class _Files:
         if self._merged is not None:
             yield from self._merged[rank]
             return
-        with lines_of(self.names[rank], self._budget) as lines:
+        name = self.names[rank]
+        with closing(self._actions(name)) as actions:
+            for rank_of_line, number, line in actions:
+                if rank_of_line != rank:
+                    raise Error(f"{name}, line {number}: an action of rank {rank_of_line}, expected rank {rank}")
+                yield number, line
+
+    def _actions(self, name: str) -> Generator[tuple[int, int, bytes], None, None]:
+        """Give the actions of a file, each with its rank and the number of its line."""
+        with lines_of(name, self._budget) as lines:
             for line in lines:
                 if is_meant(line):
-                    rank_of_line = _rank_of(lines.name, lines.number, line)
-                    if rank_of_line != rank:
-                        raise Error(
-                            f"{lines.name}, line {lines.number}: an action of rank {rank_of_line}, expected rank {rank}"
-                        )
-                    yield lines.number, line
+                    yield _rank_of(name, lines.number, line), lines.number, line
 
 
 def is_meant(line: bytes) -> bool:
