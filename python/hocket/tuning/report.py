@@ -83,8 +83,10 @@ class Tuning:
             Error: A file cannot be written; then none is written.
         """
         place = Path(folder)
+        source = ", ".join(f"{name} {value}" for name, value in self.about.items() if value)
+        rules = f"# By hocket tune {VERSION}: {source}.\n{self.rules}"
         decisions = json.dumps({**self.as_dict(), "version": VERSION}, indent=2) + "\n"
-        texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
+        texts = {RULES_FILE: rules, "decisions.json": decisions, "report.md": markdown(self)}
         texts |= {file_name(format): text for format, text in self.own_files.items()}
         if self.own_files and (parameters := parameters_text(self.own_settings(str(folder)))):
             texts[PARAMETERS_FILE] = parameters
@@ -209,12 +211,6 @@ def _outcome(record: PointRecord, owner: str, choice: Choice) -> Outcome | None:
         return Outcome(record, choice, True)
     fastest = min(measured, key=lambda one: (ratio(record, one).median_s, one), default=None)
     return None if fastest is None else Outcome(record, fastest, False)
-
-
-def _rules_file(tuning: Tuning) -> str:
-    """Return the rules, after a comment that names their source."""
-    source = ", ".join(f"{name} {value}" for name, value in tuning.about.items() if value)
-    return f"# By hocket tune {VERSION}: {source}.\n{tuning.rules}"
 
 
 def markdown(tuning: Tuning) -> str:
