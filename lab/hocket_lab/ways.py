@@ -103,7 +103,7 @@ def try_ways(
 
 
 def _simulated(point: Point, model: Simulated) -> Times:
-    there = candidates(of_any_machine(point), point).alike
+    there = candidates(of_any_machine(point), point)
     times = predicted(point, model, list(there), call_at(point))
     return {alike: one for choice, one in times.items() for alike in there[choice]}
 

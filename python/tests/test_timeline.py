@@ -15,7 +15,7 @@ LABELS = ["allreduce/ring", "allreduce/recursive_doubling", "broadcast/binomial"
 
 def rows_of(label: str, machine: str = "cluster") -> tuple[hocket.Simulation, list[dict[str, Any]]]:
     found = hocket.simulate(label, hocket.Call(ranks=6, size_bytes=6000), machine=machine, keep=["events"])
-    return found, json.loads(timeline(found))["traceEvents"]
+    return found, json.loads(timeline(found.events, found.as_dict()))["traceEvents"]
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -18,7 +18,7 @@ from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
-from hocket.drawing.timeline import events_timeline
+from hocket.drawing.timeline import timeline as timeline_text
 from hocket.rules.choosing import rules_text
 from hocket.simulating.replays import Replay, replay_events
 from hocket.simulating.replays import replay as replay_trace
@@ -80,7 +80,7 @@ def replay(
     if plot is not None:
         files.write(plot, picture_of(lambda: space_time_chart(events, title=result.title), Path(plot).suffix))
     if timeline is not None:
-        files.write(timeline, events_timeline(events, result.as_dict()))
+        files.write(timeline, timeline_text(events, result.as_dict()))
         if files.is_stdout(timeline):
             return  # print nothing after the requested output
     if as_json:

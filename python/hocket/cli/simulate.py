@@ -156,7 +156,7 @@ def simulate(
     if links_over_time is not None:
         contents[links_over_time] = _links_over_time(result, machine, Path(links_over_time).suffix)
     if timeline is not None:
-        contents[timeline] = timeline_text(result)
+        contents[timeline] = timeline_text(result.events, result.as_dict())
     if plot is not None:
         contents[plot] = picture_of(result.plot, Path(plot).suffix)
     for path, content in contents.items():

@@ -6,8 +6,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
-from hocket.base.units import format_bytes, format_time
-from hocket.drawing.plot import by_kind, frame, size_axis, time_axis
+from hocket.drawing.plot import by_kind, frame, point_of, size_axis, time_axis
 from hocket.judging.assessment import Assessment, CurveAssessment
 
 _MOST_PANELS = 6
@@ -64,11 +63,4 @@ def _points(one: CurveAssessment) -> list[dict[str, Any]]:
 
 
 def _point(kind: str, size_bytes: int, time_s: float, algorithm: str) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "size_bytes": size_bytes,
-        "time_s": time_s,
-        "size": format_bytes(size_bytes),
-        "time": format_time(time_s),
-        "algorithm": algorithm,
-    }
+    return {"kind": kind, "algorithm": algorithm, **point_of(size_bytes, time_s)}

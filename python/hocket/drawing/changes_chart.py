@@ -49,7 +49,9 @@ def changes_chart(result: Changes) -> alt.LayerChart:
     subtitle = [result.sentence, f"band: a change of {100 * result.tolerance:.3g} %, which does not matter"]
     if left_out := len({one.series for one in result.changes if one.size_bytes > 0}) - len(series):
         subtitle.append(f"not drawn: {left_out} series that changed less")
-    return frame([_band(result.tolerance), intervals, base.mark_line(strokeWidth=1), points], result.title, subtitle)
+    tolerated = {"low": 1 / (1 + result.tolerance), "high": 1 + result.tolerance}
+    band = alt.Chart({"values": [tolerated]}).mark_rect(color="gray", opacity=0.15).encode(y="low:Q", y2="high:Q")
+    return frame([band, intervals, base.mark_line(strokeWidth=1), points], result.title, subtitle)
 
 
 def _most_changed(result: Changes) -> frozenset[Series]:
@@ -85,9 +87,3 @@ def _row(one: Change, series: str, ends: list[float]) -> dict[str, Any]:
         "before": format_time(one.before_s),
         "after": format_time(one.after_s),
     }
-
-
-def _band(tolerance: float) -> alt.Chart:
-    rows = [{"low": 1 / (1 + tolerance), "high": 1 + tolerance}]
-    band: alt.Chart = alt.Chart({"values": rows}).mark_rect(color="gray", opacity=0.15).encode(y="low:Q", y2="high:Q")
-    return band

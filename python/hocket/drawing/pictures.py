@@ -15,7 +15,7 @@ from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, WIDTH, by_kind, chart, frame
+from hocket.drawing.plot import HEIGHT, MOST_LINES, by_kind, chart, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -88,7 +88,7 @@ def _schedule(schedule: Schedule, machine: MachineLike) -> alt.LayerChart:
     return space_time_chart(simulate(schedule, machine=loaded_machine, keep=["events"]).events, title=title)
 
 
-def _replay(result: Replay) -> alt.Chart:
+def _replay(result: Replay) -> alt.LayerChart:
     rows = [
         {"rank": rank, "what": what, "order": order, "time_s": time_s, "time": format_time(time_s)}
         for rank, use in enumerate(result.rank_uses)
@@ -97,19 +97,15 @@ def _replay(result: Replay) -> alt.Chart:
         )
     ]
     height = max(HEIGHT // 2, min(_MOST_HEIGHT, _ROW_HEIGHT * result.ranks))
-    drawing: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("time_s:Q", title="time (s)"),
-            y=alt.Y("rank:O").axis(labelOverlap=True),
-            color=alt.Color("what:N", title=None, scale=by_kind(_SHARES, _SHARES)),
-            order="order:Q",
-            tooltip=["rank:O", "what:N", "time:N"],
-        )
-        .properties(width=WIDTH, height=height, title=alt.TitleParams(result.title, anchor="start"))
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_bar()
+    shares = bars.encode(
+        x=alt.X("time_s:Q", title="time (s)"),
+        y=alt.Y("rank:O").axis(labelOverlap=True),
+        color=alt.Color("what:N", title=None, scale=by_kind(_SHARES, _SHARES)),
+        order="order:Q",
+        tooltip=["rank:O", "what:N", "time:N"],
     )
-    return drawing
+    return frame([shares], result.title, (), height=height)
 
 
 def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:

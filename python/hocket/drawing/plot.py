@@ -260,7 +260,7 @@ def bench_chart(
         for one in bench.measurements
         if one.algorithm in names and one.size_bytes > 0 and one.low_s > 0
     ]
-    predictions_by_line = [
+    predicted_rows = [
         {**_row(one.algorithm, one.size_bytes, one.time_s), "time": f"{format_time(one.time_s)} simulated"}
         for one in predictions
         if one.algorithm in names and one.size_bytes > 0 and one.time_s > 0
@@ -268,7 +268,7 @@ def bench_chart(
     if not rows:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     lines = style(name for name in bench.algorithms if name in names)
-    base = _over_size(rows, lines, [*rows, *predictions_by_line])
+    base = _over_size(rows, lines, [*rows, *predicted_rows])
     tail = base.encode(tooltip=["line:N", "size:N", alt.Tooltip("tail:N", title="90 %, 99 %")])
     layers = [
         tail.mark_rule(opacity=0.4).encode(y="time_s:Q", y2="p99_s:Q"),
@@ -277,17 +277,13 @@ def bench_chart(
         base.mark_line(),
         points(base, lines),
     ]
-    if predictions_by_line:
-        layers.append(
-            _over_size(predictions_by_line, lines, [*rows, *predictions_by_line]).mark_line(
-                strokeDash=[4, 4], opacity=0.7
-            )
-        )
     subtitle = [
         "medians of measured times with their 95 % intervals; thin lines up to the 99th percentile, ticks at the 90th",
         *played_on_clocks(bench),
     ]
-    if predictions_by_line:
+    if predicted_rows:
+        predicted_base = _over_size(predicted_rows, lines, [*rows, *predicted_rows])
+        layers.append(predicted_base.mark_line(strokeDash=[4, 4], opacity=0.7))
         subtitle.append(f"dashed: simulated on {machine}")
     subtitle += left_out_words([[name] for name in curves if name not in names])
     return frame(layers, f"{bench.collective} on {format_count(bench.ranks, 'rank')}, {_library(bench.mpi)}", subtitle)
@@ -298,11 +294,10 @@ def calibration_chart(result: Calibration) -> alt.LayerChart:
     level = result.between
     sizes = [size for size in level.sizes_bytes if size > 0]
     skipped_sizes = len(level.sizes_bytes) - len(sizes)
+    trips_s = {"one way": level.trips_s, "both ways at once": level.exchanges_s}
     lines = [
-        replace(line, times_s=dict(zip(sizes, times_s[skipped_sizes:], strict=True)))
-        for line, times_s in zip(
-            style(["one way", "both ways at once"]), (level.trips_s, level.exchanges_s), strict=True
-        )
+        replace(line, times_s=dict(zip(sizes, trips_s[line.label][skipped_sizes:], strict=True)))
+        for line in style(trips_s)
     ]
     measured = [row for line in lines for row in _rows(line)]
     model_rows = [
@@ -314,9 +309,8 @@ def calibration_chart(result: Calibration) -> alt.LayerChart:
     ]
     model_lines = _over_size(model_rows, lines, measured).mark_line(strokeDash=[4, 4]).encode(detail="range:N")
     subtitle = [f"first quartiles of {format_count(result.samples, 'sample')}, {result.date}", "dashed: the model"]
-    return frame(
-        [points(_over_size(measured, lines), lines), model_lines], f"messages, {_library(result.mpi)}", subtitle
-    )
+    measured_points = points(_over_size(measured, lines, measured), lines)
+    return frame([measured_points, model_lines], f"messages, {_library(result.mpi)}", subtitle)
 
 
 def _library(mpi: str) -> str:
@@ -332,14 +326,11 @@ def frame(
     return alt.LayerChart(layer=list(layers)).properties(width=width, height=height, title=heading)
 
 
-def _over_size(
-    rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]] | None = None
-) -> alt.Chart:
+def _over_size(rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dict[str, Any]]) -> alt.Chart:
     """Return time over size, with both axes logarithmic; ticks fit all rows."""
-    tick_rows = all_rows or rows
     return alt.Chart({"values": rows}).encode(
-        x=size_axis(row["size_bytes"] for row in tick_rows),
-        y=time_axis(row["time_s"] for row in tick_rows),
+        x=size_axis(row["size_bytes"] for row in all_rows),
+        y=time_axis(row["time_s"] for row in all_rows),
         color=colours(lines),
     )
 
@@ -380,9 +371,13 @@ def _rows(line: Line) -> list[dict[str, Any]]:
 
 
 def _row(line: str, size_bytes: int, time_s: float) -> dict[str, Any]:
-    """Return a point of a line, with its size and time in words."""
+    return {"line": line, **point_of(size_bytes, time_s)}
+
+
+def point_of(size_bytes: int, time_s: float) -> dict[str, Any]:
+    """Return a size and a time, also in words."""
     words = {"size": format_bytes(size_bytes), "time": format_time(time_s)}
-    return {"line": line, "size_bytes": size_bytes, "time_s": time_s, **words}
+    return {"size_bytes": size_bytes, "time_s": time_s, **words}
 
 
 def size_axis(sizes_bytes: Iterable[int], field: str = "size_bytes", title: str = "size of the message") -> alt.X:

@@ -14,7 +14,7 @@ from typing import Any
 
 from hocket.base.checks import memory
 from hocket.schedules.dependencies import pair_ends
-from hocket.simulating.simulation import Event, Simulation
+from hocket.simulating.simulation import Event
 
 _EVENT_BYTES = 1000.0
 """The least memory of an event until it is written."""
@@ -23,13 +23,12 @@ _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000
 
 
-def timeline(result: Simulation) -> str:
-    """Return the events of a simulation as JSON text: a process for each rank, an arrow for each message."""
-    return events_timeline(result.events, result.as_dict())
+def timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
+    """Return events, sorted by rank and time, as JSON text: a process for each rank, an arrow for each message.
 
-
-def events_timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
-    """Return events, sorted by rank and time, together with `other` data as JSON text.
+    Args:
+        events: The events.
+        other: Data that come with them.
 
     Raises:
         Error: The text does not fit into memory.

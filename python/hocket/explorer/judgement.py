@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
-from itertools import chain
+from itertools import product
 
 from hocket._native import Error
 from hocket.base.table import Words
 from hocket.base.units import format_count
 from hocket.explorer.questions import Question
-from hocket.judging.assessment import Assessment, CurveAssessment
+from hocket.judging.assessment import Assessment
 from hocket.judging.assessment_table import assessment_table, finding_lines
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts
@@ -19,17 +18,12 @@ from hocket.measurements.measurement import DEFAULT, Facts
 def facts_of(question: Question) -> Facts:
     """Return what the pasted text does not tell: its ranks and its collective are those of the form."""
     ranks, collective = question.ranks[-1], question.collective
-    *several, last = (
-        Facts(DEFAULT),
-        Facts(DEFAULT, ranks),
-        Facts(DEFAULT, collective=collective),
-        Facts(DEFAULT, ranks, collective=collective),
-    )
-    for facts in several:
+    for told_collective, told_ranks in product((None, collective), (None, ranks)):
+        facts = Facts(DEFAULT, told_ranks, collective=told_collective)
         with suppress(Error):
             measurements_in(question.output, "", facts)
-            return facts
-    return last
+            break
+    return facts
 
 
 def form_lines(facts: Facts) -> list[tuple[str, str]]:
@@ -50,13 +44,11 @@ def judgement_title(assessment: Assessment) -> str:
 
 def judgement_lines(assessment: Assessment) -> list[tuple[str, str]]:
     """Return what follows besides the title."""
-    lines = chain.from_iterable(_lines(one, has_verdict=len(assessment.curves) > 1) for one in assessment.curves)
+    lines: list[tuple[str, str]] = []
+    for one in assessment.curves:
+        lines += [(one.curve.title, f"{one.verdict.sentence}.")] if len(assessment.curves) > 1 else []
+        lines += finding_lines(one.findings[1:])
     return [*lines, *finding_lines(assessment.findings)]
-
-
-def _lines(one: CurveAssessment, *, has_verdict: bool) -> Iterable[tuple[str, str]]:
-    verdict = [(one.curve.title, f"{one.verdict.sentence}.")] if has_verdict else []
-    return [*verdict, *finding_lines(one.findings[1:])]
 
 
 def judgement_tables(assessment: Assessment) -> list[Words]:

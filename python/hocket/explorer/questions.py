@@ -151,16 +151,12 @@ class Question:
         """The measured times of such calls on the last rank count, by file; none in a scene."""
         call = self.collective, self.ranks[-1]
         files = () if self.scene.parts else self.sources.measured
-        measurements_by_file = {
-            file: tuple(one for one in file.measurements if (one.collective, one.ranks) == call) for file in files
-        }
-        return {file: times for file, times in measurements_by_file.items() if times}
+        return _kept({file: file.measurements for file in files}, lambda one: (one.collective, one.ranks) == call)
 
     @cached_property
     def default_times(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
         """The measured times for which a library chose the algorithm, by file."""
-        measurements_by_file = {file: tuple(filter(_is_default, times)) for file, times in self.measured.items()}
-        return {file: times for file, times in measurements_by_file.items() if times}
+        return _kept(self.measured, lambda one: one.algorithm == DEFAULT or library_named(one.algorithm) is not None)
 
     @property
     def is_random(self) -> bool:
@@ -204,11 +200,8 @@ class Question:
             Error: The second machine cannot answer the question.
         """
         assert self.other_machine is not None
-        trials = (
-            self.trials
-            if self.other_machine.noise or self.scene.is_drawn
-            else replace(UNTIL_DECIDED, seed=self.trials.seed)
-        )
+        keeps_trials = self.other_machine.noise or self.scene.is_drawn
+        trials = self.trials if keeps_trials else replace(UNTIL_DECIDED, seed=self.trials.seed)
         return replace(
             self,
             machine=self.other_machine,
@@ -231,8 +224,11 @@ class Question:
         return values_of(self.parameters, [*self.candidates, *algorithms_explained])
 
 
-def _is_default(one: Measurement) -> bool:
-    return one.algorithm == DEFAULT or library_named(one.algorithm) is not None
+def _kept(
+    times: Mapping[MeasuredFile, Iterable[Measurement]], is_meant: Callable[[Measurement], bool]
+) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
+    filtered = {file: tuple(filter(is_meant, of_file)) for file, of_file in times.items()}
+    return {file: of_file for file, of_file in filtered.items() if of_file}
 
 
 def name_of(machine: Machine) -> str | None:

@@ -20,10 +20,6 @@ from hocket.words.comparisons import trials_words
 
 def report(question: Question, sections: Sequence[Mapping[str, Any]]) -> str:
     """Return the report as the text of an HTML file, with these sections, such as `views.sections` returns."""
-    return _fill({**_question_entry(question), "sections": sections})
-
-
-def _question_entry(question: Question) -> dict[str, Any]:
     machine = question.machine
     facts = [
         ("ranks", format_ranks(question.ranks)),
@@ -36,17 +32,14 @@ def _question_entry(question: Question) -> dict[str, Any]:
     ]
     machines = [one.text for one in (machine, question.other_machine) if one is not None]
     title = f"{question.collective} on machine {machine.name}"
-    return {"title": title, "facts": facts, "machines": machines}
-
-
-def _fill(data: dict[str, Any]) -> str:
-    """Return the page with its scripts, and a security policy that allows only these scripts."""
+    data = {"title": title, "facts": facts, "machines": machines, "sections": sections}
     script = "\n".join([vega(), page_file("view.js"), page_file("report.js")])
     style = page_file("style.css")
+    # The page allows only its own scripts.
     policy = f"default-src 'none'; img-src data: blob:; script-src {_hash(script)}; style-src {_hash(style)}"
     return Template(page_file("report.html")).substitute(
         policy=policy,
-        title=html.escape(data["title"]),
+        title=html.escape(title),
         style=style,
         data=json.dumps(data).replace("<", "\\u003c"),
         script=script,

@@ -38,7 +38,6 @@ class Source:
 
 def comparing(question: Question) -> Source:
     """Return the source of a comparison."""
-    words = ["compare", question.collective, *question.names, "--ranks", str(question.ranks[-1])]
     defaults = f", defaults={list(question.defaults)}" if question.defaults else ""
     measured = ", measured=measured" if question.measured else ""
     body = f"""\
@@ -46,13 +45,8 @@ def comparing(question: Question) -> Source:
 found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)}{defaults}{measured})
 for best in found.best():
     print(best)"""
-    words += [
-        *_size_words(question),
-        *_scene_words(question),
-        *_trial_words(question),
-        *(["--defaults"] if question.defaults else []),
-        *_measured_words(question),
-    ]
+    words = ["compare", *_compared_words(question, question.ranks[-1:])]
+    words += [*(["--defaults"] if question.defaults else []), *_measured_words(question)]
     return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
@@ -76,46 +70,39 @@ def _measured(question: Question) -> str:
 
 def mapping(question: Question) -> Source:
     """Return the source of a comparison over all rank counts."""
-    words = ["report", "map.html", question.collective, *question.names, "--ranks", _ranks(question.ranks)]
     body = f"""\
 for ranks in {list(question.ranks)}:
     calls = [{_call(question, "ranks")} for size_bytes in {_sizes(question)}]
     found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)})
     print(ranks, *found.best())"""
-    words += [*_size_words(question), *_scene_words(question), *_trial_words(question), "--view", "map"]
+    words = ["report", "map.html", *_compared_words(question, question.ranks), "--view", "map"]
     return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
 def explaining(question: Question) -> Source:
     """Return the source of an explanation."""
-    words = ["explain", *_explained_words(question), *_scene_words(question), "--plot", "space-time.html"]
-    seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
-    library_argument = ", among=library" if question.sources.load else ""
-    body = f"""\
-call = {_explained_call(question)}
-found = hocket.explain(algorithm, call, machine=machine{_scene(question)}{seed}{library_argument})
-print(found.time_s, found.parts_s)
-for step in found.steps:
-    print(step)"""
-    return Source(_command(question, words), _python(question, _algorithm_line(question), body))
+    end = "print(found.time_s, found.parts_s)\nfor step in found.steps:\n    print(step)"
+    return _of_one_call(question, "explain", ["--plot", "space-time.html"], _among(question), end)
 
 
 def linking(question: Question) -> Source:
     """Return the source of link loads."""
-    return _keeping(question, ["--links", "links.html"], "links", "for use in found.link_uses:\n    print(use)")
+    end = "for use in found.link_uses:\n    print(use)"
+    return _of_one_call(question, "simulate", ["--links", "links.html"], ', keep=["links"]', end)
 
 
 def simulating(question: Question) -> Source:
     """Return the source of a space-time picture of a cadence."""
-    return _keeping(question, ["--plot", "space-time.html"], "events", "for event in found.events:\n    print(event)")
+    end = "for event in found.events:\n    print(event)"
+    return _of_one_call(question, "simulate", ["--plot", "space-time.html"], ', keep=["events"]', end)
 
 
-def _keeping(question: Question, files: Sequence[str], kind: str, end: str) -> Source:
-    words = ["simulate", *_explained_words(question), *_scene_words(question), *files]
+def _of_one_call(question: Question, verb: str, files: Sequence[str], argument: str, end: str) -> Source:
+    words = [verb, *_explained_words(question), *_scene_words(question), *files]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = {_explained_call(question)}
-found = hocket.simulate(algorithm, call, machine=machine{_scene(question)}{seed}, keep=["{kind}"])
+found = hocket.{verb}(algorithm, call, machine=machine{_scene(question)}{seed}{argument})
 {end}"""
     return Source(_command(question, words), _python(question, _algorithm_line(question), body))
 
@@ -202,9 +189,11 @@ def _scene(question: Question) -> str:
     return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.parts.items())
 
 
-def _trial_words(question: Question) -> list[str]:
+def _compared_words(question: Question, ranks: Sequence[int]) -> list[str]:
+    names = [question.collective, *question.names, "--ranks", _ranks(ranks)]
     trials = [] if question.trials.until_decided else ["--trials", str(question.trials.count)]
-    return [*_parameter_words(question.parameters), *trials, *_seed_words(question)]
+    parameters = [*_parameter_words(question.parameters), *trials, *_seed_words(question)]
+    return [*names, *_size_words(question), *_scene_words(question), *parameters]
 
 
 def _explained_words(question: Question) -> list[str]:

@@ -35,7 +35,6 @@ from hocket.explorer.reproducing import (
     simulating,
     verifying,
 )
-from hocket.judging.assessment import Assessment
 from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
 from hocket.measurements.measurement import Facts, Measurement
@@ -323,7 +322,13 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 
 def _judgement(question: Question, on_done: OnDone) -> View:
     facts = facts_of(question) if question.output else Facts()
-    assessment = _assess(question, facts)
+    machine = None if question.is_judged_alone else question.machine
+    if question.output:
+        assessment = judge_sources([read(Text(question.output, TEXT_NAME, facts))], machine=machine)
+    elif question.default_times:
+        assessment = judge(chain.from_iterable(question.default_times.values()), machine=machine)
+    else:
+        raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
     chart = None
     with suppress(Error):  # no curve has several sizes
         panels = assessment.plot().vconcat
@@ -335,16 +340,6 @@ def _judgement(question: Question, on_done: OnDone) -> View:
         chart=chart,
         tables=tuple(judgement_tables(assessment)),
     )
-
-
-def _assess(question: Question, facts: Facts) -> Assessment:
-    """Judge the output of a benchmark, of which the form tells these facts, or else the measured files."""
-    machine = None if question.is_judged_alone else question.machine
-    if question.output:
-        return judge_sources([read(Text(question.output, TEXT_NAME, facts))], machine=machine)
-    if question.default_times:
-        return judge(chain.from_iterable(question.default_times.values()), machine=machine)
-    raise Error("nothing to judge, expected the output of a benchmark, or times of a library's own choices")
 
 
 def _simulated(question: Question, kind: Detail) -> Simulation:

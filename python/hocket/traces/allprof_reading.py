@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from hocket._native import Error
-from hocket.traces.agreement import check_agreement
 from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.lines import Budget, lines_of, reading
-from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, traces_of
+from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, number_in, trace_of
 from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
 
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
@@ -84,10 +83,9 @@ def read_allprof(first: str | PathLike[str]) -> Trace:
         logs = [_Rank(log, number, len(names), budget) for number, log in enumerate(names)]
         for log in logs:
             log.read()
-        ranks = traces_of([log.log for log in logs], [(log.host, log.clock_offset_s(logs[0])) for log in logs])
-        trace = Trace(Path(name).stem, logs[0].tracer, logs[0].date, ranks, name)
-        check_agreement(trace)
-    return trace
+        for log in logs:
+            log.log.clock_offset_s = log.clock_offset_s(logs[0])
+        return trace_of([log.log for log in logs], Path(name).stem, logs[0].tracer, name, date=logs[0].date)
 
 
 def _logs(first: str) -> list[str]:
@@ -117,7 +115,7 @@ class _Rank:
     def __init__(self, name: str, number: int, ranks: int, budget: Budget) -> None:
         self._name, self._number, self._ranks, self._budget = name, number, ranks, budget
         self.log = RankLog(f"{name}, rank {number}")
-        self.host, self.tracer, self.date = "", "liballprof", ""
+        self.tracer, self.date = "liballprof", ""
         self._differences_us = [0.0, 0.0]
         self._origin_us: float | None = None
         self._end_s = 0.0
@@ -146,7 +144,7 @@ class _Rank:
         self.log.settle()
 
     def _error(self, message: str) -> Error:
-        return Error(f"{self.log.where(self._line)}: {message}")
+        return self.log.error(self._line, message)
 
     def _calls(self) -> list[tuple[int, str]]:
         """Return the lines with calls, and their numbers."""
@@ -166,7 +164,7 @@ class _Rank:
     def _head(self, text: str) -> None:
         key, _, value = text.partition(": ")
         if key == "hostname":
-            self.host = value
+            self.log.host = value
         elif key == "time":
             self.date = value
         elif key in ("clockdiff", "Finalize clockdiff"):
@@ -247,10 +245,7 @@ class _Rank:
             values[f"second_{field}" if field in values else field] = word
         return values
 
-    def _whole(self, values: Mapping[str, str], name: str, least: int = 0, most: int = MOST_BYTES) -> int:
-        return self._whole_of(values[name], name, least, most)
-
-    def _whole_of(self, word: str, name: str, least: int, most: int) -> int:
+    def _whole(self, word: str, name: str, least: int = 0, most: int = MOST_BYTES) -> int:
         value = int(word) if _is_whole(word) else least - 1
         if not least <= value <= most:
             raise self._error(f"{name}: got {word[:40]!r}, expected a whole number from {least} to {most}")
@@ -260,7 +255,7 @@ class _Rank:
         words = values[name].split(",")
         if len(words) != many:
             raise self._error(f"{name}: got {len(words)} numbers, expected {many}")
-        return [self._whole_of(word, name, 0, 1 << 64) for word in words]
+        return [self._whole(word, name, 0, 1 << 64) for word in words]
 
     def _communicator(self, values: Mapping[str, str]) -> int:
         _, rank, size = self._numbers(values, "comm", 3)
@@ -279,17 +274,16 @@ class _Rank:
             counts = self._numbers(values, f"{prefix}counts", ranks)
             counts_by_name: dict[str, Any] = {f"{prefix}counts": counts}
         else:
-            counts_by_name = {f"{prefix}count": self._whole(values, f"{prefix}count")}
+            counts_by_name = {f"{prefix}count": self._whole(values[f"{prefix}count"], f"{prefix}count")}
             counts = list(counts_by_name.values())
-        if max(counts) * size_bytes > MOST_BYTES:
-            raise self._error(f"got {max(counts)} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
+        self.log.check_size(self._line, max(counts), size_bytes)
         name = (
             "MPI_CHARACTER" if number == TYPES["MPI_CHARACTER"] and size_bytes == 1 else _NAMES.get(number, "derived")
         )
         return {**counts_by_name, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
 
     def _peer(self, values: Mapping[str, str], name: str, comm: int, is_source: bool) -> int:
-        peer = self._whole(values, name, -2, (1 if comm else self._ranks) - 1)
+        peer = self._whole(values[name], name, -2, (1 if comm else self._ranks) - 1)
         if peer >= 0:
             return peer
         return ANY if is_source and peer == (-2 if self._is_mpich else -1) else NOBODY
@@ -298,12 +292,12 @@ class _Rank:
         is_receive = function.kind is Kind.RECEIVE
         arguments["comm"] = comm = self._communicator(values)
         arguments["peer"] = self._peer(values, "peer", comm, is_receive)
-        arguments["tag"] = self._whole(values, "tag", -1 if is_receive or arguments["peer"] == NOBODY else 0)
+        arguments["tag"] = self._whole(values["tag"], "tag", -1 if is_receive or arguments["peer"] == NOBODY else 0)
         arguments.update(self._data(values))
         log, line = self.log, self._line
         if function.kind is Kind.EXCHANGE:
             arguments["recv_peer"] = self._peer(values, "recv_peer", comm, True)
-            arguments["recv_tag"] = self._whole(values, "recv_tag", -1)
+            arguments["recv_tag"] = self._whole(values["recv_tag"], "recv_tag", -1)
             same = {f"recv_{key}": values[key] for key in ("count", "type")}
             arguments.update(self._data({**same, **values}, "recv_"))
             log.send(arguments)
@@ -321,7 +315,7 @@ class _Rank:
                 log.blocking(arguments, receive)
 
     def _request(self, word: str, receive: Receive | None = None) -> Request:
-        address = self._whole_of(word, "request", 0, 1 << 64)
+        address = self._whole(word, "request", 0, 1 << 64)
         self.log.forget(address)
         return self.log.request(address, receive)
 
@@ -331,10 +325,10 @@ class _Rank:
         size = 1 if comm else self._ranks
         is_root = True
         if "root" in values:
-            arguments["root"] = self._whole(values, "root", 0, size - 1)
+            arguments["root"] = self._whole(values["root"], "root", 0, size - 1)
             is_root = arguments["root"] == (0 if comm else self._number)
         if "op" in values:
-            operator = _OPERATOR_NAMES.get(self._whole(values, "op", 0, 1 << 64))
+            operator = _OPERATOR_NAMES.get(self._whole(values["op"], "op", 0, 1 << 64))
             arguments.update(op=operator or "user", commutative=operator is not None)
         if kind == "Barrier":
             return
@@ -377,8 +371,8 @@ class _Rank:
 
     def _requests(self, values: dict[str, str]) -> list[Request]:
         """Return the requests at an address or in an array of addresses, without null requests."""
-        address = self._whole(values, "request", 0, 1 << 64)
-        count = self._whole(values, "requests") if "requests" in values else 1
+        address = self._whole(values["request"], "request", 0, 1 << 64)
+        count = self._whole(values["requests"], "requests") if "requests" in values else 1
         requests = self.log.requests
         addresses: Sequence[Any] = range(address, address + count * self._handle_bytes, self._handle_bytes)
         if count > len(requests):
@@ -400,8 +394,4 @@ def _is_whole(word: str) -> bool:
 
 
 def _number(word: str) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if abs(value) <= _LARGEST_TIME_US else None
+    return number_in(word, -_LARGEST_TIME_US, _LARGEST_TIME_US)

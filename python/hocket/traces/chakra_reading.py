@@ -10,17 +10,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.traces.agreement import check_agreement
 from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
-from hocket.traces.reconstruction import RankLog, Request, traces_of
+from hocket.traces.reconstruction import RankLog, Request, trace_of
 from hocket.traces.trace import SELF, WORLD, Communicator, Trace
 
 _MOST_BYTES = 1 << 53
@@ -85,14 +83,8 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
         ranks = [_Rank(file, rank, groups, exchanges) for rank, file in enumerate(files)]
         for rank, own in zip(ranks, nodes, strict=True):
             rank.take(own)
-        rank_traces = traces_of([rank.log for rank in ranks], [("", (0.0, 0.0))] * len(files))
-        traces = tuple(
-            replace(trace, communicators={**trace.communicators, **rank.communicators})
-            for trace, rank in zip(rank_traces, ranks, strict=True)
-        )
-        trace = Trace(re.sub(r"\.0\.(et|json)$", "", Path(name).name), "Chakra", "", traces, name)
-        check_agreement(trace)
-    return trace
+        program = re.sub(r"\.0\.(et|json)$", "", Path(name).name)
+        return trace_of([rank.log for rank in ranks], program, "Chakra", name)
 
 
 def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, tuple[int, ...]]:
@@ -170,7 +162,6 @@ class _Rank:
         self._comms = {name: WORLD for name in _WORLD_GROUPS if groups[name] == groups[""]}
         self._kernels: set[int] = set()
         self.log = RankLog(file, "message")
-        self.communicators: dict[int, Communicator] = {}
 
     def take(self, nodes: Sequence[Node]) -> None:
         """Take all nodes in this order."""
@@ -238,7 +229,7 @@ class _Rank:
             raise self._error(f"comm_type: got {kind}, GATHER or SCATTER, {why}, expected other collectives")
         function, fields = _COLLECTIVES[kind]
         arguments = self._communicator()
-        ranks = len(self.communicators[arguments["comm"]].ranks) if arguments["comm"] != WORLD else self._ranks
+        ranks = len(self._groups[_group(self._node)])
         size_bytes = self._whole("comm_size", _MOST_BYTES) if fields else 0
         if kind == _ALL_TO_ALL and (blocks := self._unequal_blocks()):
             self._start("MPI_Ialltoallv", {**arguments, **blocks})
@@ -271,9 +262,8 @@ class _Rank:
 
         own = ranks.index(self._number)
         counts = [share(sizes[own], place) for place in range(len(ranks))]
-        data = {key: value for key, value in _data(0).items() if key != "count"}
         recv = {"recv_counts": [share(size, own) for size in sizes], "recv_type": "MPI_BYTE", "recv_type_bytes": 1}
-        return {"counts": counts, **data, **recv}
+        return {"counts": counts, "type": "MPI_BYTE", "type_bytes": 1, **recv}
 
     def _communicator(self) -> dict[str, Any]:
         """Return the communicator of a collective, and its ranks if this is its first collective."""
@@ -288,8 +278,8 @@ class _Rank:
             raise self._error(
                 f"pg_name: got {checks.quote(group)}, which lacks rank {self._number}, expected a group with this rank"
             )
-        comm = self._comms[group] = SELF + 1 + len(self.communicators)
-        self.communicators[comm] = Communicator(ranks, (), self._seen[ranks])
+        comm = self._comms[group] = SELF + 1 + len(self.log.communicators)
+        self.log.communicators[comm] = Communicator(ranks, (), self._seen[ranks])
         self._seen[ranks] += 1
         return {"comm": comm, "ranks": list(ranks)}
 

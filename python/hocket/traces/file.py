@@ -83,7 +83,7 @@ class _Reader:
         self._rank: int | None = None
 
     def trace(self) -> Trace:
-        header = self._object("a header")
+        header = self._parse(self._lines.next(), "a header")
         if header.get("format") != _FORMAT:
             raise self._error(f'got {_quote(header)}, expected {{"format": "{_FORMAT}", ..}}')
         if header.get("version") != _VERSION:
@@ -99,7 +99,7 @@ class _Reader:
 
     def _rank_trace(self, number: int, world: Communicator) -> RankTrace:
         self._rank = number
-        header = self._object(f"rank {number} of {len(world.ranks)}")
+        header = self._parse(self._lines.next(), f"rank {number} of {len(world.ranks)}")
         if header.get("rank") != number or isinstance(header.get("rank"), bool):
             raise self._error(f'got {_quote(header)}, expected {{"rank": {number}, ..}}')
         count = self._whole(header, "calls", 2, _LARGEST)
@@ -132,9 +132,6 @@ class _Reader:
         if head:
             state.remember(head, text, str(name), function, values)
         return Call(str(name), start_s, end_s, values, self._lines.number)
-
-    def _object(self, what: str) -> dict[str, Any]:
-        return self._parse(self._lines.next(), what)
 
     def _parse(self, line: bytes, what: str) -> dict[str, Any]:
         if not line:

@@ -41,18 +41,6 @@ class Budget:
         self.most_bytes = self.left_bytes = most_bytes
         self.unseen_bytes = 0
 
-    def take(self, size_bytes: int, what: str) -> None:
-        """Count bytes that were read.
-
-        Raises:
-            Error: The memory may not suffice for as much as was read since the last check.
-        """
-        self.left_bytes -= size_bytes
-        self.unseen_bytes += size_bytes
-        if self.unseen_bytes > _BYTES_PER_LOOK:
-            self.unseen_bytes = 0
-            memory(what, _LARGER * _BYTES_PER_LOOK)
-
 
 class Lines:
     """The lines of a file, and the number of the last line read.
@@ -96,10 +84,16 @@ class Lines:
         return data
 
     def _take(self, size_bytes: int) -> None:
-        self._budget.take(size_bytes, self.name)
-        if self._budget.left_bytes < 0:
+        """Count bytes that were read; now and then look whether the memory suffices for as many."""
+        budget = self._budget
+        budget.left_bytes -= size_bytes
+        budget.unseen_bytes += size_bytes
+        if budget.unseen_bytes > _BYTES_PER_LOOK:
+            budget.unseen_bytes = 0
+            memory(self.name, _LARGER * _BYTES_PER_LOOK)
+        if budget.left_bytes < 0:
             raise Error(
-                f"{self.name}, line {self.number}: too long, expected at most {self._budget.most_bytes} decompressed "
+                f"{self.name}, line {self.number}: too long, expected at most {budget.most_bytes} decompressed "
                 f"bytes, where each line counts as {_LEAST_LINE_BYTES} bytes or more"
             )
 

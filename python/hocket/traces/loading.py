@@ -36,23 +36,17 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
     """
     file = checks.path("trace", path)
     with expecting(file, "trace", "a trace"):
-        return _load(file, compares_ranks=compares_ranks)
-
-
-def _load(file: str, *, compares_ranks: bool) -> Trace:
-    with lines_of(file) as lines:
-        if begins(lines.read(FIRST_BYTES)):
-            return read_chakra(file)
-    with lines_of(file) as lines:
-        first = lines.next()
-        begin = next(filter(is_meant, islice(lines, _MOST_EMPTY_LINES)), b"") if not is_meant(first) else first
-    if is_log(first) or is_log(begin):
-        return read_allprof(file)
-    if begin and not begin.lstrip().startswith(b"{"):
-        if not begins_trace(file, begin):
-            raise Error(
-                f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, SimGrid (actions, or "
-                "names of existing files), liballprof or Chakra"
-            )
-        return read_simgrid(file)
-    return read(file, compares_ranks=compares_ranks)
+        with lines_of(file) as lines:
+            if begins(lines.read(FIRST_BYTES)):
+                return read_chakra(file)
+        with lines_of(file) as lines:
+            first = lines.next()
+            begin = next(filter(is_meant, islice(lines, _MOST_EMPTY_LINES)), b"") if not is_meant(first) else first
+        if is_log(first) or is_log(begin):
+            return read_allprof(file)
+        if not begin or begin.lstrip().startswith(b"{"):
+            return read(file, compares_ranks=compares_ranks)
+        if begins_trace(file, begin):
+            return read_simgrid(file)
+        known = "SimGrid (actions, or names of existing files), liballprof or Chakra"
+        raise Error(f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, {known}")

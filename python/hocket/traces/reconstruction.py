@@ -8,12 +8,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hocket._native import Error
-from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, RankTrace
+from hocket.traces.agreement import check_agreement
+from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, RankTrace, Trace
 
 MOST_BYTES = (1 << 63) - 1
 """The largest size and count in traces."""
 
 _GOT_NOTHING = [NOBODY, ANY, 0]
+
+
+def number_in(word: str, least: float, most: float) -> float | None:
+    """Return the number of a word; None if it is no number between two others."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if least <= value <= most else None
 
 
 @dataclass(slots=True)
@@ -76,19 +86,30 @@ class RankLog:
     Attributes:
         place: Its file and its rank, for error messages.
         unit: What the numbers in error messages count.
+        host: Its host.
+        clock_offset_s: The offset of its clock at the beginning and at the end.
+        communicators: Its communicators, besides MPI_COMM_WORLD and MPI_COMM_SELF.
     """
 
     place: str
     unit: str = "line"
+    host: str = ""
+    clock_offset_s: tuple[float, float] = (0.0, 0.0)
+    communicators: dict[int, Communicator] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
     requests: dict[Hashable, deque[Request]] = field(default_factory=dict)
     count: int = 0
 
-    def where(self, line: int) -> str:
-        """Return the place of a line for error messages; 0 stands for no line."""
-        return f"{self.place}, {self.unit} {line}" if line else self.place
+    def error(self, line: int, message: str) -> Error:
+        """Return an error at a line; 0 stands for no line."""
+        return Error(f"{self.place}, {self.unit} {line}: {message}" if line else f"{self.place}: {message}")
+
+    def check_size(self, line: int, count: int, size_bytes: int) -> None:
+        """Refuse data that are larger than traces may have."""
+        if count * size_bytes > MOST_BYTES:
+            raise self.error(line, f"got {count} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
 
     def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
         """Append a call."""
@@ -185,22 +206,26 @@ class RankLog:
             look.arguments.update(self.complete(other_looks))
 
 
-def traces_of(logs: Sequence[RankLog], hosts: Sequence[tuple[str, tuple[float, float]]]) -> tuple[RankTrace, ...]:
-    """Return the calls of all ranks, with the message of each receive.
-
-    Args:
-        logs: The calls of the ranks, on MPI_COMM_WORLD and MPI_COMM_SELF.
-        hosts: For each rank, its host and the offset of its clock at the beginning and at the end, in seconds.
+def trace_of(logs: Sequence[RankLog], program: str, tracer: str, file: str, *, date: str = "") -> Trace:
+    """Return the trace of all ranks, with the message of each receive.
 
     Raises:
-        Error: As `match`.
+        Error: As `match`, or the ranks do not agree.
     """
     match(logs)
     world = Communicator(tuple(range(len(logs))))
-    return tuple(
-        RankTrace(host, offset_s, tuple(log.calls), {WORLD: world, SELF: Communicator((number,))})
-        for number, (log, (host, offset_s)) in enumerate(zip(logs, hosts, strict=True))
+    ranks = (
+        RankTrace(
+            log.host,
+            log.clock_offset_s,
+            tuple(log.calls),
+            {WORLD: world, SELF: Communicator((number,)), **log.communicators},
+        )
+        for number, log in enumerate(logs)
     )
+    trace = Trace(program, tracer, date, tuple(ranks), file)
+    check_agreement(trace)
+    return trace
 
 
 def match(ranks: Sequence[RankLog]) -> None:
@@ -238,16 +263,13 @@ def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequenc
 def _tell(rank: RankLog, receive: Receive, source: int, message: Message | None) -> None:
     if message is None:
         tag = "any tag" if receive.tag == ANY else f"tag {receive.tag}"
-        raise Error(
-            f"{rank.where(receive.line)}: a receive from rank {source} with {tag}, but the trace has no matching send"
-        )
+        what = f"a receive from rank {source} with {tag}"
+        raise rank.error(receive.line, f"{what}, but the trace has no matching send")
     if receive.room_bytes is None:
         receive.arguments["count"] = message.size_bytes
     elif message.size_bytes > receive.room_bytes:
-        raise Error(
-            f"{rank.where(receive.line)}: a receive of at most {receive.room_bytes} bytes, "
-            f"expected at least {message.size_bytes}, which rank {source} sent"
-        )
+        expected = f"expected at least {message.size_bytes}, which rank {source} sent"
+        raise rank.error(receive.line, f"a receive of at most {receive.room_bytes} bytes, {expected}")
     assert receive.got is not None
     container, key = receive.got
     container[key] = [source, message.tag, message.size_bytes]
@@ -301,10 +323,9 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
         candidates = sorted(source for source in fitting if total[source] > 0)
         completed = next((receive for receive in asking[tag] if receive.got), None)
         if completed and len(candidates) != 1:
-            raise Error(
-                f"{rank.where(completed.line)}: a receive from any rank, whose message could come from "
-                f"{' or '.join(map(str, candidates[:3])) or 'nobody'}, expected a single possible sender"
-            )
+            names = " or ".join(map(str, candidates[:3])) or "nobody"
+            why = f"whose message could come from {names}, expected a single possible sender"
+            raise rank.error(completed.line, f"a receive from any rank, {why}")
         sources[tag] = candidates[0] if completed else ANY
         total[sources[tag]] -= len(asking[tag])
     return (sources[receive.tag] if receive.peer == ANY else receive.peer for receive in receives)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from os import PathLike, fspath
@@ -14,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from hocket._native import Error
-from hocket.traces.agreement import check_agreement
 from hocket.traces.lines import Budget, lines_of, reading
-from hocket.traces.reconstruction import MOST_BYTES, RankLog, traces_of
+from hocket.traces.reconstruction import MOST_BYTES, RankLog, number_in, trace_of
 from hocket.traces.trace import ANY, WORLD, Trace
 
 _FLOPS_PER_S = 1e9
@@ -28,6 +28,7 @@ _MOST_KNOWN = 1 << 12
 """The number of different lines that are remembered."""
 
 _LONGEST_NUMBER = 400  # of a line, in characters
+_LARGEST_NUMBER = sys.float_info.max
 
 _ACTIONS: Mapping[str, str] = {
     "init": "default?",
@@ -101,10 +102,7 @@ def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_
     with reading(name):
         files = _Files(name)
         logs = [_Rank(files, number, flops_per_s).log() for number in range(files.ranks)]
-        ranks = traces_of(logs, [("", (0.0, 0.0))] * files.ranks)
-        trace = Trace(Path(name).stem, "SimGrid", "", ranks, name)
-        check_agreement(trace)
-    return trace
+        return trace_of(logs, Path(name).stem, "SimGrid", name)
 
 
 class _Files:
@@ -128,10 +126,8 @@ class _Files:
 
     def _merge(self, name: str) -> None:
         by_rank: dict[int, list[tuple[int, bytes]]] = {}
-        with lines_of(name, self._budget) as lines:
-            for line in lines:
-                if is_meant(line):
-                    by_rank.setdefault(_rank_of(name, lines.number, line), []).append((lines.number, line))
+        for rank, number, line in self._actions(name):
+            by_rank.setdefault(rank, []).append((number, line))
         if not by_rank:
             raise Error(f"{name}: the file ends, expected actions of ranks")
         missing = next((rank for rank in range(max(by_rank)) if rank not in by_rank), None)
@@ -148,15 +144,19 @@ class _Files:
         if self._merged is not None:
             yield from self._merged[rank]
             return
-        with lines_of(self.names[rank], self._budget) as lines:
+        name = self.names[rank]
+        with closing(self._actions(name)) as actions:
+            for rank_of_line, number, line in actions:
+                if rank_of_line != rank:
+                    raise Error(f"{name}, line {number}: an action of rank {rank_of_line}, expected rank {rank}")
+                yield number, line
+
+    def _actions(self, name: str) -> Generator[tuple[int, int, bytes], None, None]:
+        """Give the actions of a file, each with its rank and the number of its line."""
+        with lines_of(name, self._budget) as lines:
             for line in lines:
                 if is_meant(line):
-                    rank_of_line = _rank_of(lines.name, lines.number, line)
-                    if rank_of_line != rank:
-                        raise Error(
-                            f"{lines.name}, line {lines.number}: an action of rank {rank_of_line}, expected rank {rank}"
-                        )
-                    yield lines.number, line
+                    yield _rank_of(name, lines.number, line), lines.number, line
 
 
 def is_meant(line: bytes) -> bool:
@@ -230,7 +230,7 @@ class _Rank:
                 cache[line] = action, values
 
     def _error(self, message: str) -> Error:
-        return Error(f"{self._log.where(self._line)}: {message}")
+        return self._log.error(self._line, message)
 
     def _parse(self, line: bytes) -> tuple[str, dict[str, Any]]:
         """Return the action of a line, and its values by name."""
@@ -276,7 +276,7 @@ class _Rank:
             value: Any = _TYPES.get(word)
             expected = f"the number of a type that SimGrid has, 0 to {len(_TYPES) - 1}"
         elif kind in ("flops", "seconds"):
-            value = _number(word, 0.0)
+            value = number_in(word, 0.0, _LARGEST_NUMBER)
             expected = "a number, at least 0"
         elif kind in ("size", "room", "buffer"):
             value = _whole(word, -1 if kind == "room" else 0)
@@ -324,8 +324,7 @@ class _Rank:
         many = f"{prefix}{size}s"
         counts = {f"{prefix}counts": values[many]} if many in values else {f"{prefix}count": values[f"{prefix}{size}"]}
         for count in values[many] if many in values else counts.values():
-            if count * size_bytes > MOST_BYTES:
-                raise self._error(f"got {count} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
+            self._log.check_size(self._line, count, size_bytes)
         return {**counts, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
 
     def _message(self, action: str, values: dict[str, Any]) -> None:
@@ -396,14 +395,6 @@ _UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
 """The data of a receive whose buffer size is not in the trace: as much as it gets."""
 
 
-def _number(word: str, least: float) -> float | None:
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if least <= value < math.inf else None
-
-
 def _whole(word: str, least: int, most: int = MOST_BYTES) -> int | None:
     """Return a whole number, which may be written as 1e6."""
     if len(word) > _LONGEST_NUMBER:
@@ -411,7 +402,7 @@ def _whole(word: str, least: int, most: int = MOST_BYTES) -> int | None:
     try:
         value = int(word)
     except ValueError:
-        number = _number(word, least)
+        number = number_in(word, least, _LARGEST_NUMBER)
         if number is None or number != int(number):
             return None
         value = int(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from hocket._native import Error
@@ -59,33 +59,16 @@ def with_choice(choice: Choice, call: Call) -> Call:
     return replace(call, parameters=dict(choice.parameters))
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """The catalogue choices at a point.
-
-    Attributes:
-        alike: Choices whose ranks do exactly the same, by the one choice that is tried for all of them.
-        refused: Algorithms that refuse the call, with reasons.
-    """
-
-    alike: Mapping[Choice, tuple[Choice, ...]]
-    refused: Mapping[str, str]
-
-
-def candidates(choices: Iterable[Choice], point: Point) -> Candidates:
-    """Return the choices that accept a call at a point; choices whose ranks do the same are grouped."""
+def candidates(choices: Iterable[Choice], point: Point) -> Mapping[Choice, tuple[Choice, ...]]:
+    """Return the choices that accept a call at a point: those whose ranks do the same, by the one that is tried."""
     alike: dict[object, list[Choice]] = {}
-    refusals: dict[str, str] = {}
     for choice in choices:
         algorithm = algorithm_of(point, choice)
         call = with_choice(choice, call_at(point))
-        try:
+        with suppress(Error):
             prepare(algorithm, call)
-        except Error as error:
-            refusals.setdefault(algorithm.name, str(error))
-            continue
-        alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
-    return Candidates({choices[0]: tuple(choices) for choices in alike.values()}, refusals)
+            alike.setdefault(_what_ranks_do(algorithm, call) or _cut(algorithm, choice, point), []).append(choice)
+    return {choices[0]: tuple(choices) for choices in alike.values()}
 
 
 def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:

@@ -107,7 +107,10 @@ class Decision:
 
 
 def needs_one_order(collective: str, order_is_fixed: bool) -> bool:
-    """Return whether all choices of a number of ranks must combine in one order: with a fixed order, for reductions."""
+    """Return whether all choices of a number of ranks must combine in one order: with a fixed order, for reductions.
+
+    The MPI's default is then no choice, so no gain over it needs to be confirmed.
+    """
     return order_is_fixed and collective in REDUCTIONS
 
 

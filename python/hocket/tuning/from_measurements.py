@@ -56,13 +56,7 @@ def tune_measured(
         about={"measured": ", ".join(dict.fromkeys(one.source.rpartition(":")[0] for one in measurements))},
         tolerance=share,
         decisions=tuple(decide(deciding, share)),
-        own=(),
         records=tuple(PointRecord(point, of_point) for point, of_point in sorted(times.items())),
-        confirming=(),
-        regrets=(),
-        own_regrets=(),
-        judging_noise=0.0,
-        left_out=0,
         order_is_fixed=is_fixed,
     )
 

@@ -49,7 +49,7 @@ Choices: TypeAlias = Callable[[Point], Mapping[Choice, Sequence[Choice]]]
 
 def of_the_catalogue(point: Point) -> Mapping[Choice, Sequence[Choice]]:
     """Return the catalogue's choices at a point: one of each group of equivalent choices, with its group."""
-    return candidates(of_any_machine(point), point).alike
+    return candidates(of_any_machine(point), point)
 
 
 def of_guidelines(point: Point) -> Mapping[Choice, Sequence[Choice]]:
@@ -90,13 +90,9 @@ class Measured:
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)
     """The MPI's own algorithms that ended a program, by collective, with the reasons for leaving them out."""
 
-    def needs_one_order(self, point: Point) -> bool:
-        """Return whether only choices with one order are measured at a point."""
-        return needs_one_order(point.collective, self.order_is_fixed)
-
     def choices_at(self, point: Point) -> Mapping[Choice, Sequence[Choice]]:
         """Return what is measured at a point besides the MPI's own algorithms."""
-        if not self.needs_one_order(point):
+        if not needs_one_order(point.collective, self.order_is_fixed):
             return self.choices(point)
         groups = ([one for one in group if order_of(point, one)] for group in self.choices(point).values())
         return {group[0]: group for group in groups if group}
@@ -106,7 +102,7 @@ class Measured:
 
         An order needs times at all sizes, so nothing is left out at only some of them.
         """
-        key = points[0].collective, points[0].ranks
+        key = points[0].row
         if key not in self._slow_at_all:
             least: dict[Choice, float] = {}
             for point in points if self.model is not None else ():
@@ -185,8 +181,10 @@ def measure_points(
                 if records.by_point and evaluator.clock() >= end_s:
                     return
                 share_s = max(end_s - evaluator.clock(), 0.0) / left
-                if evaluator.needs_one_order(point):
-                    hopeless = evaluator.far_behind_at_all(_row_of(point, (*neighbors, *points)))
+                if needs_one_order(point.collective, evaluator.order_is_fixed):
+                    hopeless = evaluator.far_behind_at_all(
+                        [one for one in (*neighbors, *points) if one.row == point.row]
+                    )
                 else:
                     hopeless = _hopeless(point, neighbors, records)
                 record = job.measure(point, hopeless, share_s)
@@ -214,7 +212,11 @@ def pair_points(
     Raises:
         Error: The program fails, or a result is wrong.
     """
-    todo = [point for point, choices in choices_by_point.items() if not _has_pairs(records, point, choices)]
+    todo = [
+        point
+        for point, choices in choices_by_point.items()
+        if _moments(records, point) < MOMENTS or not set(choices) <= records.by_point[point].ratios.keys()
+    ]
     for _ in range(MOMENTS * (len(choices_by_point) - len(todo))):
         on_done()
     end_s, left = evaluator.clock() + limit_s, MOMENTS * len(todo)
@@ -238,14 +240,6 @@ def pair_points(
                 records.add(record.added_to(records.by_point.get(point), point))
 
 
-def _is_hopeless(ratios: Sequence[float]) -> bool:
-    return len(ratios) >= _MOMENTS_OF_HOPE and median(ratios) >= 1
-
-
-def _has_pairs(records: Records, point: Point, choices: Sequence[Choice]) -> bool:
-    return _moments(records, point) == MOMENTS and set(choices) <= records.by_point[point].ratios.keys()
-
-
 def _moments(records: Records, point: Point) -> int:
     return len(records.by_point[point].ratios.get(SECOND_DEFAULT, ())) if point in records.by_point else 0
 
@@ -254,7 +248,6 @@ class _Pairs:
     """The ratios of choices to the default at a point, at several moments."""
 
     def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = tuple(choices)
         self._ratios: dict[Choice, list[float]] = {choice: [] for choice in (*choices, SECOND_DEFAULT)}
         self._defaults_s: list[float] = []
 
@@ -265,7 +258,11 @@ class _Pairs:
 
     def running(self, keeps_slow: bool) -> list[Choice]:
         """Return the choices that get another turn."""
-        return [c for c in self._choices if keeps_slow or not _is_hopeless(self._ratios[c])]
+        return [
+            choice
+            for choice, ratios in self._ratios.items()
+            if choice != SECOND_DEFAULT and (keeps_slow or len(ratios) < _MOMENTS_OF_HOPE or median(ratios) < 1)
+        ]
 
     def add(self, samples_s: Mapping[Choice, Sequence[float]]) -> None:
         """Add the samples of a moment: of each choice, call by call."""
@@ -281,14 +278,9 @@ class _Pairs:
         return replace(record, ratios={choice: tuple(ratios) for choice, ratios in self._ratios.items()})
 
 
-def _row_of(point: Point, points: Iterable[Point]) -> list[Point]:
-    """Return the points of the same collective and number of ranks."""
-    return [one for one in points if (one.collective, one.ranks) == (point.collective, point.ranks)]
-
-
 def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dict[Choice, str]:
     """Return the choices that are far behind at both neighbours of a point, with the reason."""
-    alike = [p for p in _row_of(point, neighbors) if p in records.by_point]
+    alike = [p for p in neighbors if p.row == point.row and p in records.by_point]
     below = max((p for p in alike if p.size_bytes < point.size_bytes), default=None)
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
@@ -317,7 +309,8 @@ class _Job(AbstractContextManager["_Job"]):
     def measure(self, point: Point, hopeless: Mapping[Choice, str], limit_s: float) -> PointRecord:
         """Measure a point for `share_s` seconds, or longer if the minimum rounds take longer."""
         turns = self._open_turns()
-        alike, in_one_order = self._evaluator.choices_at(point), self._evaluator.needs_one_order(point)
+        in_one_order = needs_one_order(point.collective, self._evaluator.order_is_fixed)
+        alike = self._evaluator.choices_at(point)
         predictions = self._evaluator.predicted_s(point, list(alike))
         ours, own = list(alike), [] if in_one_order else own_choices(self._variables, point)
         reasons = {} if in_one_order else self._evaluator.far_behind(predictions)
@@ -383,11 +376,6 @@ class _Job(AbstractContextManager["_Job"]):
             raise error
         self._evaluator.ended[point.collective, ending] = f"{point.collective} {ending} ended the program"
         return ending
-
-
-def number_of_choices(point: Point, evaluator: Measured) -> int:
-    """Return the number of choices at a point, including the default but not the MPI's own algorithms."""
-    return 1 + len(evaluator.choices_at(point))
 
 
 def _run(race: Race, numbers: Mapping[Choice, int], turns: Turns, limit_s: float, clock: Callable[[], float]) -> None:

@@ -49,6 +49,11 @@ def ratio(record: PointRecord, choice: Choice) -> Estimate:
     return estimate(record.ratios.get(choice, ()), 1 - CONFIDENCE)
 
 
+def _ratios(record: PointRecord, owners: Collection[Owner]) -> Times:
+    choices = (choice for choice in record.ratios if choice.owner in owners and choice != SECOND_DEFAULT)
+    return {choice: ratio(record, choice) for choice in choices}
+
+
 def noise_of(records: Iterable[PointRecord]) -> float:
     """Return the noise: the default differs from itself by at most this share at 95 % of points; 0 without points."""
     shares = sorted(abs(log(median(one.ratios[SECOND_DEFAULT]))) for one in records if one.ratios.get(SECOND_DEFAULT))
@@ -62,9 +67,7 @@ def confirmed_times(record: PointRecord, owners: Collection[Owner], noise: float
     """
     if record.is_simulated or DEFAULT not in record.times:
         return times_of(record, owners)
-    ratios = {
-        choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != SECOND_DEFAULT
-    }
+    ratios = _ratios(record, owners)
     times = {choice: Estimate.exact(one.median_s) for choice, one in ratios.items() if one.high_s < 1 - noise}
     return {DEFAULT: Estimate.exact(1.0), **times}
 
@@ -79,10 +82,7 @@ def compared_times(record: PointRecord, owners: Collection[Owner], noise: float)
     if not isfinite(ratio(record, SECOND_DEFAULT).high_s):
         return {}
     default_s = record.times[DEFAULT].median_s
-    shares = {DEFAULT: Estimate(1.0, 1 / (1 + noise), 1 + noise)}
-    shares |= {
-        choice: ratio(record, choice) for choice in record.ratios if choice.owner in owners and choice != SECOND_DEFAULT
-    }
+    shares = {DEFAULT: Estimate(1.0, 1 / (1 + noise), 1 + noise), **_ratios(record, owners)}
     return {
         choice: Estimate(*(share * default_s for share in (one.median_s, one.low_s, one.high_s)))
         for choice, one in shares.items()

@@ -52,13 +52,6 @@ class Plan:
     confirms: bool = False
     order_is_fixed: bool = False
 
-    def needs_one_order(self, point: Point) -> bool:
-        """Return whether the choices for a point must combine in the order of its number of ranks.
-
-        The MPI's default is then no choice, so no gain over it needs to be confirmed.
-        """
-        return needs_one_order(point.collective, self.order_is_fixed)
-
     @property
     def confirming(self) -> tuple[Point, ...]:
         """The points from which the final decisions are made."""
@@ -120,8 +113,9 @@ def _deciding(
 ) -> Mapping[Point, Times]:
     """Return the times from which decisions are made: confirmed ones, or those of races if the default is no choice."""
     times = {
-        one.point: times_of(one, owners) if plan.needs_one_order(one.point) else confirmed_times(one, owners, noise)
+        one.point: times_of(one, owners) if in_one_order else confirmed_times(one, owners, noise)
         for one in records
+        for in_one_order in (needs_one_order(one.point.collective, plan.order_is_fixed),)
     }
     return _times_allowed(plan, times)
 
@@ -174,7 +168,8 @@ def conclude(
     has_own = any(choice.owner == "mpi" for one in records.by_point.values() for choice in one.times)
 
     def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
-        points_judged = [one for one in judging if owners == BY_RULES or not plan.needs_one_order(one.point)]
+        is_fixed = plan.order_is_fixed and owners != BY_RULES
+        points_judged = [one for one in judging if not needs_one_order(one.point.collective, is_fixed)]
         return tuple(
             regrets(decisions[owners], {one.point: compared_times(one, owners, noise) for one in points_judged})
         )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -34,8 +35,8 @@ class Tuning:
         about: The source of the times: the names of the MPI and of the machine.
         tolerance: The share by which a choice may be slower than the fastest.
         decisions: The decisions that Hocket's rules express.
-        own: The decisions among the algorithms of the MPI alone, which Hocket's rules cannot express.
         records: The findings at the points of races.
+        own: The decisions among the algorithms of the MPI alone, which Hocket's rules cannot express.
         confirming: The findings at the points where decisions were confirmed.
         regrets: The regrets of the decisions at held-out sizes.
         own_regrets: The regrets of the decisions among the algorithms of the MPI alone.
@@ -48,13 +49,13 @@ class Tuning:
     about: Mapping[str, Any]
     tolerance: float
     decisions: tuple[Decision, ...]
-    own: tuple[Decision, ...]
     records: tuple[PointRecord, ...]
-    confirming: tuple[PointRecord, ...]
-    regrets: tuple[Regret, ...]
-    own_regrets: tuple[Regret, ...]
-    judging_noise: float
-    left_out: int
+    own: tuple[Decision, ...] = ()
+    confirming: tuple[PointRecord, ...] = ()
+    regrets: tuple[Regret, ...] = ()
+    own_regrets: tuple[Regret, ...] = ()
+    judging_noise: float = 0.0
+    left_out: int = 0
     order_is_fixed: bool = False
     exporter: Exporter | None = None
 
@@ -82,8 +83,10 @@ class Tuning:
             Error: A file cannot be written; then none is written.
         """
         place = Path(folder)
+        source = ", ".join(f"{name} {value}" for name, value in self.about.items() if value)
+        rules = f"# By hocket tune {VERSION}: {source}.\n{self.rules}"
         decisions = json.dumps({**self.as_dict(), "version": VERSION}, indent=2) + "\n"
-        texts = {RULES_FILE: _rules_file(self), "decisions.json": decisions, "report.md": markdown(self)}
+        texts = {RULES_FILE: rules, "decisions.json": decisions, "report.md": markdown(self)}
         texts |= {file_name(format): text for format, text in self.own_files.items()}
         if self.own_files and (parameters := parameters_text(self.own_settings(str(folder)))):
             texts[PARAMETERS_FILE] = parameters
@@ -110,8 +113,7 @@ class Tuning:
     @property
     def regret(self) -> tuple[float, float] | None:
         """The median and the worst regret of held-out sizes."""
-        shares = [one.share for one in self.regrets]
-        return (median(shares), max(shares)) if shares else None
+        return _middle_and_worst(one.share for one in self.regrets)
 
     @property
     def order_over_default(self) -> tuple[float, float] | None:
@@ -119,12 +121,11 @@ class Tuning:
 
         None if the order is not fixed, or if there is no time of the default.
         """
-        shares = [
+        return _middle_and_worst(
             one.time_s / one.default_s
             for one in self.regrets
             if one.default_s and needs_one_order(one.point.collective, self.order_is_fixed)
-        ]
-        return (median(shares), max(shares)) if shares else None
+        )
 
     @property
     def undecided_points(self) -> int:
@@ -157,18 +158,15 @@ class Tuning:
         }
 
 
+def _middle_and_worst(shares: Iterable[float]) -> tuple[float, float] | None:
+    ordered = sorted(shares)
+    return (median(ordered), ordered[-1]) if ordered else None
+
+
 def _regret(one: Regret) -> dict[str, Any]:
-    return {
-        **vars(one.point),
-        "choice": one.choice.as_dict(),
-        "best": one.best.as_dict(),
-        "time_s": one.time_s,
-        "best_s": one.best_s,
-        "default_s": one.default_s,
-        "regret": one.share,
-        "is_slower_than_default": one.is_slower_than_default,
-        "is_beyond_noise": one.is_beyond_noise,
-    }
+    values = {name: value for name, value in vars(one).items() if name != "point"}
+    choices = {"choice": one.choice.as_dict(), "best": one.best.as_dict()}
+    return {**vars(one.point), **values, **choices, "regret": one.share}
 
 
 @dataclass(frozen=True)
@@ -215,12 +213,6 @@ def _outcome(record: PointRecord, owner: str, choice: Choice) -> Outcome | None:
     return None if fastest is None else Outcome(record, fastest, False)
 
 
-def _rules_file(tuning: Tuning) -> str:
-    """Return the rules, after a comment that names their source."""
-    source = ", ".join(f"{name} {value}" for name, value in tuning.about.items() if value)
-    return f"# By hocket tune {VERSION}: {source}.\n{tuning.rules}"
-
-
 def markdown(tuning: Tuning) -> str:
     """Return the report as Markdown."""
     source = "\n".join(f"- {name}: {value}" for name, value in tuning.about.items() if value)
@@ -232,8 +224,9 @@ def markdown(tuning: Tuning) -> str:
         rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
-    for collective, records in _by_collective(tuning.records):
-        parts.append(f"## {collective}\n\n{_times(records)}")
+    records_in_order = sorted(tuning.records, key=lambda one: one.point)
+    for collective, records in groupby(records_in_order, key=lambda one: one.point.collective):
+        parts.append(f"## {collective}\n\n{_times([*records])}")
     parts.append(f"## Held-out sizes\n\n{_regrets_text(tuning.regrets, tuning.judging_noise)}")
     if tuning.order_over_default:
         parts.append(f"## What the fixed order costs\n\n{order_cost(tuning.order_over_default).capitalize()}.\n")
@@ -248,13 +241,6 @@ def order_cost(over_default: tuple[float, float]) -> str:
     return (
         f"reductions with the fixed order over the default, at held-out sizes: median {middle:.2f}, worst {worst:.2f}"
     )
-
-
-def _by_collective(records: Iterable[PointRecord]) -> list[tuple[str, list[PointRecord]]]:
-    groups: dict[str, list[PointRecord]] = {}
-    for one in sorted(records, key=lambda each: each.point):
-        groups.setdefault(one.point.collective, []).append(one)
-    return list(groups.items())
 
 
 def _times(records: Sequence[PointRecord]) -> str:
@@ -332,10 +318,10 @@ def _row(one: Outcome) -> list[str]:
 
 
 def _regrets_text(regrets: Sequence[Regret], noise: float) -> str:
-    if not regrets:
+    ends = _middle_and_worst(one.share for one in regrets)
+    if ends is None:
         return "None.\n"
-    shares = [one.share for one in regrets]
-    middle, worst = median(shares), max(shares)
+    middle, worst = ends
     slower = sum(one.is_slower_than_default for one in regrets)
     noisy = sum(one.is_beyond_noise for one in regrets)
     rows = [

@@ -87,16 +87,15 @@ class Simulated:
                     yield Point(collective, ranks, first)
 
     @property
-    def has_known_default(self) -> bool:
-        """Whether the default choices of the library are known, perhaps only on some machines."""
-        return self.library in (*DEFAULTS, *BY_MACHINE)
+    def library_with_default(self) -> str | None:
+        """The library, if its default choices are known, perhaps only on some machines."""
+        return self.library if self.library in (*DEFAULTS, *BY_MACHINE) else None
 
     def _switches(self, point: Point) -> tuple[int, ...]:
-        if not self.has_known_default or point.ranks < 1:  # the simulation refuses such a call
-            return ()
-        assert self.library is not None  # its default is known
-        with suppress(Error):
-            return switches(self.library, point.collective, call_at(point), machine=self.machine)
+        library = self.library_with_default
+        if library is not None and point.ranks > 0:  # the simulation refuses other calls
+            with suppress(Error):
+                return switches(library, point.collective, call_at(point), machine=self.machine)
         return ()
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
@@ -242,7 +241,8 @@ def _record_of(point: Point, call: Call, choices: Sequence[Choice], evaluator: S
 
 def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]:
     """Return the time of the library's default choice, if known."""
-    if evaluator.library is None or not evaluator.has_known_default:
+    library = evaluator.library_with_default
+    if library is None:
         return {}
-    choice = library_decision(evaluator.library, point.collective, call_at(point), machine=evaluator.machine).equivalent
+    choice = library_decision(library, point.collective, call_at(point), machine=evaluator.machine).equivalent
     return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

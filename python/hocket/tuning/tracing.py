@@ -20,7 +20,7 @@ from hocket.simulating.simulation import Statistics
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.tuning.candidates import order_of
-from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, needs_one_order, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order, rules_of
 from hocket.tuning.deciding import Times, decide, in_one_order
 from hocket.tuning.simulating import Simulated, choices_of_rows, predicted
 
@@ -65,10 +65,6 @@ class Application:
         """Return rules as a program takes them: with a fixed order, all reductions must have rules."""
         return f"{_FIXED}{rules}\n{self.baseline}\n{_USUAL_IN_FIXED_ORDER}" if self.settings.order_is_fixed else rules
 
-    def needs_one_order(self, call: TracedCall) -> bool:
-        """Return whether all sizes of a call must combine in one order."""
-        return needs_one_order(call.point.collective, self.settings.order_is_fixed)
-
     def takes(self, rules: str) -> bool:
         """Return whether rules may come before the baseline; with a fixed order, not all may."""
         try:
@@ -112,8 +108,20 @@ def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN
                 point = Point(collective, len(members), size_bytes)
                 call_counts[point, function.is_started][root, element_bytes, is_commutative] += 1
     return tuple(
-        TracedCall(point, is_started, _template_call(point, *shapes.most_common(1)[0][0]), shapes.total())
+        TracedCall(
+            point,
+            is_started,
+            Call(
+                ranks=point.ranks,
+                size_bytes=point.size_bytes,
+                root=root,
+                element_bytes=element_bytes,
+                commutative=is_commutative,
+            ),
+            shapes.total(),
+        )
         for (point, is_started), shapes in sorted(call_counts.items(), key=lambda one: one[0])
+        for (root, element_bytes, is_commutative), _ in shapes.most_common(1)
     )
 
 
@@ -140,16 +148,6 @@ def _size(collective: str, arguments: Mapping[str, Any], ranks: int) -> tuple[in
     else:
         count = arguments[f"{prefix}count"] if counts is None else counts[0]
     return count * element_bytes, max(element_bytes, 1)
-
-
-def _template_call(point: Point, root: int, element_bytes: int, is_commutative: bool) -> Call:
-    return Call(
-        ranks=point.ranks,
-        size_bytes=point.size_bytes,
-        root=root,
-        element_bytes=element_bytes,
-        commutative=is_commutative,
-    )
 
 
 @dataclass(frozen=True)
@@ -184,16 +182,18 @@ def propose(
         return _times(call, sorted(choices[call.point.row]), application)
 
     times = do_all(times_of, calls, executor=executor, on_done=lambda *_: on_done())
-    times_by_call = list(zip(calls, times, strict=True))
-    proposals = _proposed_in_one_order([one for one in times_by_call if application.needs_one_order(one[0])], tolerance)
-    proposals = [one for one in proposals if application.takes(one.rule)]
-    others = [one for one in times_by_call if not application.needs_one_order(one[0])]
+    times_by_call = zip(calls, times, strict=True)
+    in_one_order, others = list[tuple[TracedCall, Times]](), list[tuple[TracedCall, Times]]()
+    for one in times_by_call:
+        is_of_order = needs_one_order(one[0].point.collective, application.settings.order_is_fixed)
+        (in_one_order if is_of_order else others).append(one)
+    proposals = [one for one in _proposed_in_one_order(in_one_order, tolerance) if application.takes(one.rule)]
     for is_started in (False, True):
         mine = [(call, times) for call, times in others if call.is_started is is_started]
         for decision in decide({call.point: times for call, times in mine}, tolerance):
             if decision.choice != DEFAULT:
                 number = sum(call.calls for call, _ in mine if decision.holds(call.point))
-                proposals.append(Proposal(_rule(decision, is_started), number))
+                proposals.append(Proposal(f"{'i' * is_started}{rules_of([decision]).rstrip()}", number))
     return tuple(proposals)
 
 
@@ -212,7 +212,8 @@ def _proposed_in_one_order(times_by_call: Sequence[tuple[TracedCall, Times]], to
 def _times(call: TracedCall, choices: Sequence[Choice], application: Application) -> Times:
     """Return the times of choices in a call, and of the baseline's choice."""
     times = predicted(call.point, application.settings, choices, call.example)
-    is_proposed_anyway = call.is_started or application.needs_one_order(call)
+    collective, is_fixed = call.point.collective, application.settings.order_is_fixed
+    is_proposed_anyway = call.is_started or needs_one_order(collective, is_fixed)
     return times if is_proposed_anyway else {DEFAULT: _baseline(call, application), **times}
 
 
@@ -223,10 +224,6 @@ def _baseline(call: TracedCall, application: Application) -> Estimate:
     )
     assert choice_of_rules is not None, "the last of the default rules takes any call"
     return application.settings.estimate(*choice_of_rules)
-
-
-def _rule(decision: Decision, is_started: bool) -> str:
-    return f"{'i' if is_started else ''}{rules_of([decision]).rstrip()}"
 
 
 @dataclass(frozen=True)

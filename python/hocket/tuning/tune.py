@@ -18,6 +18,7 @@ from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.rules.tuning_files.counterparts import library_of
 from hocket.simulating.simulation import Trials
 from hocket.tuning.candidates import USUAL_SIZES
+from hocket.tuning.choice import needs_one_order
 from hocket.tuning.guidelines import Violation, violations
 from hocket.tuning.pairing import nominate, rivals
 from hocket.tuning.planning import (
@@ -199,5 +200,5 @@ def _follow(plan: Plan, work: Work, records: Records, tolerance: float) -> Plan:
 
 def _confirm(plan: Plan, work: Work, records: Records, tolerance: float) -> None:
     can_be = work.exporter.can_name if work.exporter else lambda *_: True
-    training_records = [one for one in records.select(plan.training) if not plan.needs_one_order(one.point)]
-    work.pair(nominate(training_records, tolerance, can_be), records, end_share=CONFIRMING_END)
+    points = [one for one in plan.training if not needs_one_order(one.collective, plan.order_is_fixed)]
+    work.pair(nominate(records.select(points), tolerance, can_be), records, end_share=CONFIRMING_END)

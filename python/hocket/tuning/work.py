@@ -16,7 +16,7 @@ from hocket.simulating.effort import simulation_s
 from hocket.tuning.candidates import call_at, refusals_of
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.exporting import Exporter, exporter_for
-from hocket.tuning.measuring import MOMENTS, Measured, measure_points, number_of_choices, pair_points
+from hocket.tuning.measuring import MOMENTS, Measured, measure_points, pair_points
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
 
@@ -62,7 +62,7 @@ class BySimulation:
         if library is None:
             return f"simulated on {machine.name}"
         ranks: dict[tuple[str, str], list[int]] = {}
-        for collective, count in dict.fromkeys((point.collective, point.ranks) for point in points):
+        for collective, count in dict.fromkeys(point.row for point in points):
             for refusal in refusals_of(library, collective, count, machine).items():
                 ranks.setdefault(refusal, []).append(count)
         without = "".join(
@@ -126,7 +126,8 @@ class ByMeasurement:
     def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source, the time limit of each stage, and the number of choices."""
         counts = format_ranks({point.ranks for point in points})
-        most = max(number_of_choices(point, self.settings) for point in _smallest(points))
+        smallest_points = {point.row: point for point in sorted(points, reverse=True)}.values()
+        most = 1 + max(len(self.settings.choices_at(point)) for point in smallest_points)
         library = self.settings.installation.library
         where = f"measured under {library} on {counts} ranks, in {_minutes(self.limit_s)} at most"
         raced_s, confirmed_s = self.limit_s * REFINING_END, self.limit_s * (CONFIRMING_END - REFINING_END)
@@ -182,14 +183,6 @@ class ByMeasurement:
 
 Work: TypeAlias = BySimulation | ByMeasurement
 """A source of times, and of how decisions are confirmed."""
-
-
-def _smallest(points: Sequence[Point]) -> list[Point]:
-    """Return the point with the smallest size for each collective and number of ranks."""
-    first: dict[tuple[str, int], Point] = {}
-    for point in sorted(points):
-        first.setdefault((point.collective, point.ranks), point)
-    return list(first.values())
 
 
 def _minutes(time_s: float) -> str:
