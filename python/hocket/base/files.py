@@ -259,20 +259,18 @@ def _check_access(path: str, target: str) -> None:
 def _print(content: bytes | str) -> None:
     """Write to stdout. A terminal gets the printable letters: the content may come from others."""
     try:
-        if sys.stdout.isatty():
-            sys.stdout.write(printable_lines(content if isinstance(content, str) else content.decode(errors="replace")))
-        elif isinstance(content, bytes) and hasattr(sys.stdout, "buffer"):
-            sys.stdout.flush()  # what was printed before
-            sys.stdout.buffer.write(content)
-        else:  # the stdout of a notebook takes only text
-            sys.stdout.write(content if isinstance(content, str) else content.decode())
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
+        with naming("stdout"):
+            if sys.stdout.isatty():
+                text = content if isinstance(content, str) else content.decode(errors="replace")
+                sys.stdout.write(printable_lines(text))
+            elif isinstance(content, bytes) and hasattr(sys.stdout, "buffer"):
+                sys.stdout.flush()  # what was printed before
+                sys.stdout.buffer.write(content)
+            else:  # the stdout of a notebook takes only text
+                sys.stdout.write(content if isinstance(content, str) else content.decode())
+            sys.stdout.flush()
     except UnicodeDecodeError as error:
         raise Error("stdout: takes only text, expected a file for this content") from error
-    except OSError as error:
-        raise Error(f"stdout: cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -61,11 +61,7 @@ KINDS: tuple[Kind, ...] = (
     _read("an execution plan of MSCCL++", rb'\A(?=\s*\{)(?=[\s\S]*"gpus"\s*:)[\s\S]*"threadblocks"\s*:', "schedule"),
     _foreign("a PyTorch execution trace", rb'\A\s*\{[\s\S]*"schema"\s*:\s*"[^"]*chakra', _CONVERTER),
     _foreign("a trace of PyTorch's profiler", rb'\A\s*[\[{][\s\S]*"(?:traceEvents|distributedInfo)"\s*:', _CONVERTER),
-    _read(
-        "a Chakra trace as JSON",
-        CHAKRA_JSON,
-        "trace",
-    ),
+    _read("a Chakra trace as JSON", CHAKRA_JSON, "trace"),
     _foreign("a platform of SimGrid", rb"<!DOCTYPE\s+platform|<platform\s+version"),
     _foreign("a topology of NCCL", rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:system|graphs)\s+version="),
     _foreign("a network of ASTRA-sim", rb"^npus_count\s*:"),

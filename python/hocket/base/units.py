@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from hocket import _native
 from hocket._native import Error
@@ -25,10 +26,8 @@ _MOST_DIGITS = 18  # certain to fit 64 bits
 
 def format_time(time_s: float) -> str:
     """Return a time with four digits: "12.35 us"."""
-    for factor, unit in _TIMES:
-        if time_s >= _ROUNDS_UP * factor:
-            return f"{_four_digits(time_s / factor)} {unit}"
-    return f"{_four_digits(time_s / 1e-12)} ps" if time_s else "0 s"
+    factor, unit = next((pair for pair in _TIMES if time_s >= _ROUNDS_UP * pair[0]), (1e-12, "ps"))
+    return f"{_four_digits(time_s / factor)} {unit}" if time_s else "0 s"
 
 
 def format_duration(time_s: float) -> str:
@@ -44,10 +43,8 @@ def time_unit(time_s: float) -> tuple[float, str]:
 
 def format_bytes(size_bytes: int) -> str:
     """Return a size with at most four digits: "64 KiB"."""
-    for factor, unit in _SIZES:
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.4g} {unit}"
-    return f"{size_bytes} B"
+    factor, unit = next((pair for pair in _SIZES if size_bytes >= pair[0]), (1, "B"))
+    return f"{size_bytes / factor:.4g} {unit}"
 
 
 def format_rate(bytes_per_s: float) -> str:
@@ -68,13 +65,14 @@ def format_value(value: int | str, unit: str) -> str:
 
 def format_ranks(ranks: Iterable[int]) -> str:
     """Return rank counts as ranges: "1-8, 16, 32"."""
-    runs: list[list[int]] = []
-    for count in sorted(set(ranks)):
-        if runs and count == runs[-1][1] + 1:
-            runs[-1][1] = count
-        else:
-            runs.append([count, count])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs(ranks))
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and the last of each run of successive numbers."""
+    groups = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
+    members = ([number for _, number in group] for _, group in groups)
+    return [(run[0], run[-1]) for run in members]
 
 
 def format_ratio(ratio: float) -> str:

@@ -28,9 +28,9 @@ LIBRARY_RULES: Mapping[str, str] = MappingProxyType(dict(_native.rules_of_librar
 """What MPI libraries choose over a network, as rules, by names such as "mpich-5.0"; each text tells its source."""
 
 
-def library_named(text: str) -> str | None:
-    """Return the library of a name, with or without its version; none if its decisions are not known."""
-    return next((each for each in DEFAULTS if text in (each, each.split("-")[0])), None)
+def library_named(text: str, libraries: Iterable[str] = DEFAULTS) -> str | None:
+    """Return the library of a name, with or without its version; none if it is not one of these."""
+    return next((each for each in libraries if text in (each, each.split("-")[0])), None)
 
 
 def defaults_named(text: str) -> tuple[str, ...]:
@@ -44,14 +44,13 @@ def defaults_named(text: str) -> tuple[str, ...]:
 
 def _full_name(text: str) -> str:
     libraries = (*DEFAULTS, *BY_MACHINE)
-    name = next((each for each in libraries if text in (each, each.split("-")[0])), None)
-    if name is None:
+    if (name := library_named(text, libraries)) is None:
         raise no_defaults(text, libraries)
     return name
 
 
 def no_defaults(text: str, libraries: Iterable[str]) -> Error:
     """Return the error for a library whose decisions are not known, unlike those of some libraries."""
-    if any(text in (each, each.split("-")[0]) for each in CLOSED_TABLES):
+    if library_named(text, CLOSED_TABLES) is not None:
         return Error(f"{text}: its defaults are not known, as their tables are closed; hocket mpi bench measures them")
     return unknown("defaults", text, libraries)

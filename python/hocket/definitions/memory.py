@@ -22,18 +22,8 @@ else:
     np = Lazy("numpy")
 
 _DATA_TYPES = {
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "uint8": "u8",
-    "uint16": "u16",
-    "uint32": "u32",
-    "uint64": "u64",
-    "float32": "f32",
-    "float64": "f64",
-    "complex64": "complex64",
-    "complex128": "complex128",
+    **{f"{kind}{bits}": f"{kind[0]}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{"float32": "f32", "float64": "f64", "complex64": "complex64", "complex128": "complex128"},
 }
 
 Combine: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]"

@@ -13,6 +13,7 @@ from hocket.base.files import parse_toml
 from hocket.base.toml import toml
 from hocket.definitions.machine import Machine, nodes_of_ranks, shape_of_job
 
+_OVERHEADS = ("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
     "bandwidth": (
@@ -26,23 +27,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "shared_bandwidth",
         ),
     ),
-    "overhead": (
-        (
-            "o",
-            "o_send",
-            "o_receive",
-            "O",
-            "O_send",
-            "O_receive",
-            "g",
-            "gap",
-            "new_peer",
-            "message_gap",
-            "send_overhead",
-            "software_latency",
-        ),
-        (),
-    ),
+    "overhead": ((*_OVERHEADS, "gap", "message_gap", "send_overhead", "software_latency"), ()),
     "computation": (
         ("reduce_latency", "copy_latency", "call_overhead", "per_byte"),
         ("reduce_bandwidth", "copy_bandwidth"),
@@ -51,21 +36,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
 _OF_COSTS = ("network", "node", "host", "level", "protocol")  # sections that contain costs
-_OF_HOST = (
-    "from",
-    "o",
-    "o_send",
-    "o_receive",
-    "g",
-    "O",
-    "O_send",
-    "O_receive",
-    "both_ways",
-    "S",
-    "request",
-    "answer",
-    "new_peer",
-)
+_OF_HOST = ("from", *_OVERHEADS, "both_ways", "S", "request", "answer")
 """The keys of a loggp network that may be in [host]."""
 
 _MOST_PORTS = 1024  # the limit in a machine file

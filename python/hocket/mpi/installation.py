@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from hocket._native import Error
+from hocket.base.parallel import ignore
 from hocket.definitions.mpi_products import FAMILIES, PRODUCTS, product_in
 from hocket.mpi.launchers import Template, folders, is_in_allocation
 
@@ -44,10 +45,6 @@ int main(void)
 """
 
 
-def _silent(_: str) -> None:
-    """Say nothing."""
-
-
 @dataclass(frozen=True)
 class Installation:
     """An MPI to compile programs against and to run them under.
@@ -64,7 +61,7 @@ class Installation:
     launcher: Template
     library: str
     abi: str = ""
-    on_compiling: Callable[[str], object] = field(default=_silent, compare=False, repr=False)
+    on_compiling: Callable[[str], object] = field(default=ignore, compare=False, repr=False)
 
     @staticmethod
     def find(mpicc: str | None = None, launcher: str | None = None) -> Installation:

@@ -76,15 +76,11 @@ class BenchScene:
 
     Attributes:
         argument: Its argument.
-        calls: Number of calls in a sample.
         is_nonblocking: Whether the calls are nonblocking.
-        patterns: Number of different arrivals; samples repeat them in turn.
     """
 
     argument: str = "none"
-    calls: int = 1
     is_nonblocking: bool = False
-    patterns: int = 1
 
     def rule_of(self, collective: str) -> str:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""
@@ -111,13 +107,12 @@ def bench_scene(arrivals: str | Sequence[float] | None, cadence: str | None, ran
         patterns = draws(ranks) if scene.is_drawn else 1
         times_s = scene.arrival_times_s(ranks, patterns)
         times_text = ",".join(f"{time_s:.9g}" for trial_s in times_s for time_s in trial_s)
-        return BenchScene(f"late:{patterns}:{times_text}", patterns=patterns)
+        return BenchScene(f"late:{patterns}:{times_text}")
     if scene.cadence is not None:
         calls, every_s, at_a_time, computing_s, parts = scene.cadence
         every = -1 if every_s is None else every_s
         return BenchScene(
             f"cadence:{calls}:{every:.9g}:{at_a_time}:{computing_s:.9g}:{parts}",
-            calls=calls,
             is_nonblocking=at_a_time > 1 or parts > 0,
         )
     return BenchScene()

@@ -105,9 +105,6 @@ class _Tasks(Walk[int]):
             if form.has_flush:
                 self.flush(execution, thread, operation.channels[thread])
 
-    def synchronize(self, block: Block) -> None:
-        """Nothing: a block is one task after another."""
-
     def meet(self, blocks: Sequence[Block]) -> None:
         together = [number for block in blocks for number in self._last[block]]
         for block in blocks:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.units import format_bytes, format_count, format_ranks
+from hocket.base.units import format_bytes, format_count, format_ranks, runs
 from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
@@ -374,17 +374,14 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                     knowledge |= packets
                     agent.lanes[lane] = knowledge
                 for cell in range(begin, begin + room):
-                    self._read(memory, region, cell, access, knowledge)
+                    self._check(memory, region, cell, access, knowledge)
+                    memory.reads[cell][access.agent, access.thread] = access
                 values.append(memory.values[begin])
                 flag = flag if is_block else memory.flags[begin]
             total = reduce(self._values.add, values) if form.is_reduction else values[0]
             for number, (region, room) in enumerate(outputs):
                 value = total if form.is_reduction or len(values) == 1 else values[number]
                 self._write(region, at, room, access, knowledge, (value, flag))
-
-    def _read(self, memory: _Memory, region: Region, cell: int, access: _Access, knowledge: _Knowledge) -> None:
-        self._check(memory, region, cell, access, knowledge)
-        memory.reads[cell][access.agent, access.thread] = access
 
     def _write(
         self, region: Region, at: int, room: int, access: _Access, knowledge: _Knowledge, content: tuple[int, int]
@@ -500,8 +497,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _races_found(self) -> Iterator[_Fault]:
         for race in list(self._races.values())[:_MOST_RACES]:
             accesses, gpu = (race.earlier, race.access), race.gpu
-            ranges = _ranges(race.cells)
-            spans = [self.layout.name_of(Region(gpu, race.buffer, begin, end - begin)) for begin, end in ranges]
+            regions = (Region(gpu, race.buffer, first, last + 1 - first) for first, last in runs(race.cells))
+            spans = [*map(self.layout.name_of, regions)]
             is_later = all(one.execution for one in accesses) and race.earlier.call != race.access.call
             calls = ", in one call and in a later one" if is_later else ""
             expected, got = _INVISIBLE if race.is_over else _NO_ORDER
@@ -578,17 +575,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 def _is_before(earlier: _Access, access: _Access, knowledge: _Knowledge) -> bool:
     is_same_thread = (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread)
     return is_same_thread or knowledge.has(earlier)
-
-
-def _ranges(cells: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the ranges of neighbouring cells."""
-    ranges: list[tuple[int, int]] = []
-    for cell in sorted(set(cells)):
-        if ranges and ranges[-1][1] == cell:
-            ranges[-1] = (ranges[-1][0], cell + 1)
-        else:
-            ranges.append((cell, cell + 1))
-    return ranges
 
 
 def _layouts(plan: Plan) -> Iterator[tuple[Layout, str]]:

@@ -205,8 +205,7 @@ class Walk(Generic[T]):
         raise NotImplementedError
 
     def synchronize(self, block: Block) -> None:
-        """Let the threads of a block wait for each other."""
-        raise NotImplementedError
+        """Let the threads of a block wait for each other: nothing to do where a block is one task after another."""
 
     def meet(self, blocks: Sequence[Block]) -> None:
         """Let the thread blocks of a GPU wait for each other."""

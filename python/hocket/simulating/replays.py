@@ -6,6 +6,7 @@ import json
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache, partial
 from os import PathLike
 from typing import Any
 
@@ -342,8 +343,8 @@ class _RankEncoder:
         self._all = all_ranks
         self._trace, self._number, self._rank = trace, number, rank
         self._peers = {comm: communicator.peers for comm, communicator in rank.communicators.items()}
-        self._shared_numbers: dict[int, int] = {}
-        self._channels: dict[tuple[int, int], int] = {}
+        self._communicator = cache(partial(all_ranks.communicator, rank))
+        self._channel = cache(lambda comm, tag: all_ranks.channel(self._communicator(comm), tag))
         self._persistent: dict[int, Call] = {}
         # By request: the position of a receive's words whose message is not known yet, and its communicator.
         self._open: dict[int, tuple[int, int]] = {}
@@ -458,18 +459,6 @@ class _RankEncoder:
                 self._send(message, number)
             else:
                 self._receive(message, _RECEIVE, number)
-
-    def _communicator(self, comm: int) -> int:
-        number = self._shared_numbers.get(comm)
-        if number is None:
-            number = self._shared_numbers[comm] = self._all.communicator(self._rank, comm)
-        return number
-
-    def _channel(self, comm: int, tag: int) -> int:
-        number = self._channels.get((comm, tag))
-        if number is None:
-            number = self._channels[comm, tag] = self._all.channel(self._communicator(comm), tag)
-        return number
 
 
 _MODE = {

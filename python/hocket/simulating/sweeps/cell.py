@@ -67,6 +67,11 @@ class Setting:
     digest: str = field(repr=False)
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """The texts, by the columns of a table."""
+        return {"noise": self.noise, "arrivals": self.arrivals, "cadence": self.cadence, "faults": self.faults}
+
+    @property
     def scene(self) -> Scene:
         """The scene of the arrivals, the cadence and the faults."""
         return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=self.faults or None)
@@ -103,10 +108,7 @@ class Cell:
             "ranks": self.ranks,
             "size_bytes": self.size_bytes,
             "setting": self.setting.digest,
-            "noise": self.setting.noise,
-            "arrivals": self.setting.arrivals,
-            "cadence": self.setting.cadence,
-            "faults": self.setting.faults,
+            **self.setting.columns,
             "trials": [self.trials.count, self.trials.seed, self.trials.until_interval],
             "version": VERSION,
         }
@@ -151,10 +153,7 @@ def simulate_cell(cell: Cell) -> Row:
         ranks=cell.ranks,
         size_bytes=cell.size_bytes,
         machine=cell.setting.machine.name,
-        noise=cell.setting.noise,
-        arrivals=cell.setting.arrivals,
-        cadence=cell.setting.cadence,
-        faults=cell.setting.faults,
+        **cell.setting.columns,
         seed=cell.trials.seed,
         version=VERSION,
         **result,
