@@ -80,7 +80,6 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
 )
 @facts_options
-@options.parameter
 @click.option("--plot", type=options.PICTURE, help="Also draw times, or their changes, over the size.")
 @options.executor
 @options.jobs
@@ -91,8 +90,7 @@ def judge(
     library: str | None,
     before: tuple[str, ...],
     tolerance: float,
-    facts_of: Callable[..., list[Facts]],
-    param: tuple[tuple[str, str], ...],
+    facts_of: Callable[[int], list[Facts]],
     plot: str | None,
     executor: ExecutorKind,
     jobs: int,
@@ -107,7 +105,7 @@ def judge(
     options.check_files({"--plot": plot})
     if len(files) == 2 and not before:
         before, files = files[:1], files[1:]
-    facts = facts_of(len(before) + len(files), param)
+    facts = facts_of(len(before) + len(files))
     texts = [
         Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
         for file, lacking in zip((*before, *files), facts, strict=True)
