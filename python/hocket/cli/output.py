@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from hocket.definitions.library import Algorithm
+
 _HOW_TO_OPEN = {"timeline": " (open it at ui.perfetto.dev or chrome://tracing)"}
 _WIDE = 1000  # columns, if no terminal sets a limit
 _READABLE = 80
@@ -36,9 +38,29 @@ def print_json(value: Any) -> None:
     say(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def answer(value: Any, show: Callable[..., object], *arguments: Any, as_json: bool) -> None:
+    """Print a result as JSON, or show it to people with these arguments."""
+    if as_json:
+        print_json(value)
+    else:
+        show(*arguments)
+
+
+def versioned(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the version of Hocket."""
+    return {**entry, "version": VERSION}
+
+
 def print_result(entry: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of Hocket."""
-    print_json({**entry, "version": VERSION})
+    print_json(versioned(entry))
+
+
+def algorithm_entry(algorithm: Algorithm, *more: str) -> dict[str, Any]:
+    """Return what lists of algorithms say of one, and more of its attributes, as plain data."""
+    names = ("collective", "name", "summary", *more, "cost", "messages", "order")
+    parameters = [vars(parameter) for parameter in algorithm.parameters]
+    return {**{name: getattr(algorithm, name) for name in names}, "parameters": parameters}
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:

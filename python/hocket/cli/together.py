@@ -9,7 +9,7 @@ import click
 from hocket.base.units import format_bytes, format_count, format_ratio, format_reach, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_result, print_table, print_words, progress
+from hocket.cli.output import answer, print_table, print_words, progress, versioned
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.library import Algorithm
@@ -61,10 +61,7 @@ def together(
             on_trials=bar.reach if has_trials else lambda _: None,
             **how,
         )
-    if as_json:
-        print_result(result.as_dict())
-        return
-    _print(result)
+    answer(versioned(result.as_dict()), _print, result, as_json=as_json)
 
 
 def _print(result: Together) -> None:
