@@ -115,6 +115,18 @@ def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> No
         files.write(path, picture_of(draw, Path(path).suffix))
 
 
+def write_all(makers: Iterable[tuple[str | None, Callable[[str], str | bytes]]]) -> bool:
+    """Write the requested files, when all are made: a function makes each, given the ending of its name.
+
+    Returns:
+        Whether one of them is stdout, so that nothing else must be printed.
+    """
+    contents = {path: make(Path(path).suffix) for path, make in makers if path is not None}
+    for path, content in contents.items():
+        files.write(path, content)
+    return any(map(files.is_stdout, contents))
+
+
 def print_files(files: Mapping[str, str | None]) -> None:
     """Print what each written file is, and its name; None if it was not requested."""
     for what, path in files.items():
