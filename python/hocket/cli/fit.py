@@ -71,11 +71,8 @@ def _condition(text: str) -> str:
     help="Number of points from which the search starts; at least 3.",
 )
 @options.seed
-@click.option(
-    "--time-limit",
-    "time_limit_s",
-    type=options.DURATION,
-    help="Stop the search after this time, such as 90s or 10m, and take the best values found.",
+@options.time_limit(
+    "time_limit_s", help="Stop the search after this time, such as 90s or 10m, and take the best values found."
 )
 @click.option("--plot", type=options.PICTURE, help="Also draw simulated times over measured times.")
 @options.executor

@@ -28,9 +28,7 @@ _MOST_RANKS = 64  # rows of a picture
 @options.ranks(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
 @click.option("--route", nargs=2, type=options.RANK, metavar="A B", help="Show the route between two ranks.")
 @options.schedule_size
-@click.option(
-    "--machine", type=options.MACHINE, help="The machine on which --plot runs a schedule; by default cluster."
-)
+@options.optional_machine(help="The machine on which --plot runs a schedule; by default cluster.")
 @click.option(
     "--plot",
     type=options.PICTURE,
