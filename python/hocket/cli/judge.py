@@ -37,18 +37,13 @@ def _change_table(changes: Changes) -> Words:
     if len(points) > _MOST_POINTS:
         points = tuple(one for one in points if one.direction in ("slower", "faster"))
     several = several_fields(one.series for one in points)
-    columns: tuple[str, ...] = ("size", "before", "after", "times", "95 %", "", "from")
-    rows = tuple(_row(one) for one in points)
-    if several:
-        columns, rows = (
-            ("calls", *columns),
-            tuple((one.series.text(several), *row) for one, row in zip(points, rows, strict=True)),
-        )
-    return Words(columns, rows, ("size", "before", "after", "times"))
+    columns = (*(["calls"] if several else []), "size", "before", "after", "times", "95 %", "", "from")
+    return Words(columns, tuple(_row(one, several) for one in points), ("size", "before", "after", "times"))
 
 
-def _row(one: Change) -> tuple[str, ...]:
+def _row(one: Change, several: Sequence[str]) -> tuple[str, ...]:
     return (
+        *([one.series.text(several)] if several else []),
         format_bytes(one.size_bytes),
         format_time(one.before_s),
         format_time(one.after_s),
@@ -64,10 +59,8 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILES...", type=click.Path())
-@click.option(
-    "--machine",
-    type=options.MACHINE,
-    help="The machine on which the times were measured; without one, they are judged by themselves.",
+@options.optional_machine(
+    help="The machine on which the times were measured; without one, they are judged by themselves."
 )
 @click.option("--library", metavar="LIBRARY", help="The library that ran, such as openmpi-5.0, if it is known.")
 @click.option(
