@@ -180,7 +180,7 @@ def test_files_are_those_named_and_those_in_folders(tmp_path: Path, bad_input: C
 def test_names_of_mpis() -> None:
     assert name_of("MPICH Version:      5.0.2") == "mpich-5.0.2"
     assert name_of("Open MPI v5.0.11, package: Open MPI user@localhost, ident: 5.0.11") == "openmpi-5.0.11"
-    assert name_of("Intel(R) MPI Library 2021.11 for Linux* OS") == "intel-r-mpi-library-2021.11"
+    assert name_of("Intel(R) MPI Library 2021.11 for Linux* OS") == "intelmpi-2021.11"
     assert name_of("MVAPICH Version:      4.0rc1") == "mvapich-4.0rc1"
     with pytest.raises(
         hocket.Error,

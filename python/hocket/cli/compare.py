@@ -440,12 +440,10 @@ def _records(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for row in comparison.records()
     ]
+    names = ("library", "choice", "algorithm", "size_bytes", "sentence", "costs")
     defaults = [
         {
-            "library": one.library,
-            "choice": one.choice,
-            "algorithm": one.algorithm,
-            "size_bytes": one.size_bytes,
+            **{name: getattr(one, name) for name in names},
             "time_mean_s": one.time_s,
             "sentence": one.sentence,
             "costs": one.costs,
@@ -455,25 +453,11 @@ def _records(comparison: Comparison) -> list[dict[str, Any]]:
     return [*simulated, *defaults, *map(vars, comparison.not_compared)]
 
 
-def _print_measured(comparison: Comparison) -> None:
-    """Print measured times beside simulated ones."""
-    table = measured_table(comparison)
-    say()
-    print_table(table.columns, table.rows, right=table.right)
-
-
 def _print_defaults(comparison: Comparison, library: str) -> None:
     """Print what a library runs by itself."""
     say(f"\n{library} without tuning")
     for line in default_lines(comparison, library):
         print_words(f"  {line}")
-
-
-def _intervals(comparison: Comparison) -> str:
-    """Return what the times of trials are, and how they tell algorithms apart."""
-    return alike(comparison.simulations, comparison.machine) or (
-        INTERVALS_NOTE if comparison.with_intervals else ONE_SAMPLE
-    )
 
 
 def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
@@ -488,7 +472,8 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
     for sizes, names in best_lines(comparison):
         print_words(f"  {sizes}: {names}")
     if is_random and comparison.simulations:
-        print_words(f"  {_intervals(comparison)}; {comparison.trials}")
+        remark = INTERVALS_NOTE if comparison.with_intervals else ONE_SAMPLE
+        print_words(f"  {alike(comparison.simulations, comparison.machine) or remark}; {comparison.trials}")
     for _, sentence in expected_lines(comparison):
         print_words(f"  {sentence}")
     first = next(iter(comparison.simulations), None)
@@ -502,7 +487,9 @@ def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, i
         if library not in own:
             _print_defaults(comparison, library)
     if comparison.measured:
-        _print_measured(comparison)
+        table = measured_table(comparison)
+        say()
+        print_table(table.columns, table.rows, right=table.right)
     if comparison.not_compared:
         say("\nnot compared")
         for name, sentence in not_compared_lines(comparison):

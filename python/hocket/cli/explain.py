@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
@@ -16,8 +17,7 @@ from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.simulating.explanation import Explanation, efforts_s
 from hocket.simulating.explanation import explain as explain_call
-from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine, Trials
+from hocket.simulating.simulation import Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, nccl_decision, nccl_facts, ranks_of_path
 
 
@@ -40,13 +40,12 @@ def explain(
     size: int | None,
     call_of: partial[Call],
     machine: Machine,
-    engine: Engine,
-    scene: Scene,
     seed: int,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
     yes: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.
 
@@ -57,15 +56,8 @@ def explain(
     call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
     announce(efforts_s(algorithm, call, machine=machine, among=algorithms), yes=yes)
     with progress("explaining", None):
-        explanation = explain_call(
-            algorithm,
-            call,
-            machine=machine,
-            engine=engine,
-            scene=scene,
-            trials=Trials(count=1, seed=seed),
-            among=algorithms,
-        )
+        trials = Trials(count=1, seed=seed)
+        explanation = explain_call(algorithm, call, machine=machine, trials=trials, among=algorithms, **how)
     write_picture(plot, explanation.plot)
     decision = nccl_decision(machine, algorithm.collective, call)
     if as_json:

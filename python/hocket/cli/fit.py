@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import mean
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ from hocket.definitions.discrepancies import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
-from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Regret, deviation
+from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Judgement, Regret, deviation
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
@@ -57,7 +58,6 @@ def _condition(text: str) -> str:
     "may be given several times.",
 )
 @facts_options
-@options.parameter
 @click.option(
     "--cells",
     type=options.whole(),
@@ -71,10 +71,8 @@ def _condition(text: str) -> str:
     help="Number of points from which the search starts; at least 3.",
 )
 @options.seed
-@click.option(
-    "--time-limit",
-    type=options.DURATION,
-    help="Stop the search after this time, such as 90s or 10m, and take the best values found.",
+@options.time_limit(
+    "time_limit_s", help="Stop the search after this time, such as 90s or 10m, and take the best values found."
 )
 @click.option("--plot", type=options.PICTURE, help="Also draw simulated times over measured times.")
 @options.executor
@@ -86,18 +84,13 @@ def fit(
     machine: str,
     output: str | None,
     only: tuple[str, ...],
-    hold_out: tuple[str, ...],
-    facts_of: Callable[..., list[Facts]],
-    param: tuple[tuple[str, str], ...],
-    cells: int,
-    starts: int,
-    seed: int,
-    time_limit: float | None,
+    facts_of: Callable[[int], list[Facts]],
     plot: str | None,
     executor: ExecutorKind,
     jobs: int,
     as_csv: bool,
     as_json: bool,
+    **search: Any,
 ) -> None:
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
@@ -107,7 +100,7 @@ def fit(
     """
     options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
-    readings = [*map(read_measurements, measurements, facts_of(len(measurements), param))]
+    readings = [*map(read_measurements, measurements, facts_of(len(measurements)))]
     for sentence in (each for reading in readings for each in (*reading.cuts, *reading.remarks)):
         note(sentence)
     with open_executor(executor, jobs=jobs, say=note) as pool:
@@ -115,13 +108,9 @@ def fit(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
             only=only,
-            hold_out=hold_out,
-            cells=cells,
-            starts=starts,
-            seed=seed,
-            time_limit_s=time_limit,
             executor=pool,
             display=progress,
+            **search,
         )
     write_picture(plot, machine_fit.plot)
     if output is not None:
@@ -205,26 +194,18 @@ def _print_deviations(fit: Fit) -> None:
     )
     rows = [[use, *_cells(one)] for use, one in fit.deviations.items()]
     print_table(["", *columns], rows, right=columns)
-    programs = sorted({(one.collective, one.algorithm) for one in fit.cells})
-    of_programs = (
-        (*program, deviation(one for one in fit.cells if (one.collective, one.algorithm) == program))
-        for program in programs
-    )
-    print_table(
-        ["collective", "algorithm", *columns],
-        [[collective, algorithm, *_cells(one)] for collective, algorithm, one in of_programs],
-        right=columns,
-    )
-    for what, name, format_value in (("size", "size_bytes", format_bytes), ("ranks", "ranks", str)):
-        values = sorted({getattr(one, name) for one in fit.cells})
-        print_table(
-            [what, *columns],
-            [
-                [format_value(v), *_cells(deviation(one for one in fit.cells if getattr(one, name) == v))]
-                for v in values
-            ],
-            right=[what, *columns],
-        )
+    groups: dict[tuple[str, ...], Callable[[Judgement], tuple[Any, ...]]] = {
+        ("collective", "algorithm"): lambda one: (one.collective, one.algorithm),
+        ("size",): lambda one: (one.size_bytes,),
+        ("ranks",): lambda one: (one.ranks,),
+    }
+    for titles, group_of in groups.items():
+        text_of = format_bytes if titles == ("size",) else str
+        rows = [
+            [*map(text_of, group), *_cells(deviation(one for one in fit.cells if group_of(one) == group))]
+            for group in sorted(set(map(group_of, fit.cells)))
+        ]
+        print_table([*titles, *columns], rows, right=["size", "ranks", *columns])
 
 
 def _print_discrepancies(fit: Fit) -> None:

@@ -37,18 +37,13 @@ def _change_table(changes: Changes) -> Words:
     if len(points) > _MOST_POINTS:
         points = tuple(one for one in points if one.direction in ("slower", "faster"))
     several = several_fields(one.series for one in points)
-    columns: tuple[str, ...] = ("size", "before", "after", "times", "95 %", "", "from")
-    rows = tuple(_row(one) for one in points)
-    if several:
-        columns, rows = (
-            ("calls", *columns),
-            tuple((one.series.text(several), *row) for one, row in zip(points, rows, strict=True)),
-        )
-    return Words(columns, rows, ("size", "before", "after", "times"))
+    columns = (*(["calls"] if several else []), "size", "before", "after", "times", "95 %", "", "from")
+    return Words(columns, tuple(_row(one, several) for one in points), ("size", "before", "after", "times"))
 
 
-def _row(one: Change) -> tuple[str, ...]:
+def _row(one: Change, several: Sequence[str]) -> tuple[str, ...]:
     return (
+        *([one.series.text(several)] if several else []),
         format_bytes(one.size_bytes),
         format_time(one.before_s),
         format_time(one.after_s),
@@ -64,10 +59,8 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILES...", type=click.Path())
-@click.option(
-    "--machine",
-    type=options.MACHINE,
-    help="The machine on which the times were measured; without one, they are judged by themselves.",
+@options.optional_machine(
+    help="The machine on which the times were measured; without one, they are judged by themselves."
 )
 @click.option("--library", metavar="LIBRARY", help="The library that ran, such as openmpi-5.0, if it is known.")
 @click.option(
@@ -80,7 +73,6 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
 )
 @facts_options
-@options.parameter
 @click.option("--plot", type=options.PICTURE, help="Also draw times, or their changes, over the size.")
 @options.executor
 @options.jobs
@@ -91,8 +83,7 @@ def judge(
     library: str | None,
     before: tuple[str, ...],
     tolerance: float,
-    facts_of: Callable[..., list[Facts]],
-    param: tuple[tuple[str, str], ...],
+    facts_of: Callable[[int], list[Facts]],
     plot: str | None,
     executor: ExecutorKind,
     jobs: int,
@@ -107,7 +98,7 @@ def judge(
     options.check_files({"--plot": plot})
     if len(files) == 2 and not before:
         before, files = files[:1], files[1:]
-    facts = facts_of(len(before) + len(files), param)
+    facts = facts_of(len(before) + len(files))
     texts = [
         Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
         for file, lacking in zip((*before, *files), facts, strict=True)

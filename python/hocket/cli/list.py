@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from hocket.cli import completion, options
-from hocket.cli.output import print_json, print_table
+from hocket.cli.output import algorithm_entry, answer, print_table
 from hocket.definitions.library import Algorithm, find_collective
 
 
@@ -26,21 +24,6 @@ def list_algorithms(
     """List the algorithms, of one COLLECTIVE or of all."""
     name = find_collective(collective) if collective is not None else None
     matches = [a for a in algorithms if name in (None, a.collective) and (a.order or not reproducible)]
-    if as_json:
-        print_json([_entry(algorithm) for algorithm in matches])
-    elif reproducible:
-        print_table(["collective", "algorithm", "order"], [(a.collective, a.name, a.order or "") for a in matches])
-    else:
-        print_table(["collective", "algorithm", "what it is"], [(a.collective, a.name, a.summary) for a in matches])
-
-
-def _entry(algorithm: Algorithm) -> dict[str, Any]:
-    return {
-        "collective": algorithm.collective,
-        "name": algorithm.name,
-        "summary": algorithm.summary,
-        "cost": algorithm.cost,
-        "messages": algorithm.messages,
-        "order": algorithm.order,
-        "parameters": [vars(parameter) for parameter in algorithm.parameters],
-    }
+    columns = ["collective", "algorithm", "order" if reproducible else "what it is"]
+    rows = [(a.collective, a.name, (a.order or "") if reproducible else a.summary) for a in matches]
+    answer([*map(algorithm_entry, matches)], print_table, columns, rows, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from hocket.cli import completion, options
-from hocket.cli.output import print_json, print_table
+from hocket.cli.output import answer, print_table
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import with_host
@@ -25,30 +25,17 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     if machine is None and convert:
         raise click.UsageError("--convert needs a machine")
     if machine is not None:
-        _print_one(with_host(machine) if convert else machine, as_json=as_json)
+        variant = with_host(machine) if convert else machine
+        answer({**_entry(variant), "text": variant.text}, say, variant.text.rstrip(), as_json=as_json)
         return
     preset_machines = [Machine.load(name) for name in presets()]
-    if as_json:
-        print_json([_entry(machine) for machine in preset_machines])
-    else:
-        rows = [(one.name, one.model, f"{one.description}{_protocols(one)}") for one in preset_machines]
-        print_table(["machine", "network model", "what it is"], rows)
-
-
-def _print_one(machine: Machine, *, as_json: bool) -> None:
-    if as_json:
-        print_json({**_entry(machine), "text": machine.text})
-    else:
-        say(machine.text.rstrip())
+    rows = [(one.name, one.model, f"{one.description}{_protocols(one)}") for one in preset_machines]
+    columns = ["machine", "network model", "what it is"]
+    answer([*map(_entry, preset_machines)], print_table, columns, rows, as_json=as_json)
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
-    return {
-        "name": machine.name,
-        "model": machine.model,
-        "description": machine.description,
-        "protocols": machine.protocols,
-    }
+    return {name: getattr(machine, name) for name in ("name", "model", "description", "protocols")}
 
 
 def _protocols(machine: Machine) -> str:

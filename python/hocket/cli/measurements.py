@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from typing import Any, TypeVar, cast
 
 import click
@@ -25,26 +25,16 @@ EACH = "once, or once for each file"
 
 
 def facts_options(command: F) -> F:
-    """Add the options; pass `facts_of`, which returns what is told of each file, given their number and parameters."""
+    """Add the options; pass `facts_of`, which returns what is told of each file, given their number."""
 
     @wraps(command)
-    def collect(
-        collective: tuple[str, ...],
-        algorithm: tuple[str, ...],
-        ranks: tuple[int, ...],
-        ranks_per_node: tuple[int, ...],
-        measured_as: MeasuredAs,
-        **rest: Any,
-    ) -> Any:
-        def facts_of(files: int, parameters: tuple[tuple[str, str], ...]) -> list[Facts]:
-            values = zip(
-                of_files("--algorithm", algorithm, files),
-                of_files("--ranks", ranks, files),
-                of_files("--collective", collective, files),
-                of_files("--ranks-per-node", ranks_per_node, files),
-                strict=True,
-            )
-            return [Facts(name, count, parameters, measured_as, what, on_node) for name, count, what, on_node in values]
+    def collect(measured_as: MeasuredAs, param: tuple[tuple[str, str], ...], **rest: Any) -> Any:
+        texts = {name: rest.pop(name) for name in _OF_A_FILE}
+
+        def facts_of(files: int) -> list[Facts]:
+            columns = [of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
+            facts = partial(Facts, parameters=param, measured_as=measured_as)
+            return [facts(**dict(zip(texts, values, strict=True))) for values in zip(*columns, strict=True)]
 
         return command(facts_of=facts_of, **rest)
 
@@ -83,21 +73,21 @@ def read_measured(
         return [one for reading in map(read_measurements, files, facts) for one in reading.measurements]
 
 
-def measured_files(files: Sequence[str], algorithms: Sequence[str], ranks: Sequence[int]) -> tuple[MeasuredFile, ...]:
+def measured_files(
+    measured: Sequence[str], measured_algorithm: Sequence[str], measured_ranks: Sequence[int]
+) -> tuple[MeasuredFile, ...]:
     """Return the files of --measured, which can be read.
 
     Raises:
         UsageError: There are algorithms or ranks without files, or not one for each file.
         Error: A file cannot be read, or does not tell what it must.
     """
-    for option, values in (("--measured-algorithm", algorithms), ("--measured-ranks", ranks)):
-        if values and not files:
+    columns: list[Sequence[Any]] = [measured]
+    for option, values in (("--measured-algorithm", measured_algorithm), ("--measured-ranks", measured_ranks)):
+        if values and not measured:
             raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
-    options_by_file = (
-        of_files("--measured-algorithm", algorithms, len(files)),
-        of_files("--measured-ranks", ranks, len(files)),
-    )
-    files_measured = tuple(MeasuredFile(*one) for one in zip(files, *options_by_file, strict=True))
+        columns.append(of_files(option, values, len(measured)))
+    files_measured = tuple(MeasuredFile(*one) for one in zip(*columns, strict=True))
     with _options_named("algorithm", "ranks"):
         for file in files_measured:
             _ = file.measurements
@@ -115,6 +105,9 @@ def _options_named(*names: str) -> Iterator[None]:
             text = text.replace(f"expected --{name}", f"expected --measured-{name}")
         raise Error(text) from None
 
+
+_OF_A_FILE = ("algorithm", "ranks", "collective", "ranks_per_node")
+"""The facts that may differ from file to file."""
 
 _OPTIONS = (
     click.option(
@@ -138,4 +131,5 @@ _OPTIONS = (
         help=f"Number of ranks on a node of output that does not tell it; {EACH}.",
     ),
     options.measured_as(help="How the times of plain CSV files were measured."),
+    options.parameter,
 )

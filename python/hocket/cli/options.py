@@ -76,15 +76,19 @@ def whole(least: int = 1, most: int | None = None, *, what: str = "whole number"
     return Read(read, name=name)
 
 
-def factor(text: str, expected: str, is_right: Callable[[float], bool]) -> float:
-    """Return a finite number for which a condition holds; `expected` names it in errors."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and is_right(number)):
-        raise Error(f'got "{text}", expected {expected}')
-    return number
+def factor(expected: str, is_right: Callable[[float], bool]) -> Read:
+    """Return the type of an option whose value is a finite number for which a condition holds; errors name it."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and is_right(number)):
+            raise Error(f'got "{text}", expected {expected}')
+        return number
+
+    return Read(read, name="FACTOR")
 
 
 class OneOf(_Choice):
@@ -371,6 +375,8 @@ def machine(command: Callable[..., None]) -> Callable[..., None]:
     return with_machine
 
 
+optional_machine = partial(click.option, "--machine", type=MACHINE)
+time_limit = partial(click.option, "--time-limit", type=DURATION)
 engine = click.option(
     "--engine",
     type=OneOf(["auto", "symmetry", "dataflow", "events"]),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from hocket.definitions.library import Algorithm
+
 _HOW_TO_OPEN = {"timeline": " (open it at ui.perfetto.dev or chrome://tracing)"}
 _WIDE = 1000  # columns, if no terminal sets a limit
 _READABLE = 80
@@ -36,9 +38,29 @@ def print_json(value: Any) -> None:
     say(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def answer(value: Any, show: Callable[..., object], *arguments: Any, as_json: bool) -> None:
+    """Print a result as JSON, or show it to people with these arguments."""
+    if as_json:
+        print_json(value)
+    else:
+        show(*arguments)
+
+
+def with_version(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the version of Hocket."""
+    return {**entry, "version": VERSION}
+
+
 def print_result(entry: Mapping[str, Any]) -> None:
     """Print a result as JSON, with the version of Hocket."""
-    print_json({**entry, "version": VERSION})
+    print_json(with_version(entry))
+
+
+def algorithm_entry(algorithm: Algorithm, *more: str) -> dict[str, Any]:
+    """Return what lists of algorithms say of one, and more of its attributes, as plain data."""
+    names = ("collective", "name", "summary", *more, "cost", "messages", "order")
+    parameters = [vars(parameter) for parameter in algorithm.parameters]
+    return {**{name: getattr(algorithm, name) for name in names}, "parameters": parameters}
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -91,6 +113,18 @@ def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> No
     """Draw a picture and write it to a file, if there is one."""
     if path is not None:
         files.write(path, picture_of(draw, Path(path).suffix))
+
+
+def write_all(makers: Iterable[tuple[str | None, Callable[[str], str | bytes]]]) -> bool:
+    """Write the requested files, when all are made: a function makes each, given the ending of its name.
+
+    Returns:
+        Whether one of them is stdout, so that nothing else must be printed.
+    """
+    contents = {path: make(Path(path).suffix) for path, make in makers if path is not None}
+    for path, content in contents.items():
+        files.write(path, content)
+    return any(map(files.is_stdout, contents))
 
 
 def print_files(files: Mapping[str, str | None]) -> None:

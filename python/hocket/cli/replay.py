@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,22 +10,17 @@ import click
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_files, print_json, print_table
+from hocket.cli.output import print_facts, print_files, print_json, print_table, write_picture
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
-from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.rules.choosing import rules_text
 from hocket.simulating.replays import Replay, replay_events
 from hocket.simulating.replays import replay as replay_trace
 from hocket.words.simulations import network_load, spread
-
-
-def _factor(text: str) -> float:
-    return options.factor(text, "a factor, at least 0", lambda factor: factor >= 0)
 
 
 @click.command()
@@ -36,7 +30,7 @@ def _factor(text: str) -> float:
 @click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0, openmpi-5.0 or nccl-2.")
 @click.option(
     "--scale-compute",
-    type=options.Read(_factor, name="FACTOR"),
+    type=options.factor("a factor, at least 0", lambda factor: factor >= 0),
     default="1",
     help="Multiply the traced computation time between calls by this factor.",
 )
@@ -77,8 +71,7 @@ def replay(
         result = replay_trace(trace, machine, **how)
     else:
         result, events = replay_events(trace, machine, **how)
-    if plot is not None:
-        files.write(plot, picture_of(lambda: space_time_chart(events, title=result.title), Path(plot).suffix))
+    write_picture(plot, lambda: space_time_chart(events, title=result.title))
     if timeline is not None:
         files.write(timeline, timeline_text(events, result.as_dict()))
         if files.is_stdout(timeline):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from hocket.base import files
@@ -34,9 +36,10 @@ from hocket.simulating.scenes import Scene
 @click.option(
     "--explain", "algorithm", metavar="ALGORITHM", help="The algorithm to draw and to verify; by default the fastest."
 )
-@click.option("--at", type=options.SIZE, help="The size at which to draw it; by default the largest.")
+@click.option("--at", "size_bytes", type=options.SIZE, help="The size at which to draw it; by default the largest.")
 @click.option(
     "--verify-ranks",
+    "verified_ranks",
     type=options.RANK_COUNTS,
     default=VERIFIED_RANKS,
     show_default=format_ranks(VERIFIED_RANKS),
@@ -56,7 +59,6 @@ from hocket.simulating.scenes import Scene
 def report(
     file: str,
     collective: str,
-    names: tuple[str, ...],
     ranks: tuple[int, ...] | None,
     sizes: tuple[int, ...] | None,
     param: tuple[tuple[str, str], ...],
@@ -65,14 +67,12 @@ def report(
     scene: Scene,
     trials: int | None,
     seed: int,
-    algorithm: str | None,
-    at: int | None,
-    verify_ranks: tuple[int, ...],
     views: tuple[str, ...],
     measured: tuple[str, ...],
     measured_algorithm: tuple[str, ...],
     measured_ranks: tuple[int, ...],
     load: tuple[str, ...],
+    **choices: Any,
 ) -> None:
     """Save the explorer's views of algorithms for a COLLECTIVE as one self-contained HTML FILE.
 
@@ -84,20 +84,17 @@ def report(
     has_size = COLLECTIVES[collective].has_size
     question = Question(
         collective=collective,
-        names=names,
         ranks=options.required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
         sizes_bytes=options.sizes_of(collective, sizes if has_size else None, example="8B..64MiB"),
         machine=machine,
         machine_name=name_of(machine),
         sources=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
-        algorithm=algorithm,
-        size_bytes=at,
-        verified_ranks=verify_ranks,
         parameters=param,
         trials=compared_trials(trials, seed, None, machine, is_drawn=scene.is_drawn),
         scene=scene,
         other_machine=other_machine,
         other_machine_name=None if other_machine is None else name_of(other_machine),
+        **choices,
     )
     view_names = views or names_of_views(question)
     with progress("reporting", len(view_names)) as bar:

@@ -18,11 +18,9 @@ format_option = click.option(
     help="The format; by default the ending of the file's name tells it "
     f"({', '.join(format.ending for format in FORMATS.values())}), else goal.",
 )
-calc_machine_option = click.option(
-    "--machine",
-    type=options.MACHINE,
+calc_machine_option = options.optional_machine(
     help="The machine that gives the times of reductions and copies in GOAL and Chakra; without it they are 0. "
-    "It also completes a recorded call, for example with the sizes of the torus.",
+    "It also completes a recorded call, for example with the sizes of the torus."
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import click
 
@@ -33,10 +34,8 @@ from hocket.explorer.questions import Sources
 def serve(
     port: int,
     machines: tuple[str, ...],
-    measured: tuple[str, ...],
-    measured_algorithm: tuple[str, ...],
-    measured_ranks: tuple[int, ...],
     load: tuple[str, ...],
+    **measured: Any,
 ) -> None:
     """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 
@@ -46,7 +45,7 @@ def serve(
         optional(package, extra="serve")
     from hocket.explorer import server
 
-    sources = Sources(load, machines, measured_files(measured, measured_algorithm, measured_ranks))
+    sources = Sources(load, machines, measured_files(**measured))
     for machine in machines:
         Machine.load(machine)
     _ = sources.algorithms  # report errors in the files now

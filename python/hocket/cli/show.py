@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_value
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_json, print_table, width
+from hocket.cli.output import algorithm_entry, answer, print_facts, print_json, print_table, width
 from hocket.cli.printing import say
 from hocket.cli.show_machine import show_machine
 from hocket.definitions.library import COLLECTIVES, MEANINGS, Algorithm, Parameter, find_collective, is_collective
@@ -28,9 +28,7 @@ _MOST_RANKS = 64  # rows of a picture
 @options.ranks(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
 @click.option("--route", nargs=2, type=options.RANK, metavar="A B", help="Show the route between two ranks.")
 @options.schedule_size
-@click.option(
-    "--machine", type=options.MACHINE, help="The machine on which --plot runs a schedule; by default cluster."
-)
+@options.optional_machine(help="The machine on which --plot runs a schedule; by default cluster.")
 @click.option(
     "--plot",
     type=options.PICTURE,
@@ -93,28 +91,16 @@ def show(
 def _show_algorithm(algorithm: Algorithm, ranks: int, *, as_json: bool) -> None:
     if ranks > _MOST_RANKS:
         raise click.UsageError(f"--ranks: got {ranks}, expected at most {_MOST_RANKS} for a picture")
-    if as_json:
-        print_json(_entry(algorithm, ranks))
-    else:
-        _print(algorithm, ranks)
+    entry = _entry(algorithm, ranks)
+    answer(entry, _print, algorithm, entry["picture"], as_json=as_json)
 
 
 def _entry(algorithm: Algorithm, ranks: int) -> dict[str, Any]:
-    return {
-        "collective": algorithm.collective,
-        "name": algorithm.name,
-        "summary": algorithm.summary,
-        "header": algorithm.header,
-        "cost": algorithm.cost,
-        "messages": algorithm.messages,
-        "order": algorithm.order,
-        "parameters": [vars(parameter) for parameter in algorithm.parameters],
-        "listing": algorithm.listing,
-        "picture": {"ranks": ranks, "text": _picture(algorithm, ranks)},
-    }
+    example = {"ranks": ranks, "text": _picture(algorithm, ranks)}
+    return {**algorithm_entry(algorithm, "header"), "listing": algorithm.listing, "picture": example}
 
 
-def _print(algorithm: Algorithm, ranks: int) -> None:
+def _print(algorithm: Algorithm, example: Mapping[str, Any]) -> None:
     say(algorithm.label, bold=True)
     say("\n".join(line for line in algorithm.header.splitlines() if not line.startswith("```")))
     say()
@@ -130,8 +116,8 @@ def _print(algorithm: Algorithm, ranks: int) -> None:
         say()
         print_table(["parameter", "default", "least", "meaning"], [_parameter(p) for p in algorithm.parameters])
     say(f"\n{algorithm.listing.rstrip()}\n")
-    say(f"P = {ranks}: → to, ← from, ↔ exchange with, · pause; one column per round")
-    say(_picture(algorithm, ranks))
+    say(f"P = {example['ranks']}: → to, ← from, ↔ exchange with, · pause; one column per round")
+    say(example["text"])
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:

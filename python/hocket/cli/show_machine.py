@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
 
-from hocket.base import files
 from hocket.base.files import parse_toml
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
-from hocket.cli.output import NO_BREAK, print_facts, print_json, print_table
+from hocket.cli.output import NO_BREAK, print_facts, print_json, print_table, write_picture
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Hop, Topology
-from hocket.drawing.encoding import picture_of
 from hocket.drawing.network_picture import network_chart
 
 _MOST_LISTED = 65536  # limits of JSON: nodes and switches, and links
@@ -38,8 +36,8 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         option = "--plot" if route is None else "--route"
         raise click.UsageError(f"{option}: machine {machine.name} has no topology, expected a machine with a topology")
     hops = topology.route(*route) if topology and route else None
-    if plot is not None and topology is not None:
-        files.write(plot, picture_of(lambda: network_chart(topology, route=route), Path(plot).suffix))
+    if topology is not None:
+        write_picture(plot, partial(network_chart, topology, route=route))
     if as_json:
         steps = {} if hops is None else {"route": [vars(hop) for hop in hops]}
         files_written = {} if topology is None else {"plot": plot}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from hocket._native import Error
-from hocket.base import files
 from hocket.base.units import format_bytes, format_count
 from hocket.cli.options import check_files
-from hocket.cli.output import print_facts, print_files, print_result, width
+from hocket.cli.output import print_facts, print_files, print_result, width, write_all
 from hocket.cli.printing import say
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
@@ -45,15 +43,8 @@ def show_schedule(
     check_files({"--plot": plot, "--graph": graph})
     schedule = read_schedule(names, size_bytes)
     entry = {"name": schedule.name, "format": format_of(names[1]).name, **_entry(schedule)}
-    contents: dict[str, str | bytes] = {}  # check everything before writing anything
-    if graph is not None:
-        contents[graph] = dependency_graph(schedule)
-    if plot is not None:
-        where = machine or Machine.load("cluster")
-        contents[plot] = picture_of(partial(schedule.plot, machine=where), Path(plot).suffix)
-    for path, content in contents.items():
-        files.write(path, content)
-    if any(map(files.is_stdout, contents)):
+    draw = partial(schedule.plot, machine=machine or Machine.load("cluster"))
+    if write_all([(graph, lambda _: dependency_graph(schedule)), (plot, partial(picture_of, draw))]):
         return
     if as_json:
         print_result({**entry, "plot": plot, "graph": graph})

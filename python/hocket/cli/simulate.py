@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +13,12 @@ import click
 from click.core import ParameterSource
 
 from hocket._native import Error
-from hocket.base import files
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress
+from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
@@ -119,16 +118,18 @@ def simulate(
             )
         if scene.cadence is not None:
             raise click.UsageError("--cadence: expected none, as a schedule describes one call")
-        subject = _schedule(names, ranks, size, call_of)
+        algorithm, arguments = _schedule(names, ranks, size, call_of)
         machine = machine if sends == "waiting" else with_buffered_sends(machine)
     else:
         options.check_sends(sends)
-        subject = _call(options.one_algorithm(names, algorithms), ranks, size, call_of)
+        algorithm = options.one_algorithm(names, algorithms)
+        count = options.required(ranks, "--ranks", "the number of ranks")
+        arguments = (algorithm, call_of([algorithm], ranks=count, size_bytes=options.size_of(algorithm, size)))
     options.check_files(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     if estimate is not None:
-        _estimate(_with_estimate(subject, scene), machine, estimate, yes=yes, as_json=as_json)
+        _estimate(_with_estimate(arguments, scene), machine, estimate, yes=yes, as_json=as_json)
         return
     _check_maps(machine, links, links_over_time)
     options.check_scene(scene, measured_as)
@@ -136,7 +137,7 @@ def simulate(
     files_by_kind: dict[Detail, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in files_by_kind.items() if path is not None]
     simulation_plan = plan(
-        *subject.arguments,
+        *arguments,
         machine=machine,
         engine=engine,
         measured_as=measured_as,
@@ -150,23 +151,18 @@ def simulate(
     has_trials = repeated.count > 1
     with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
         result = simulation_plan.run(bar.reach if has_trials else None)
-    contents: dict[str, str | bytes] = {}  # check everything before writing anything
-    if links is not None:
-        contents[links] = _links(result, machine, Path(links).suffix)
-    if links_over_time is not None:
-        contents[links_over_time] = _links_over_time(result, machine, Path(links_over_time).suffix)
-    if timeline is not None:
-        contents[timeline] = timeline_text(result.events, result.as_dict())
-    if plot is not None:
-        contents[plot] = picture_of(result.plot, Path(plot).suffix)
-    for path, content in contents.items():
-        files.write(path, content)
-    if any(map(files.is_stdout, contents)):
-        return  # print nothing into the requested output
+    makers: list[tuple[str | None, Callable[[str], str | bytes]]] = [
+        (links, partial(_links, result, machine)),
+        (links_over_time, partial(_links_over_time, result, machine)),
+        (timeline, lambda _: timeline_text(result.events, result.as_dict())),
+        (plot, partial(picture_of, result.plot)),
+    ]
+    if write_all(makers):
+        return
     if as_json:
         print_json(result.as_dict())
     else:
-        _print(result, subject.algorithm, machine)
+        _print(result, algorithm, machine)
         print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
 
 
@@ -181,15 +177,13 @@ def _naming_sends(names: Sequence[str], sends: Sends) -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """The subject of a simulation, and the algorithm to name."""
-
-    algorithm: Algorithm
-    arguments: tuple[Algorithm, Call] | tuple[Schedule]
+_Subject = tuple[Algorithm, Call] | tuple[Schedule]
 
 
-def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
+def _schedule(
+    names: tuple[str, ...], ranks: int | None, size: int | None, call_of: partial[Call]
+) -> tuple[Algorithm, _Subject]:
+    """Return an algorithm with the name of a schedule, and the schedule."""
     if ranks is not None:
         raise click.UsageError("a schedule has its own ranks and sizes, expected neither --ranks nor --size")
     if call_of.keywords:
@@ -197,8 +191,7 @@ def _schedule(names: tuple[str, ...], ranks: int | None, size: int | None, call_
     from hocket.cli.schedules import read_schedule
 
     schedule = read_schedule(names, size)
-    stand_in = Algorithm("schedule", schedule.name)
-    return _Subject(stand_in, (schedule,))
+    return Algorithm("schedule", schedule.name), (schedule,)
 
 
 def _check_maps(machine: Machine, *paths: str | None) -> None:
@@ -233,15 +226,6 @@ def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str |
     return picture_of(partial(draw, has_slider=ending == ".html"), ending)
 
 
-def _call(algorithm: Algorithm, ranks: int | None, size: int | None, call_of: partial[Call]) -> _Subject:
-    call = call_of(
-        [algorithm],
-        ranks=options.required(ranks, "--ranks", "the number of ranks"),
-        size_bytes=options.size_of(algorithm, size),
-    )
-    return _Subject(algorithm, (algorithm, call))
-
-
 _NOT_OF_ESTIMATES = (
     *("engine", "measured_as", "sends", "trials", "seed", "until_ci"),
     *("timeline", "links", "links_over_time", "plot"),
@@ -255,7 +239,7 @@ def _with_estimate(subject: _Subject, scene: Scene) -> tuple[Algorithm, Call]:
     Raises:
         UsageError: A schedule, a scene, trials or further files.
     """
-    if len(subject.arguments) == 1:
+    if len(subject) == 1:
         raise click.UsageError("--estimate: got a schedule, expected an algorithm")
     if scene != NO_SCENE:
         raise click.UsageError("--estimate: expected no arrivals, cadence or faults, as it is for one isolated call")
@@ -263,7 +247,7 @@ def _with_estimate(subject: _Subject, scene: Scene) -> tuple[Algorithm, Call]:
     for name in _NOT_OF_ESTIMATES:
         if sources(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name.replace('_', '-')}: expected none, as --estimate is given")
-    return subject.arguments
+    return subject
 
 
 def _estimate(subject: tuple[Algorithm, Call], machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from hocket.base.units import format_bytes, format_count, format_ratio, format_reach, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_result, print_table, print_words, progress
+from hocket.cli.output import answer, print_table, print_words, progress, with_version
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
-from hocket.simulating.faults import Faults
 from hocket.simulating.jobs import Job
-from hocket.simulating.simulation import Engine
 from hocket.simulating.together import Place, Together, effort_s, simulate_together
 
 _MOST_LINKS = 5  # shown
@@ -35,13 +35,12 @@ def together(
     texts: tuple[str, ...],
     machine: Machine,
     place: Place,
-    engine: Engine,
-    faults: Faults | None,
     trials: int,
     seed: int,
     algorithms: tuple[Algorithm, ...],
     yes: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Simulate several jobs at once, and report how much longer each of them takes than alone.
 
@@ -57,16 +56,12 @@ def together(
             texts,
             machine=machine,
             place=place,
-            engine=engine,
-            faults=faults,
             trials=repeated,
             among=algorithms,
             on_trials=bar.reach if has_trials else lambda _: None,
+            **how,
         )
-    if as_json:
-        print_result(result.as_dict())
-        return
-    _print(result)
+    answer(with_version(result.as_dict()), _print, result, as_json=as_json)
 
 
 def _print(result: Together) -> None:

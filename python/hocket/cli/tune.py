@@ -39,22 +39,16 @@ from hocket.tuning.work import ByMeasurement, BySimulation, Work
 _GUIDELINES = "guidelines.json"
 
 
-def _factor(text: str) -> float:
-    return options.factor(text, "a number above 1", lambda factor: factor > 1)
-
-
 @click.command()
 @click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
 @click.option("--ranks", "-n", type=options.RANK_COUNTS, help="Numbers of ranks, such as 2 or 2,4,8.")
 @options.sizes
-@click.option(
-    "--machine",
-    type=options.MACHINE,
-    help="Simulate on this machine; with --mpi, --mpicc or --launcher, to find out what need not be measured.",
+@options.optional_machine(
+    help="Simulate on this machine; with --mpi, --mpicc or --launcher, to find out what need not be measured."
 )
 @click.option(
     "--factor",
-    type=options.Read(_factor, name="FACTOR"),
+    type=options.factor("a number above 1", lambda factor: factor > 1),
     default=4.0,
     help="With a machine and an MPI: skip choices that the machine predicts to be slower by more than this factor.",
 )
@@ -72,10 +66,8 @@ def _factor(text: str) -> float:
 @mpi_options
 @hosts_option
 @lab_option
-@click.option(
-    "--time-limit",
+@options.time_limit(
     "limit_s",
-    type=options.DURATION,
     default="30m",
     help="How long to measure, such as 90s, 30m or 2h; calls that are not reached are left to the MPI.",
 )

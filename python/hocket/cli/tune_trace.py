@@ -13,7 +13,7 @@ from hocket.base import files
 from hocket.base.parallel import workers
 from hocket.base.units import format_count, format_time
 from hocket.base.version import VERSION
-from hocket.cli.output import print_facts, print_json, print_table, progress
+from hocket.cli.output import answer, print_facts, print_table, progress
 from hocket.cli.printing import say
 from hocket.rules.choosing import order_is_fixed as has_fixed_order
 from hocket.rules.choosing import rules_text
@@ -68,10 +68,7 @@ def tune_trace(
         "version": VERSION,
     }
     _write(entry, application.complete(tuning.rules), Path(folder))
-    if as_json:
-        print_json({**entry, "folder": folder})
-    else:
-        _print(entry, tuning, folder)
+    answer({**entry, "folder": folder}, _print, entry, tuning, folder, as_json=as_json)
 
 
 def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:

@@ -12,7 +12,7 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count, format_ranks, parse_count
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_result, print_words, progress, width, wrap
+from hocket.cli.output import answer, print_result, print_words, progress, width, with_version, wrap
 from hocket.cli.printing import StyledText, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
@@ -103,10 +103,8 @@ def verify(
     announce(work.efforts_s(), jobs=jobs, yes=yes)
     with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.run(executor=pool, on_done=on_done, most_s=2 * _MOST_S if ranks is None else None)
-    if as_json:
-        print_result({**_entry(verdict), "combining": _combining(chosen_ones)})
-    else:
-        _print(verdict, {algorithm.label: algorithm for algorithm in chosen_ones})
+    entry = with_version({**_entry(verdict), "combining": _combining(chosen_ones)})
+    answer(entry, _print, verdict, {algorithm.label: algorithm for algorithm in chosen_ones}, as_json=as_json)
     return 0 if verdict.ok else _WRONG
 
 

@@ -49,8 +49,8 @@ def changes_chart(result: Changes) -> alt.LayerChart:
     subtitle = [result.sentence, f"band: a change of {100 * result.tolerance:.3g} %, which does not matter"]
     if left_out := len({one.series for one in result.changes if one.size_bytes > 0}) - len(series):
         subtitle.append(f"not drawn: {left_out} series that changed less")
-    tolerated = {"low": 1 / (1 + result.tolerance), "high": 1 + result.tolerance}
-    band = alt.Chart({"values": [tolerated]}).mark_rect(color="gray", opacity=0.15).encode(y="low:Q", y2="high:Q")
+    tolerance_band = {"low": 1 / (1 + result.tolerance), "high": 1 + result.tolerance}
+    band = alt.Chart({"values": [tolerance_band]}).mark_rect(color="gray", opacity=0.15).encode(y="low:Q", y2="high:Q")
     return frame([band, intervals, base.mark_line(strokeWidth=1), points], result.title, subtitle)
 
 

@@ -151,12 +151,14 @@ class Question:
         """The measured times of such calls on the last rank count, by file; none in a scene."""
         call = self.collective, self.ranks[-1]
         files = () if self.scene.parts else self.sources.measured
-        return _kept({file: file.measurements for file in files}, lambda one: (one.collective, one.ranks) == call)
+        return _times_of({file: file.measurements for file in files}, lambda one: (one.collective, one.ranks) == call)
 
     @cached_property
     def default_times(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
         """The measured times for which a library chose the algorithm, by file."""
-        return _kept(self.measured, lambda one: one.algorithm == DEFAULT or library_named(one.algorithm) is not None)
+        return _times_of(
+            self.measured, lambda one: one.algorithm == DEFAULT or library_named(one.algorithm) is not None
+        )
 
     @property
     def is_random(self) -> bool:
@@ -224,11 +226,11 @@ class Question:
         return values_of(self.parameters, [*self.candidates, *algorithms_explained])
 
 
-def _kept(
+def _times_of(
     times: Mapping[MeasuredFile, Iterable[Measurement]], is_meant: Callable[[Measurement], bool]
 ) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
-    filtered = {file: tuple(filter(is_meant, of_file)) for file, of_file in times.items()}
-    return {file: of_file for file, of_file in filtered.items() if of_file}
+    selections = {file: tuple(filter(is_meant, of_file)) for file, of_file in times.items()}
+    return {file: of_file for file, of_file in selections.items() if of_file}
 
 
 def name_of(machine: Machine) -> str | None:

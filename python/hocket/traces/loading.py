@@ -48,5 +48,5 @@ def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
             return read(file, compares_ranks=compares_ranks)
         if begins_trace(file, begin):
             return read_simgrid(file)
-        known = "SimGrid (actions, or names of existing files), liballprof or Chakra"
-        raise Error(f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, {known}")
+        readable = "SimGrid (actions, or names of existing files), liballprof or Chakra"
+        raise Error(f"{file}: begins with {excerpt(begin)}, expected a trace of `hocket mpi trace`, {readable}")

@@ -112,10 +112,7 @@ def bench_options(
             default="2%",
             help="Repeat until the 95 % confidence interval of each median is within this share of the median.",
         )
-        @click.option(
-            "--time-limit",
-            "time_limit",
-            type=options.DURATION,
+        @options.time_limit(
             default=f"{limit_s:g}s",
             help="Time limit for each size; exceeded if the minimum number of samples takes longer.",
         )
@@ -154,10 +151,8 @@ def bench_options(
 
 @click.command()
 @bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, mpi_options=measuring_options)
-@click.option(
-    "--machine",
-    type=options.MACHINE,
-    help="Also simulate on this machine, such as one of `hocket mpi calibrate`; all messages then go through MPI.",
+@options.optional_machine(
+    help="Also simulate on this machine, such as one of `hocket mpi calibrate`; all messages then go through MPI."
 )
 @options.plot
 @options.output

@@ -8,7 +8,7 @@ import click
 
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options
-from hocket.cli.output import print_facts, print_json
+from hocket.cli.output import answer, print_facts
 from hocket.mpi import Installation
 from hocket.mpi import build as build_library
 
@@ -24,7 +24,4 @@ def build(installation: Installation, as_json: bool) -> None:
         "mpicc": str(installation.mpicc),
         "launcher": shlex.join(installation.launcher.words),
     }
-    if as_json:
-        print_json(facts)
-    else:
-        print_facts(facts.items())
+    answer(facts, print_facts, facts.items(), as_json=as_json)

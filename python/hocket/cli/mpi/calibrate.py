@@ -43,13 +43,7 @@ _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
     help="The network model of the file: loggp fits a line to each range of sizes, hockney one line to all.",
 )
 @click.option("--most", type=options.SIZE, show_default="8MiB, 256KiB in a lab", help="Size of the largest message.")
-@click.option(
-    "--time-limit",
-    "limit_s",
-    type=options.DURATION,
-    default="10s",
-    help="Time limit; exceeded if ten measurements of each size take longer.",
-)
+@options.time_limit("limit_s", default="10s", help="Time limit; exceeded if ten measurements of each size take longer.")
 @measuring_options
 @options.plot
 @options.as_json

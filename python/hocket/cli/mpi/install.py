@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from hocket.cli import options
@@ -29,10 +31,8 @@ def install(
     prefix: str,
     rules: tuple[str, ...],
     file: str | None,
-    job_logs: str | None,
-    requires: str | None,
-    name: str | None,
     as_json: bool,
+    **library_options: Any,
 ) -> None:
     """Install the library for one MPI, rules and a module file for all users of a machine.
 
@@ -42,8 +42,7 @@ def install(
     text = joined_rules(rules, file) if rules or file is not None else None
 
     def describe(one: Installation) -> dict[str, str]:
-        library = install_library(one, prefix, rules=text, name=name, job_logs=job_logs, requires=requires)
-        return _facts(one, library)
+        return _facts(one, install_library(one, prefix, rules=text, **library_options))
 
     other = installation.other_abi()
     facts, facts_of_other = describe(installation), None if other is None else describe(other)

@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_time, parse_ranks, parse_time
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.output import answer, print_facts, print_table
 from hocket.cli.printing import say
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
@@ -70,20 +70,16 @@ def noise(
         files.write(output, text)
         if files.is_stdout(output):
             return  # print nothing after the requested output
-    if as_json:
-        print_json(
-            {
-                "processors": [
-                    {**asdict(one), "share": one.share, "period_s": one.period_s, "events": len(one.events)}
-                    for one in recordings
-                ],
-                "kinds": [{**asdict(one), "most_s": min(one.most_s, length_s)} for one in kinds],
-                "trace": output,
-                "length_s": all_s,
-            }
-        )
-    else:
-        _print(recordings, kinds, output, all_s)
+    entry = {
+        "processors": [
+            {**asdict(one), "share": one.share, "period_s": one.period_s, "events": len(one.events)}
+            for one in recordings
+        ],
+        "kinds": [{**asdict(one), "most_s": min(one.most_s, length_s)} for one in kinds],
+        "trace": output,
+        "length_s": all_s,
+    }
+    answer(entry, _print, recordings, kinds, output, all_s, as_json=as_json)
 
 
 def _print(recordings: tuple[Recording, ...], kinds: tuple[Kinds, ...], output: str | None, all_s: float) -> None:

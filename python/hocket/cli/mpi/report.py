@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base.names import unknown
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_result, print_table, progress
+from hocket.cli.output import answer, print_facts, print_table, progress, with_version
 from hocket.cli.printing import note, say
 from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
@@ -63,10 +63,8 @@ def report(logs: tuple[str, ...], criteria: tuple[str, ...], top: int, skip_dama
                 left.add(log)
             bar()
     reasons = [row for row in left.rows if row.group["reason"] is not None]
-    if as_json:
-        print_result(_entry(totals, reasons, skipped_count))
-    else:
-        _print(totals, reasons, skipped_count, top)
+    entry = with_version(_entry(totals, reasons, skipped_count))
+    answer(entry, _print, totals, reasons, skipped_count, top, as_json=as_json)
 
 
 def _entry(totals: Report, reasons: list[ReportRow], omissions: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.mpi.options import installation_options, say_what_root_lacks
-from hocket.cli.output import print_facts, print_json, print_table
+from hocket.cli.output import answer, print_facts, print_table
 from hocket.cli.printing import say
 from hocket.mpi import Installation
 from hocket.mpi.tracing import program_name
@@ -54,10 +54,8 @@ def trace(
         output_files["simgrid"] = str(traces.write_simgrid(simgrid, trace_read))
     if allprof is not None:
         output_files["allprof"] = str(traces.write_allprof(allprof, trace_read))
-    if as_json:
-        print_json({**_summary(trace_read), **output_files, "exit_status": status})
-    else:
-        _print(trace_read, output_files)
+    summary = _summary(trace_read)
+    answer({**summary, **output_files, "exit_status": status}, _print, summary, output_files, as_json=as_json)
     return status
 
 
@@ -101,8 +99,7 @@ def _moved_bytes(rank: RankTrace, call: Call) -> int:
     return blocks * (call.size_bytes() or call.size_bytes("recv_"))
 
 
-def _print(trace: Trace, files: dict[str, str]) -> None:
-    summary = _summary(trace)
+def _print(summary: dict[str, Any], files: dict[str, str]) -> None:
     say(
         f"{summary['program']}, {format_count(summary['ranks'], 'rank')}, {format_count(summary['calls'], 'call')}",
         bold=True,

@@ -18,10 +18,8 @@ from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 
-machine_option = click.option(
-    "--machine",
-    type=options.MACHINE,
-    help=f"For {' and '.join(BY_MACHINE)}: the machine, with a section [gpu], that it decides by.",
+machine_option = options.optional_machine(
+    help=f"For {' and '.join(BY_MACHINE)}: the machine, with a section [gpu], that it decides by."
 )
 
 

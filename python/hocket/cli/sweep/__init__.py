@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
-from typing import Any
 
 import click
 
@@ -78,7 +77,7 @@ def sweep(
         table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
     write_picture(plot, table.plot)
     if as_json:
-        print_result(_entry(table, spec, output, plot))
+        print_result({"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot})
         return
     _print(table, spec, output)
     print_files({"plot": plot})
@@ -100,10 +99,6 @@ def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
         if finished_count:
             note(f"{finished_count} of {count} simulations are kept, run the same command again to go on")
         raise
-
-
-def _entry(table: Table, spec: str, output: str | None, plot: str | None) -> dict[str, Any]:
-    return {"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot}
 
 
 def _print(table: Table, spec: str, output: str | None) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from hocket.cli import options
-from hocket.cli.output import print_result, write_picture
+from hocket.cli.output import answer, with_version, write_picture
 from hocket.cli.printing import say
 from hocket.simulating.sweeps import Table
 
@@ -23,7 +23,5 @@ def plot(table: str, output: str, x: str | None, color: str | None, facet: str |
     """Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."""
     rows = Table.load(table)
     write_picture(output, partial(rows.plot, x=x, color=color, facet=facet))
-    if as_json:
-        print_result({"table": table, "rows": len(rows.rows), "refused": rows.refused, "plot": output})
-    else:
-        say(f"{table}: {rows.title}\nplot: {output}")
+    entry = {"table": table, "rows": len(rows.rows), "refused": rows.refused, "plot": output}
+    answer(with_version(entry), say, f"{table}: {rows.title}\nplot: {output}", as_json=as_json)

@@ -300,10 +300,10 @@ def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
     for function in rules.functions:
         starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))
         if len(starts) > 1:
-            now, other, then = (
+            now, other, meaning = (
                 ("up to the number", "Open MPI before 6.0", "from the number on")
                 if "6.0" in format
                 else ("from the number on", "Open MPI 6.0", "below it")
             )
-            what = f"entries are for ranks {now}; {other} takes them for ranks {then}"
+            what = f"entries are for ranks {now}; {other} takes them for ranks {meaning}"
             yield Finding.of(rules.of(function)[0], "meaning of ranks", what)

@@ -232,8 +232,8 @@ class _Conversion:
             translation = self._words(target, rule.choice, rule.function)
             own = translation.counterpart if translation.choice else None
             power = True if own and own.needs_power_of_two else rule.power_of_two
-            made = replace(rule, function=target, choice=translation.choice, power_of_two=power, measure=measure)
-            rules_made.append(replace(made, conditions=own.needs if own else ()))
+            own_rule = replace(rule, function=target, choice=translation.choice, power_of_two=power, measure=measure)
+            rules_made.append(replace(own_rule, conditions=own.needs if own else ()))
         return rules_made
 
     def _as_table(self, target: str, rules: Sequence[Rule]) -> Iterator[Rule]:

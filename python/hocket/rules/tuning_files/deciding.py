@@ -118,7 +118,7 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     ranks, per_node = format_count(call.ranks, "rank"), call.ranks // call.nodes
     powers = "powers of two" if rule.power_of_two else "other than powers of two"
-    for is_met, has, wanted in (
+    for is_met, has, condition in (
         (call.ranks in rule.ranks, ranks, rule.ranks),
         (rule.power_of_two in (None, call.is_power_of_two), ranks, powers),
         (rule.placement in ("any", call.placement), f"ranks {call.placement}", rule.placement),
@@ -126,10 +126,10 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
         (per_node in rule.ranks_per_node, f"{per_node} ranks per node", rule.ranks_per_node),
         (size in rule.sizes, format_count(size, "byte"), rule.sizes),
     ):
-        if not is_met and wanted is rule.sizes and rule.sizes.is_empty:
+        if not is_met and condition is rule.sizes and rule.sizes.is_empty:
             return "no call matches this line"
         if not is_met:
-            return f"the call has {has}, the line is for {wanted}"
+            return f"the call has {has}, the line is for {condition}"
     for name, value in rule.conditions:
         if name not in NOT_ASKED and call.conditions.get(name) != value:
             return _other_condition(name, value, call)

@@ -141,8 +141,8 @@ def _rules(top: json_nodes.Member, reading: _Reading) -> Iterator[Rule]:
             if not left.is_dead:
                 yield replace(left.rule, choice=choice, measure=left.measure or "size", line=member.line)
             return
-        asked = replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
-        inner, left = _answer_condition(name, member, asked)
+        question = replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
+        inner, left = _answer_condition(name, member, question)
         yield from _rules(member, inner)
     last = members[-1]
     if left is not None and _NEEDS_ANY.match(_key(last)):
@@ -170,7 +170,7 @@ def _answer_condition(name: str, member: json_nodes.Member, left: _Reading) -> t
     number = _NUMBERS.fullmatch(name)
     if number and number[1] == "comm_size":
         # If MPICH 5.0.2 asks at a call, and not when a communicator is made, it takes "<" as "<=".
-        return _divided(left, "ranks", _up_to(number, member) + (number[2] == "<" and left.is_late))
+        return _halves(left, "ranks", _up_to(number, member) + (number[2] == "<" and left.is_late))
     if number and number[1].endswith("msg_size"):
         return _sizes(number, member, left)
     is_single = number is not None or name == _BELOW_POWER_OF_TWO
@@ -194,7 +194,7 @@ def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
     return _change(reading, power_of_two=is_power, is_dead=reading.rule.power_of_two not in (None, is_power))
 
 
-def _divided(reading: _Reading, what: str, last: int) -> tuple[_Reading, _Reading]:
+def _halves(reading: _Reading, what: str, last: int) -> tuple[_Reading, _Reading]:
     """Return the readings for ranks or sizes up to a last one, and for larger ones."""
     own: Span = getattr(reading.rule, what)
     below, above = own.within(Span(0, last)), own.within(Span(last + 1))
@@ -220,7 +220,7 @@ def _sizes(number: re.Match[str], member: json_nodes.Member, left: _Reading) -> 
     whole = "size" if is_average or function.startswith("reduce_scatter") else "total"
     if left.measure not in ("", whole):
         raise member.error(f"{function}: got avg_msg_size and total_msg_size, expected one of them")
-    return _divided(replace(left, measure=whole), "sizes", _up_to(number, member))
+    return _halves(replace(left, measure=whole), "sizes", _up_to(number, member))
 
 
 def _write(rules: Rules) -> str:
