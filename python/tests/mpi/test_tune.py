@@ -161,7 +161,7 @@ def test_the_program_ends_with_the_process_that_gives_orders(mpi: Mpi, sign: sig
 def check(turns: Turns, installation: Installation, collective: str, ranks: int) -> None:
     point = Point(collective, ranks, 0 if collective == "barrier" else 1920 * ranks)
     own = own_choices(turns.variables(), point)
-    choices = [DEFAULT, *candidates(of_any_machine(point), point).alike, *own]
+    choices = [DEFAULT, *candidates(of_any_machine(point), point), *own]
     refused = turns.begin(collective, point.size_bytes, ways_of(point, {c: n for n, c in enumerate(choices)}))
     assert not [choices[number] for number in refused if choices[number].owner != "mpi"]
     taken = [number for number in range(len(choices)) if number not in refused]
