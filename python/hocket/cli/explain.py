@@ -18,7 +18,8 @@ from hocket.definitions.machine import Machine
 from hocket.simulating.explanation import Explanation, efforts_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.simulation import Trials
-from hocket.words.explanations import explanation_facts, explanation_tables, nccl_decision, nccl_facts, ranks_of_path
+from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
+from hocket.words.nccl import nccl_decision, nccl_facts
 
 
 @click.command()

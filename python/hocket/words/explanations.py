@@ -6,22 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket._native import Error
-from hocket.base.call import Call
 from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_time
-from hocket.definitions.machine import Machine
-from hocket.rules.nccl.choosing import Decision
-from hocket.rules.nccl.defaults import decision_on
-from hocket.rules.nccl.table import LIBRARY
-from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.words.simulations import late, measured
 
 if TYPE_CHECKING:
     from hocket.simulating.bounds import Bound
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
-
 
 T = TypeVar("T")
 
@@ -105,18 +97,3 @@ def parts_of(step: Step) -> str:
 def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
     rows = ((one.label, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
     return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
-
-
-def nccl_decision(machine: Machine, collective: str, call: Call) -> Decision | None:
-    """Return what NCCL chooses for a call; none if the machine has no section [gpu], or NCCL no such collective."""
-    if "gpu.generation" not in machine.quantities:
-        return None
-    try:
-        return decision_on(machine, of_function(collective), call.ranks, call.size_bytes)
-    except Error:
-        return None
-
-
-def nccl_facts(decision: Decision | None) -> list[tuple[str, str]]:
-    """Return the decision in words."""
-    return [] if decision is None else [(LIBRARY, decision.sentence)]
