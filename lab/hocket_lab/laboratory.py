@@ -248,7 +248,7 @@ class Lab:
         enter = str(_STATE / self.name / "enter")
         start = _STARTS.get(installation.product)
         if start is None:
-            raise Error(f"{installation.library}: got {installation.name}, expected MPICH or Open MPI for a lab")
+            raise Error(f"{installation.library}: got another MPI, expected MPICH or Open MPI for a lab")
         settings = {**start.variables, **environment_of_crowd(ranks), **variables}
         by_card = self._by_card(installation, places or range(ranks))
         parts = ["env", *(f"{name}={value}" for name, value in settings.items()), *by_card, *program]

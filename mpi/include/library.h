@@ -14,20 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "abi.h"
+
 /* Missing before version 5 of the MPI standard. */
 int PMPI_Abi_get_version(int *major, int *minor) __attribute__((weak));
-
-enum abi { OWN_ABI, MPICH_ABI, OPEN_MPI_ABI, STANDARD_ABI };
-
-#if defined MPI_ABI_VERSION && MPI_ABI_VERSION > 0
-enum { BUILT_ABI = STANDARD_ABI };
-#elif defined OPEN_MPI
-enum { BUILT_ABI = OPEN_MPI_ABI };
-#elif defined MPICH_VERSION || defined I_MPI_VERSION || defined MVAPICH2_VERSION
-enum { BUILT_ABI = MPICH_ABI };
-#else
-enum { BUILT_ABI = OWN_ABI };
-#endif
 
 static inline const char *abi_name(int abi)
 {
@@ -61,10 +51,10 @@ static inline int is_told(void)
     return bind(holder, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + length) && errno == EADDRINUSE;
 }
 
-/* Prints a problem, once on a node, and ends the program; the other ranks call is_told in the second before. */
-#define END_PROGRAM(...)                                                                                               \
+/* Ends the program, and prints why unless this rank is silent or another rank of its node prints it in this second. */
+#define END_PROGRAM(is_silent, ...)                                                                                    \
     do {                                                                                                               \
-        if (!is_told())                                                                                                \
+        if (!(is_silent) && !is_told())                                                                                \
             fprintf(stderr, "hocket: " __VA_ARGS__);                                                                   \
         sleep(1);                                                                                                      \
         exit(2);                                                                                                       \
@@ -82,11 +72,13 @@ static inline void check_library(void)
     if (abi == (int)BUILT_ABI && (abi != OWN_ABI || strcmp(library, HOCKET_MPI_LIBRARY) == 0)) {
         if (MPI_VERSION < 4 || version >= 4)
             return;
-        END_PROGRAM("the library is built for MPI %d.%d, but the program runs under \"%s\" with MPI %d.%d, expected --mpicc "
+        END_PROGRAM(0,
+                    "the library is built for MPI %d.%d, but the program runs under \"%s\" with MPI %d.%d, expected --mpicc "
                     "with a wrapper of an MPI %d\n",
                     MPI_VERSION, MPI_SUBVERSION, library, version, subversion, version);
     }
-    END_PROGRAM("the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected --mpicc "
+    END_PROGRAM(0,
+                "the library is built for \"%s\" with %s, but the program runs under \"%s\" with %s, expected --mpicc "
                 "with the wrapper that compiled the program\n",
                 HOCKET_MPI_LIBRARY, abi_name(BUILT_ABI), library, abi_name(abi));
 }
@@ -102,24 +94,21 @@ static inline int is_later(void)
     return is || rank > 0;
 }
 
-/* Ends the program if its job has another number of ranks than HOCKET_RANKS; called after MPI is initialised. A job that
- * a program has spawned has a number of its own. */
+/* Ends the program if its job has fewer ranks than HOCKET_RANKS; called after MPI is initialised. A job that the program
+ * itself starts has a number of its own. */
 static inline void check_ranks(void)
 {
     MPI_Comm parent;
     const char *value = getenv("HOCKET_RANKS");
     int ranks, expected = value ? atoi(value) : 0;
+    unsetenv("HOCKET_RANKS");
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     PMPI_Comm_get_parent(&parent);
-    if (expected == 0 || ranks == expected || parent != MPI_COMM_NULL)
+    if (ranks >= expected || parent != MPI_COMM_NULL)
         return;
     int is_silent = is_later();
     PMPI_Finalize();
-    if (is_silent) {
-        sleep(1);
-        exit(2);
-    }
-    END_PROGRAM("the launcher started a job of %d rank%s, expected one of %d%s; see --launcher\n", ranks,
+    END_PROGRAM(is_silent, "the launcher started a job of %d rank%s, expected one of %d%s; see --launcher\n", ranks,
                 ranks == 1 ? "" : "s", expected, ranks == 1 ? ": it may not know this MPI, and start each rank alone" : "");
 }
 

@@ -146,8 +146,7 @@ def measured(
     Raises:
         Error: The program cannot be compiled, or fails.
     """
-    flags = ["-Wl,--no-as-needed", "-lm", "-Wl,--as-needed"]
-    program = cached_build(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", flags)
+    program = cached_build(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", [])
     samples: list[dict[str, Any]] = []
     hosts: list[str] = []
 

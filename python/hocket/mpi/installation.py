@@ -16,33 +16,14 @@ from pathlib import Path
 from hocket._native import Error
 from hocket.base.parallel import ignore
 from hocket.definitions.mpi_products import FAMILIES, PRODUCTS, product_in
-from hocket.mpi.launchers import Template, folders, is_in_allocation
+from hocket.mpi.launchers import Template, folders
 
 _WRAPPERS = ("mpicc", "mpiicx", "mpigcc", "cc")
 """The usual wrappers; the last one is Cray's, elsewhere a plain compiler."""
 _ABI = "_abi"
 
-_WHO = """
-#include <mpi.h>
-#include <stdio.h>
-int main(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(text, &length);
-#if defined MPI_ABI_VERSION && MPI_ABI_VERSION > 0
-    puts("standard");
-#elif defined OPEN_MPI
-    puts("openmpi");
-#elif defined MPICH_VERSION || defined I_MPI_VERSION || defined MVAPICH2_VERSION
-    puts("mpich");
-#else
-    puts("");
-#endif
-    puts(text);
-    return 0;
-}
-"""
+NATIVE = Path(__file__).parent / "native"
+"""The C sources, a folder for each binary, and libhocket: `make setup` copies them from `mpi/` of the repository."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +84,6 @@ class Installation:
         """The product, one of `PRODUCTS`; empty if it is not known."""
         pair = product_in(self.library)
         return pair[0].name if pair else ""
-
-    @property
-    def name(self) -> str:
-        """The title of the product, or the MPI's own name if the product is not known."""
-        return PRODUCTS[self.product].title if self.product else self.library
 
     @property
     def note(self) -> str | None:
@@ -178,16 +154,15 @@ def _own_launcher(mpicc: Path) -> Template:
     own = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
     if own is None:
         raise Error(f"no mpiexec beside {mpicc} or on the path, expected the launcher of an MPI; see --launcher")
-    return Template((own, "-n", "{ranks}"), is_here=not is_in_allocation())
+    return Template((own, "-n", "{ranks}"))
 
 
 @cache
 def _who(mpicc: Path) -> tuple[str, str]:
     """Return the ABI of an MPI's programs, and its own name."""
     with tempfile.TemporaryDirectory() as folder:
-        source, program = Path(folder, "who.c"), Path(folder, "who")
-        source.write_text(_WHO)
-        compile_with(mpicc, [str(source), "-o", str(program)])
+        program = Path(folder, "who")
+        compile_with(mpicc, [f"{NATIVE}/measuring/who.c", "-o", str(program), f"-I{NATIVE}/include"])
         try:
             ran = subprocess.run([program], capture_output=True, text=True, check=False)
         except OSError as error:

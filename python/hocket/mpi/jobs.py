@@ -55,7 +55,7 @@ def lines_of(
     A job that asks reads what `on_line` returns, as a line.
 
     Raises:
-        Error: The job fails; the message contains its last line.
+        Error: The job fails; the message says why, if Hocket's part of the job says it.
     """
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         job = subprocess.Popen(

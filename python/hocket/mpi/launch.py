@@ -83,8 +83,7 @@ def environment(installation: Installation, rules: Path | None, log: str | None 
 
 def note_for_root(installation: Installation) -> str | None:
     """Return a note on starting programs as root, if Open MPI refuses it because a variable is not set."""
-    starts_itself = Path(installation.launcher.words[0]).name.startswith("mpi")
-    is_refused = installation.family == "openmpi" and starts_itself and os.geteuid() == 0
+    is_refused = installation.family == "openmpi" and installation.launcher.is_of_mpi and os.geteuid() == 0
     missing = [name for name in _AS_ROOT if os.environ.get(name) != "1"]
     if not (is_refused and missing):
         return None

@@ -40,22 +40,30 @@ def folders() -> list[str]:
     return [*os.get_exec_path(), str(Path(sys.executable).parent)]
 
 
-def is_in_allocation() -> bool:
-    """Return whether a resource manager gave nodes to this process."""
-    return any(os.environ.get(variable) for variable in _OF_ALLOCATIONS)
-
-
 @dataclass(frozen=True)
 class Template:
     """The words of a launcher, with the places {ranks}, {nodes} and {hosts}.
 
     Attributes:
         words: The words.
-        is_here: Whether it starts all ranks on this host unless hosts are named.
     """
 
     words: tuple[str, ...]
-    is_here: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its program."""
+        return Path(self.words[0]).name
+
+    @property
+    def is_of_mpi(self) -> bool:
+        """Whether it belongs to an MPI, such as mpiexec.hydra or mpirun, and not to a resource manager."""
+        return self.name.startswith("mpi")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it starts all ranks on this host unless hosts are named: an MPI's, outside an allocation."""
+        return self.is_of_mpi and not any(os.environ.get(variable) for variable in _OF_ALLOCATIONS)
 
     @staticmethod
     def parse(text: str, what: str) -> Template:
@@ -76,9 +84,7 @@ class Template:
             name = words[0] if words else "no word"
             raise Error(f"{what}: {name} is not a program, expected a launcher such as 'srun -n {{ranks}}'")
         ranks = () if "{ranks}" in text else ("-n", "{ranks}")
-        return Template(
-            (program, *words[1:], *ranks), is_here=Path(program).name.startswith("mpi") and not is_in_allocation()
-        )
+        return Template((program, *words[1:], *ranks))
 
     @staticmethod
     def find(text: str | None) -> Template | None:
@@ -109,10 +115,9 @@ class Template:
     def _with_hosts(self, family: str) -> tuple[str, ...]:
         if any("{hosts}" in word for word in self.words):
             return self.words
-        name = Path(self.words[0]).name
-        option = _HOSTS.get(name) or (_HOSTS_OF_FAMILIES.get(family) if name.startswith("mpi") else None)
+        option = _HOSTS.get(self.name) or (_HOSTS_OF_FAMILIES.get(family) if self.is_of_mpi else None)
         if option is None:
-            raise Error(f"--hosts: the option of {name} for hosts is not known, expected {{hosts}} in --launcher")
+            raise Error(f"--hosts: the option of {self.name} for hosts is not known, expected {{hosts}} in --launcher")
         at = next((at for at, word in enumerate(self.words) if word.startswith("-")), len(self.words))
         return (*self.words[:at], *option.split(), *self.words[at:])
 

@@ -11,10 +11,7 @@ import tempfile
 from pathlib import Path
 
 from hocket._native import Error
-from hocket.mpi.installation import Installation, compile_with
-
-NATIVE = Path(__file__).parent / "native"
-"""The C sources, a folder for each binary, and libhocket: `make setup` copies them from `mpi/` of the repository."""
+from hocket.mpi.installation import NATIVE, Installation, compile_with
 
 _LIBHOCKET = NATIVE / "libhocket.so"
 
@@ -69,8 +66,7 @@ def build(installation: Installation) -> Path:
     Raises:
         Error: The library cannot be compiled or written.
     """
-    flags = ["-shared", "-pthread", "-lrt", "-ldl"]
-    return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", flags)
+    return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", ["-shared", "-pthread"])
 
 
 def cached_build(
@@ -102,7 +98,7 @@ def cached_build(
     with tempfile.TemporaryDirectory(dir=folder) as folder_of_build:
         shutil.copy(_LIBHOCKET, folder_of_build)
         path_made = Path(folder_of_build) / name
-        link = [f"-L{folder_of_build}", "-lhocket", "-Wl,-rpath,$ORIGIN"]
+        link = ["-Wl,--as-needed", f"-L{folder_of_build}", "-lhocket", "-Wl,-rpath,$ORIGIN", "-lrt", "-ldl", "-lm"]
         options = ["-O2", "-fPIC", f"-I{native / 'include'}", *flags, "-o", str(path_made)]
         compile_with(installation.mpicc, [*options, *map(str, sources), *link])
         for file in (_LIBHOCKET.name, name):

@@ -27,8 +27,7 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
         Error: The tracing library cannot be compiled, or the program leaves no trace, because it failed or did not
             reach MPI_Finalize of this MPI.
     """
-    flags = ["-shared", "-pthread", "-Wl,--as-needed", "-ldl"]
-    tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", flags)
+    tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", ["-shared", "-pthread"])
     preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])
     folder_of_trace = next(parent for parent in Path(path).absolute().parents if parent.exists())
     with tempfile.TemporaryDirectory(dir=folder_of_trace, prefix=".hocket-trace-") as folder:

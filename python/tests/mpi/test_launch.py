@@ -159,7 +159,7 @@ def test_an_mpi_beside_python_needs_no_activated_environment(tmp_path: Path, mon
         program.write_text(COMPILER)
         program.chmod(0o755)
     found = Installation.find()
-    launcher = Template((str(tmp_path / "mpiexec"), "-n", "{ranks}"), is_here=True)
+    launcher = Template((str(tmp_path / "mpiexec"), "-n", "{ranks}"))
     assert found == Installation(tmp_path / "mpicc", launcher, "some MPI 1.0", "mpich")
     assert (found.product, found.family) == ("", "mpich")
     assert found.note == '"some MPI 1.0" is no MPI that Hocket knows; it has MPICH\'s ABI, by which Hocket goes'

@@ -115,7 +115,7 @@ def test_nodes_are_those_of_the_allocation(launchers: Path, tmp_path: Path, monk
 
 def test_a_node_is_crowded_by_its_own_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hocket.mpi.launch.processors", lambda: 4)
-    here = Installation(Path("mpicc"), Template(("mpiexec", "-n", "{ranks}"), is_here=True), "MPICH 5.0")
+    here = Installation(Path("mpicc"), Template(("mpiexec", "-n", "{ranks}")), "MPICH 5.0")
     assert is_here(here, command) and not is_here(here, on_hosts("a,b"))
     assert (is_crowded(here, command, 5), is_crowded(here, on_hosts("a,b"), 5)) == (True, False)
     by_slurm = Installation(Path("mpicc"), Template(("srun", "-n", "{ranks}")), "MPICH 5.0")
@@ -156,3 +156,8 @@ def test_another_number_of_ranks_is_one_line(way: str, words: str, mpi: Mpi, tmp
         f"the launcher started a job of {ranks}, expected one of 4{cause}; see --launcher"
     ]
     assert not (tmp_path / "m.toml").exists()
+
+
+def test_a_job_that_the_program_starts_has_a_number_of_ranks_of_its_own(mpich: Mpi) -> None:
+    inner = [str(mpich.installation.mpiexec), "-n", "2", mpich.compiled("either_path.c")]
+    assert mpich.run(1, inner, ["allreduce: ring"]).output == "0 wrong\n"

@@ -48,7 +48,7 @@ def detector(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(mpi: Mpi, ranks: int, rounds: int, native: Path = NATIVE) -> Ran:
     """Run the program with a library under the detector, made of the C files in a folder."""
-    flags = ["-shared", "-pthread", "-ldl", *FLAGS]
+    flags = ["-shared", "-pthread", *FLAGS]
     library = cached_build(mpi.installation, "libhocket_mpi.so", "preload/**/*.c", flags, native=native)
     variables = {
         "LD_PRELOAD": str(library),
