@@ -15,7 +15,6 @@ class Product:
     name: str
     title: str
     family: str
-    evidence: str
     wrappers: tuple[str, ...]
     expression: re.Pattern[str]
 

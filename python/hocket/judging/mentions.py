@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
-from hocket.definitions.mpi_products import PRODUCTS
+from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
 from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
 from hocket.judging.mention import LAUNCH, Mention, Mentions
@@ -53,9 +53,8 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-PATTERNS = (
-    *(Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")),
-    *(Pattern("library", f"{one.title} {{version}}", "", "", one.expression) for one in PRODUCTS.values()),
+PATTERNS = tuple(
+    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
 )
 """The patterns. Of a kind and a value, the first line counts."""
 
@@ -78,6 +77,8 @@ def _in_line(line: str, source: str) -> Iterator[Mention]:
             for match in matches if pattern.kind in _SEVERAL_IN_LINE else islice(matches, 1):
                 yield from _by_pattern(pattern, match, source)
     yield from _cards(line, source)
+    if (mpi := product_in(line)) is not None:
+        yield Mention("library", f"{mpi[0].title} {mpi[1]}", source)
     if LAUNCH_COMMAND.search(line) is None and ranks_of_command(line):
         yield Mention("nodes", "1", source)  # a single process runs all ranks
 
