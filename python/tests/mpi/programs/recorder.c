@@ -1,14 +1,10 @@
-/* Records the destination and the bytes of each message that MPI sends by UCX, in order. Preloaded.
- *
- * Before a message of its own a program names the destination (`recorder_peer`), which identifies the endpoint of each
- * rank.
- */
+/* Records the messages that MPI sends by UCX, for the functions of recorder.h. Preloaded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stddef.h>
-#include <stdint.h>
 
-enum { MOST_PEERS = 256, MOST_MESSAGES = 1 << 16, MOST_TYPES = 1 << 12, HAS_DATATYPE = 1 << 3 };
+#include "recorder.h"
+
+enum { MOST_TYPES = 1 << 12, HAS_DATATYPE = 1 << 3 };
 /* A datatype is a class in its low bits; a contiguous one has the bytes of an element above them. */
 enum { CLASS_BITS = 3, CLASS = (1 << CLASS_BITS) - 1, CONTIGUOUS = 0, PIECES = 2, GENERIC = 7, ONE_BYTE = 1 << CLASS_BITS };
 
@@ -34,36 +30,6 @@ struct parameters {
     void *request, *callback;
     uint64_t datatype;
 };
-
-static void *endpoints[MOST_PEERS];
-static int expected_peer = -1, is_on, messages;
-static struct {
-    int to;
-    size_t bytes;
-} sent[MOST_MESSAGES];
-
-void recorder_peer(int rank)
-{
-    expected_peer = rank;
-}
-
-/* Starts or stops the recording. */
-void recorder_switch(int on)
-{
-    is_on = on;
-    messages = on ? 0 : messages;
-}
-
-int recorder_messages(void)
-{
-    return messages;
-}
-
-void recorder_get(int number, int *to, size_t *bytes)
-{
-    *to = sent[number].to;
-    *bytes = sent[number].bytes;
-}
 
 static struct {
     struct generic by;
@@ -113,17 +79,7 @@ static size_t bytes_of(const void *data, size_t count, uint64_t type)
 static void note(void *endpoint, const void *data, size_t count, const struct parameters *more)
 {
     uint64_t type = more->given & HAS_DATATYPE ? more->datatype : ONE_BYTE;
-    int to = -1;
-    if (expected_peer >= 0)
-        endpoints[expected_peer] = endpoint;
-    expected_peer = -1;
-    if (!is_on || messages == MOST_MESSAGES)
-        return;
-    for (int rank = 0; rank < MOST_PEERS; rank++)
-        if (endpoints[rank] == endpoint)
-            to = rank;
-    sent[messages].to = to;
-    sent[messages++].bytes = bytes_of(data, count, type);
+    record((uintptr_t)endpoint, is_on ? bytes_of(data, count, type) : 0);
 }
 
 void *ucp_tag_send_nbx(void *endpoint, const void *data, size_t count, uint64_t tag, const struct parameters *more)

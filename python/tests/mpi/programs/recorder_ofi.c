@@ -1,5 +1,4 @@
-/* Records the destination and the bytes of each message that MPI sends by libfabric, in order: as recorder.c, with the
- * same functions.
+/* Records the messages that MPI sends by libfabric, for the functions of recorder.h.
  *
  * It is preloaded, and it is the library that Intel MPI loads as libfabric (I_MPI_OFI_LIBRARY). It has the only function
  * of libfabric that makes objects, and hands on what the real library makes, with sends of its own. Objects and tables
@@ -7,14 +6,13 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
-enum { MOST_PEERS = 256, MOST_MESSAGES = 1 << 16 };
+#include "recorder.h"
+
 /* The place of the table of a fabric and of a domain, and of the table of an endpoint for messages with tags. */
 enum { TABLE = 3, TAGGED = 7 };
 enum { DOMAIN = 1, ENDPOINT = 3, SEND = 4, SENDV, SENDMSG, INJECT, SENDDATA, INJECTDATA };
@@ -29,51 +27,11 @@ struct message {
     uint64_t address;
 };
 
-static uint64_t addresses[MOST_PEERS];
-static int expected_peer = -1, is_on, messages;
-static struct {
-    int to;
-    size_t bytes;
-} sent[MOST_MESSAGES];
-
-void recorder_peer(int rank)
-{
-    expected_peer = rank;
-}
-
-/* Starts or stops the recording. */
-void recorder_switch(int on)
-{
-    is_on = on;
-    messages = on ? 0 : messages;
-}
-
-int recorder_messages(void)
-{
-    return messages;
-}
-
-void recorder_get(int number, int *to, size_t *bytes)
-{
-    *to = sent[number].to;
-    *bytes = sent[number].bytes;
-}
-
+/* Notes a message unless MPI has to try again; the address of a rank may be 0. */
 static ssize_t note(ssize_t status, uint64_t address, size_t bytes)
 {
-    int to = -1;
-    if (status) /* MPI tries again */
-        return status;
-    if (expected_peer >= 0)
-        addresses[expected_peer] = address + 1;
-    expected_peer = -1;
-    if (!is_on || messages == MOST_MESSAGES)
-        return status;
-    for (int rank = 0; rank < MOST_PEERS; rank++)
-        if (addresses[rank] == address + 1)
-            to = rank;
-    sent[messages].to = to;
-    sent[messages++].bytes = bytes;
+    if (status == 0)
+        record(address + 1, bytes);
     return status;
 }
 
