@@ -116,20 +116,21 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
     if reason := refusal_of(rule, call):
         return reason
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
-    ranks, per_node = format_count(call.ranks, "rank"), call.ranks // call.nodes
-    powers = "powers of two" if rule.power_of_two else "other than powers of two"
-    for is_met, has, condition in (
-        (call.ranks in rule.ranks, ranks, rule.ranks),
-        (rule.power_of_two in (None, call.is_power_of_two), ranks, powers),
-        (rule.placement in ("any", call.placement), f"ranks {call.placement}", rule.placement),
-        (call.nodes in rule.nodes, format_count(call.nodes, "node"), rule.nodes),
-        (per_node in rule.ranks_per_node, f"{per_node} ranks per node", rule.ranks_per_node),
-        (size in rule.sizes, format_count(size, "byte"), rule.sizes),
-    ):
-        if not is_met and condition is rule.sizes and rule.sizes.is_empty:
-            return "no call matches this line"
-        if not is_met:
-            return f"the call has {has}, the line is for {condition}"
+    if call.ranks not in rule.ranks:
+        return f"the call has {format_count(call.ranks, 'rank')}, the line is for {rule.ranks}"
+    if rule.power_of_two not in (None, call.is_power_of_two):
+        powers = "powers of two" if rule.power_of_two else "other than powers of two"
+        return f"the call has {format_count(call.ranks, 'rank')}, the line is for {powers}"
+    if rule.placement not in ("any", call.placement):
+        return f"the call has ranks {call.placement}, the line is for {rule.placement}"
+    if call.nodes not in rule.nodes:
+        return f"the call has {format_count(call.nodes, 'node')}, the line is for {rule.nodes}"
+    if call.ranks // call.nodes not in rule.ranks_per_node:
+        return f"the call has {call.ranks // call.nodes} ranks per node, the line is for {rule.ranks_per_node}"
+    if rule.sizes.is_empty:
+        return "no call matches this line"
+    if size not in rule.sizes:
+        return f"the call has {format_count(size, 'byte')}, the line is for {rule.sizes}"
     for name, value in rule.conditions:
         if name not in NOT_ASKED and call.conditions.get(name) != value:
             return _other_condition(name, value, call)
