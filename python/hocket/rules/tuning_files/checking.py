@@ -14,6 +14,7 @@ from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
+from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, ignored_text, inner_levels
@@ -256,10 +257,10 @@ def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
         ends = "MPICH ends the program"
     else:
         is_number = library.startswith("ucc") and name.isdecimal()
-        is_checked = not is_number and not (library == "intelmpi-2021" and has_preset(rule.function, name))
+        is_checked = not is_number and not (library == INTEL_MPI and has_preset(rule.function, name))
         ends = {
             "openmpi-6.0": "Open MPI ignores the rule",
-            "intelmpi-2021": "Intel MPI takes its basic logic, as for preset 0",
+            INTEL_MPI: "Intel MPI takes its basic logic, as for preset 0",
         }.get(library, "the call fails with an error")
     if is_checked and rule.function not in functions:
         yield Finding.of(rule, "unknown algorithm", f"{library} takes no rules for it")

@@ -10,6 +10,7 @@ from hocket.rules.tuning_files.deciding import DEFAULT_CONDITIONS, NOT_ASKED, ac
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
+from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.translation import HOCKET, Translation, counterpart_of, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
@@ -18,7 +19,6 @@ ALIKE = {"nccl-2", "rccl-2"}
 Row = tuple[tuple[Span, Choice | None], ...]
 """Ranges of sizes with what each gets."""
 
-_INTEL_MPI = "intelmpi-2021"
 _MOST_SHOWN = 5
 _MPICH = "mpich"
 _NCCLX = "ncclx-2"
@@ -253,7 +253,7 @@ class _Conversion:
             yield from self._of_each(target, rows, measure)
             return
         rows = merged(rows)
-        if self._library == _INTEL_MPI:
+        if self._library == INTEL_MPI:
             rows = self._by_one_condition(target, rows)
         for ranks, choices in rows:
             if measure == "type" and len(choices) > 1:
