@@ -126,6 +126,24 @@ class Scene:
     def changes_of_links(self, machine: Machine) -> list[tuple[float, int, float]]: ...
 
 @final
+class Question:
+    """Calls of algorithms on a machine."""
+
+    def __new__(
+        cls,
+        machine: Machine,
+        quiet: Machine,
+        how: Mapping[str, Any],
+        cells: Sequence[Mapping[str, Any]],
+        at_best: bool,
+        places: int | None,
+        threads: int,
+    ) -> Question: ...
+    def efforts_s(self) -> list[float]: ...
+    def settings(self) -> tuple[tuple[tuple[str, float | str], ...], ...]: ...
+    def answer(self, on_done: Callable[[int, Any, Any], object]) -> None: ...
+
+@final
 class Request:
     """A request for a simulation."""
 

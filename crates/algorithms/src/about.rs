@@ -1,6 +1,6 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Collective, Options, Parameter, Part, Symmetry, Unit};
+use hocket_core::{Call, Chosen, Collective, Options, Parameter, Part, Symmetry, Unit};
 
 use crate::automatic::Automatic;
 
@@ -43,8 +43,8 @@ pub struct About {
     /// Whether ranks still serve others when their results are complete. Its program then ends after `cost`, so that no
     /// formula says when an algorithm that it is a part of goes on.
     pub serves_others: bool,
-    /// The topology it is made for, if any; "switch", for nodes whose switch combines and copies; or
-    /// "nodes", for nodes with several ranks. On other machines, comparisons include it only when the user names it.
+    /// The topology it is made for, if any; "switch", for nodes whose switch combines and copies; "cards", for nodes with
+    /// several network cards; or "nodes", for nodes with several ranks. On other machines, comparisons include it only when the user names it.
     pub topology: Option<&'static str>,
 }
 
@@ -233,6 +233,7 @@ pub const SEGMENT: Parameter = Parameter {
     default: 65536,
     least: 1,
     tries: &[3],
+    chosen: Chosen::Size,
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket::request::{CallRequest, CallValues, Setting, Signature, collective};
+use hocket::request::{Accepted, CallRequest, CallValues, Setting, Signature, accept, collective};
 use hocket_algorithms::automatic::has_none;
-use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Nodes, budget};
 use hocket_record::Schedule;
@@ -86,24 +85,31 @@ impl PythonCall {
         own: Option<OwnProgram>,
         late_rank: Option<usize>,
     ) -> PyResult<Self> {
-        let (what, signature) = match own {
-            Some(OwnProgram { program, parameters, refuses }) => {
-                let label = format!("{} {}", request.collective, request.algorithm);
-                (What::Program { program, refuses }, Some(signature(label, &parameters)))
+        let OwnProgram { program, parameters, refuses } = match own {
+            Some(own) => own,
+            None if request.algorithm.is_empty() => {
+                let call = request.call().map_err(raise)?;
+                return Ok(Self { request, values: CallValues::default(), what: What::Any, call });
             }
-            None if request.algorithm.is_empty() => (What::Any, None),
-            None => {
-                let entry = request.entry().map_err(raise)?;
-                (What::Entry(entry), Some(Signature::from(entry)))
-            }
+            None => return Self::of_entry(request.entry().map_err(raise)?, request, machine, late_rank),
         };
-        let CallRequest { ranks, element_bytes, parameters, .. } = &request;
+        let CallRequest { ranks, element_bytes, parameters: settings, .. } = &request;
         let platform = machine.map(PythonMachine::platform);
-        let values = signature.map(|signature| {
-            signature.values_on(parameters, *element_bytes as u64, *ranks, platform.as_deref(), late_rank)
-        });
-        let values = values.transpose().map_err(raise)?.unwrap_or_default();
-        Self::build(request, values, what, machine)
+        let signature = signature(format!("{} {}", request.collective, request.algorithm), &parameters);
+        let values = signature.values_on(settings, *element_bytes as u64, *ranks, platform.as_deref(), late_rank);
+        Self::of_program(request, values.map_err(raise)?, program, refuses)
+    }
+
+    /// The call of a request, for an algorithm of the catalogue.
+    fn of_entry(
+        entry: &'static Entry,
+        request: CallRequest,
+        machine: Option<&PythonMachine>,
+        late_rank: Option<usize>,
+    ) -> PyResult<Self> {
+        let machine = machine.map(|machine| machine.view(late_rank));
+        let Accepted { call, values } = request.accepted_by(entry, machine).map_err(raise)?;
+        Ok(Self { request, values, what: What::Entry(entry), call })
     }
 
     /// The call of a schedule with this name.
@@ -121,32 +127,34 @@ impl PythonCall {
         Ok(Self { request, values: CallValues::default(), what: What::Schedule(schedule), call })
     }
 
-    fn build(request: CallRequest, values: CallValues, what: What, machine: Option<&PythonMachine>) -> PyResult<Self> {
-        let nodes = PythonMachine::nodes(machine, request.ranks).map_err(raise)?;
-        let call = Call { nodes, ..request.call().map_err(raise)? };
-        let call = match &what {
-            What::Entry(entry) => accept(entry, &call, &values, machine).map_err(raise)?,
-            What::Program { refuses, .. } => {
-                if !values.automatic.is_empty() {
-                    let label = format!("{}/{}", request.collective, request.algorithm);
-                    return Err(raise(has_none(&label, &values.automatic.join(", "))));
-                }
-                let parameters = values.numbers.iter().map(|(name, value)| (interned(name), *value)).collect();
-                let call = Call { parameters, nodes: Nodes::Unknown, ..call };
-                if let Some(sentence) = sentence(refuses, &call, request.neighbors.as_deref())? {
-                    return Err(Error::new_err(sentence));
-                }
-                call
-            }
-            What::Any | What::Schedule(_) => call,
-        };
-        Ok(Self { request, values, what, call })
+    /// The call of a request, for a program of the user.
+    fn of_program(request: CallRequest, values: CallValues, program: Py<PyAny>, refuses: Py<PyAny>) -> PyResult<Self> {
+        let call = request.call().map_err(raise)?;
+        if !values.automatic.is_empty() {
+            let label = format!("{}/{}", request.collective, request.algorithm);
+            return Err(raise(has_none(&label, &values.automatic.join(", "))));
+        }
+        let parameters = values.numbers.iter().map(|(name, value)| (interned(name), *value)).collect();
+        let call = Call { parameters, ..call };
+        if let Some(sentence) = sentence(&refuses, &call, request.neighbors.as_deref())? {
+            return Err(Error::new_err(sentence));
+        }
+        Ok(Self { request, values, what: What::Program { program, refuses }, call })
     }
 
     /// The same call with elements of this size and an operator that is commutative or not.
     pub fn with_elements(&self, py: Python<'_>, element_bytes: usize, commutative: bool) -> PyResult<Self> {
         let request = CallRequest { element_bytes, commutative, ..self.request.clone() };
-        Self::build(request, self.values.clone(), self.what.clone_ref(py), None)
+        match &self.what {
+            What::Entry(entry) => {
+                let call = accept(entry, &request.call().map_err(raise)?, &self.values, None).map_err(raise)?;
+                Ok(Self { request, values: self.values.clone(), what: What::Entry(entry), call })
+            }
+            What::Program { program, refuses } => {
+                Self::of_program(request, self.values.clone(), program.clone_ref(py), refuses.clone_ref(py))
+            }
+            What::Any | What::Schedule(_) => Err(of_none()),
+        }
     }
 
     /// The call on ranks of a machine that are on these nodes.
@@ -160,7 +168,7 @@ impl PythonCall {
         }
         let What::Entry(entry) = self.what else { return Ok(self.content()) };
         let call = Call { nodes, ..self.request.call()? };
-        accept(entry, &call, &self.values, Some(machine))
+        accept(entry, &call, &self.values, Some(&machine.surroundings()))
     }
 
     /// The call itself.
@@ -207,38 +215,8 @@ impl PythonCall {
     }
 }
 
-impl What {
-    fn clone_ref(&self, py: Python<'_>) -> Self {
-        match self {
-            Self::Any => Self::Any,
-            Self::Entry(entry) => Self::Entry(entry),
-            Self::Program { program, refuses } => {
-                Self::Program { program: program.clone_ref(py), refuses: refuses.clone_ref(py) }
-            }
-            Self::Schedule(schedule) => Self::Schedule(schedule.clone()),
-        }
-    }
-}
-
 fn of_none() -> PyErr {
     Error::new_err("the call is of no algorithm of the catalogue")
-}
-
-/// The call as the algorithm accepts it, with the automatic values.
-fn accept(
-    entry: &Entry,
-    call: &Call,
-    values: &CallValues,
-    machine: Option<&PythonMachine>,
-) -> hocket_core::Result<Call> {
-    let numbers = values.numbers.clone();
-    match machine {
-        Some(machine) if !values.automatic.is_empty() => {
-            let automatic = values.automatic.iter().map(String::as_str);
-            ParameterValues::new(entry, numbers, automatic, &machine.surroundings())?.accept(entry, call)
-        }
-        _ => entry.accept(call, &numbers),
-    }
 }
 
 /// The values of the parameters of an algorithm, or of a program with these parameters, in the form of results.

@@ -6,6 +6,7 @@ mod machine;
 mod multicast;
 mod number;
 mod program;
+mod question;
 mod replay;
 mod request;
 mod result;
@@ -30,7 +31,7 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Collective, Stencil, Unit, budget, names, units};
+use hocket_core::{Chosen, Collective, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
 use hocket_simulate::Options;
 use machine::PythonMachine;
@@ -56,13 +57,18 @@ fn describe(entry: &Entry) -> Value {
             "default": request::value_json(Some(p), p.default),
             "least": p.least,
             "tries": p.tries.iter().map(|value| request::value_json(Some(p), *value)).collect::<Vec<_>>(),
+            "counts": match p.chosen {
+                Chosen::Ranks => &[2, 3, 4, 8, 16],
+                Chosen::Among(counts) => counts,
+                Chosen::Size | Chosen::Word | Chosen::Given => &[],
+            },
             "meaning": p.meaning,
         })
     };
     let gap = entry.about.steps.map(|_| {
         let meaning =
             "idle packet times between two packets: a number, auto for G_i of each step, or auto-2, auto+1 ..";
-        json!({"name": "gap", "unit": "gap", "default": 0, "least": 0, "tries": [], "meaning": meaning})
+        json!({"name": "gap", "unit": "gap", "default": 0, "least": 0, "tries": [], "counts": [], "meaning": meaning})
     });
     json!({
         "collective": entry.collective.name(),
@@ -333,6 +339,8 @@ mod _native {
     use crate::machine::{PythonMachine, nodes_of_ranks, shape_of_job, skeleton_quantities};
     #[pymodule_export]
     use crate::multicast::simulate_multicast;
+    #[pymodule_export]
+    use crate::question::Question;
     #[pymodule_export]
     use crate::replay::{replay, replay_rules};
     #[pymodule_export]

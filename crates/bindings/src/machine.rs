@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hocket::request::OnMachine;
 use hocket_algorithms::automatic::Surroundings;
-use hocket_core::Nodes;
 use hocket_machine::topology::hosts;
 use hocket_machine::{Layout, Machine, Section, Values};
 use hocket_simulate::{Fabric, Platform};
@@ -95,19 +95,16 @@ impl PythonMachine {
         self.surroundings.clone()
     }
 
+    /// The machine as calls are made for it; `late_rank` is the rank that is late in all trials, if one is.
+    pub fn view(&self, late_rank: Option<usize>) -> OnMachine<'_> {
+        OnMachine { platform: &self.platform, surroundings: &self.surroundings, late_rank }
+    }
+
     /// The network, if messages share its links.
     fn fabric(&self) -> PyResult<&Fabric> {
         let name = &self.platform.name;
         let error = || Error::new_err(format!("machine {name} has no topology, expected a machine with a topology"));
         self.platform.network.fabric().ok_or_else(error)
-    }
-
-    /// The nodes of a call of `ranks` ranks; unknown without a machine.
-    ///
-    /// # Errors
-    /// More ranks than the machine's map lists.
-    pub fn nodes(machine: Option<&Self>, ranks: usize) -> hocket_core::Result<Nodes> {
-        machine.map_or(Ok(Nodes::Unknown), |machine| machine.platform.nodes(ranks))
     }
 }
 

@@ -3,7 +3,7 @@
 use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Error, Parameter, Result, Unit, budget};
+use hocket_core::{Call, Chosen, Error, Parameter, Result, Unit, budget};
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -28,16 +28,22 @@ pub struct OwnProgram {
 pub type OwnParameter = (String, bool, u64, u64);
 
 /// The parameters of a program of the user; `label` is as in "allreduce mine".
-pub fn signature(label: String, declared: &[OwnParameter]) -> Signature {
+pub fn signature(label: String, parameters: &[OwnParameter]) -> Signature {
+    Signature::own(label, declared(parameters))
+}
+
+/// Parameters of a program of the user.
+pub fn declared(parameters: &[OwnParameter]) -> Vec<Parameter> {
     let parameter = |(name, is_bytes, default, least): &OwnParameter| Parameter {
         name: interned(name),
         unit: if *is_bytes { Unit::Bytes } else { Unit::Count },
         default: *default,
         least: *least,
         tries: &[],
+        chosen: if *is_bytes { Chosen::Size } else { Chosen::Given },
         meaning: "",
     };
-    Signature::own(label, declared.iter().map(parameter).collect())
+    parameters.iter().map(parameter).collect()
 }
 
 /// Values by name in the form of results, in this order.

@@ -16,6 +16,9 @@ use crate::wire::raise;
 /// Time between two checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long to wait for the end of work whose result is no longer needed.
+const MOST_WAITING: Duration = Duration::from_secs(1);
+
 /// The stack size of the main thread on most systems.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -53,7 +56,12 @@ pub fn in_worker<T: Send + 'static>(
         match message {
             Ok(result) => return result,
             Err(RecvTimeoutError::Timeout) => {
-                py.check_signals().inspect_err(|_| is_left.store(true, Ordering::Relaxed))?
+                if let Err(signal) = py.check_signals() {
+                    is_left.store(true, Ordering::Relaxed);
+                    // Work that calls back must not meet an interpreter that ends.
+                    py.detach(move || receiver.recv_timeout(MOST_WAITING).err());
+                    return Err(signal);
+                }
             }
             Err(RecvTimeoutError::Disconnected) => {
                 resume_unwind(worker.join().expect_err("work that ends without a result"))

@@ -176,6 +176,21 @@ pub enum Unit {
     Choice(&'static [&'static str]),
 }
 
+/// How the value of a parameter is chosen for the least time, where a call leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// Bytes of pieces: the automatic value or a power of two first, then others up to all data.
+    Size,
+    /// A number of ranks: a small one, or all.
+    Ranks,
+    /// One of these numbers.
+    Among(&'static [u64]),
+    /// A word of a switch.
+    Word,
+    /// It is not chosen: a machine, an application or a user gives it, or else it has its default.
+    Given,
+}
+
 /// A parameter that an algorithm declares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
@@ -190,6 +205,8 @@ pub struct Parameter {
     /// Values that verification and tests try besides the default; in bytes, small ones, to cut small messages into
     /// many pieces. Values that the algorithm refuses in a call are skipped.
     pub tries: &'static [u64],
+    /// How its value is chosen for the least time.
+    pub chosen: Chosen,
     /// One line on the parameter's effect.
     pub meaning: &'static str,
 }

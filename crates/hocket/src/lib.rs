@@ -2,12 +2,14 @@
 
 mod arrivals;
 mod benchmark;
+mod best;
 mod cadence;
 pub mod cases;
 mod effort;
 pub mod pacing;
 mod placing;
 mod price;
+pub mod question;
 pub mod request;
 mod simulation;
 mod surroundings;
@@ -17,6 +19,7 @@ mod verification;
 
 pub use arrivals::{Arrivals, Lateness, Who};
 pub use benchmark::{Way, barrier_of};
+pub use best::Settings;
 pub use cadence::{Cadence, Computation};
 pub use effort::{effort_s, program_effort_s, recording_effort_s, verification_effort_s};
 pub use placing::{Demand, Place};

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use hocket_algorithms::automatic::AUTO;
+use hocket_algorithms::automatic::{AUTO, Surroundings};
+use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::shapes::torus::AXES;
 use hocket_algorithms::{Entry, complete, find};
-use hocket_core::{Call, Collective, Error, Parameter, Result, Stencil, Unit, names, units};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, Unit, names, units};
 use hocket_machine::{Layout, Topology};
 use hocket_simulate::Platform;
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,56 @@ impl CallRequest {
     }
 }
 
+/// A machine as calls are made for it.
+#[derive(Clone, Copy)]
+pub struct OnMachine<'a> {
+    /// The machine.
+    pub platform: &'a Platform,
+    /// The same as the rules for automatic values see it.
+    pub surroundings: &'a Surroundings,
+    /// The rank that is late in all trials, if one is.
+    pub late_rank: Option<usize>,
+}
+
+/// A call that an algorithm has accepted.
+pub struct Accepted {
+    /// The call, with all values.
+    pub call: Call,
+    /// What the parameters were set to.
+    pub values: CallValues,
+}
+
+impl CallRequest {
+    /// The call on a machine, if there is one, as an algorithm of the catalogue accepts it.
+    ///
+    /// # Errors
+    /// An invalid call, wrong settings, or a call that the algorithm or the machine refuses.
+    pub fn accepted_by(&self, entry: &Entry, machine: Option<OnMachine<'_>>) -> Result<Accepted> {
+        let signature = Signature::from(entry);
+        let (element_bytes, platform) = (self.element_bytes as u64, machine.map(|machine| machine.platform));
+        let late_rank = machine.and_then(|machine| machine.late_rank);
+        let values = signature.values_on(&self.parameters, element_bytes, self.ranks, platform, late_rank)?;
+        let nodes = platform.map_or(Ok(Nodes::Unknown), |platform| platform.nodes(self.ranks))?;
+        let call = Call { nodes, ..self.call()? };
+        Ok(Accepted { call: accept(entry, &call, &values, machine.map(|machine| machine.surroundings))?, values })
+    }
+}
+
+/// The call as the algorithm accepts it, with the automatic values.
+///
+/// # Errors
+/// The algorithm refuses the call, or has no automatic value that is asked for.
+pub fn accept(entry: &Entry, call: &Call, values: &CallValues, surroundings: Option<&Surroundings>) -> Result<Call> {
+    let numbers = values.numbers.clone();
+    match surroundings {
+        Some(surroundings) if !values.automatic.is_empty() => {
+            let automatic = values.automatic.iter().map(String::as_str);
+            ParameterValues::new(entry, numbers, automatic, surroundings)?.accept(entry, call)
+        }
+        _ => entry.accept(call, &numbers),
+    }
+}
+
 /// The collective of this name, see [`Collective::from_name`].
 ///
 /// # Errors
@@ -143,7 +194,7 @@ pub(crate) fn check_root(collective: Collective, root: usize) -> Result<()> {
 }
 
 /// What a user sets a parameter to.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum Setting {
@@ -154,6 +205,11 @@ pub enum Setting {
 }
 
 impl Setting {
+    /// The value that the call and the machine decide.
+    pub fn automatic() -> Self {
+        Self::Text(AUTO.to_owned())
+    }
+
     fn is_auto(&self) -> bool {
         matches!(self, Self::Text(text) if text == AUTO)
     }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,16 @@ from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import print_csv, print_files, print_json, print_table, print_transposed, print_words, progress
+from hocket.cli.output import (
+    Bar,
+    print_csv,
+    print_files,
+    print_json,
+    print_table,
+    print_transposed,
+    print_words,
+    progress,
+)
 from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
@@ -29,11 +38,9 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
-from hocket.simulating.best import choose
 from hocket.simulating.bounds import bounds_by_size
-from hocket.simulating.comparison import Comparison, Default, of_algorithm, rounds_of
+from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
-from hocket.simulating.effort import simulation_s
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine
 from hocket.words.comparisons import (
@@ -148,20 +155,10 @@ def compare(
     if measured and scene.parts:
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
-    by_engine = partial(simulation_s, machine=machine, engine=engine)
     is_random = bool(machine.noise) or scene.is_drawn
     least, *more = rounds_of(repeated, are_random=is_random)
-    estimate = partial(by_engine, trials=least, measured_as=measured_as, scene=scene)
     efforts_s: dict[tuple[int, str], float] = {}
-
-    def estimates_s() -> Iterator[float]:
-        for call, each in product(calls, candidates):
-            effort_s = estimate(each, choose(each, of_algorithm(each, call), machine))
-            efforts_s[call.size_bytes, each.name] = effort_s
-            yield from [effort_s] * (2 if scene.faults else 1)
-
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    announce(estimates_s(), bound_of(least, *more), jobs=jobs, yes=yes)
     has_bounds = (
         measured_as == "isolated"
         and not scene.starts
@@ -176,6 +173,7 @@ def compare(
     further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
     table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None
+    shown, bar = ExitStack(), Bar(None)
 
     def show(comparison: Comparison) -> None:
         nonlocal latest
@@ -184,6 +182,13 @@ def compare(
         if not (as_json or as_csv or every or scene.faults) and table.has_next(comparison):
             with bar.hide():
                 table.print_next(comparison)
+
+    def begin(estimates_s: Mapping[tuple[int, str], float]) -> None:
+        nonlocal bar
+        efforts_s.update(estimates_s)
+        runs = 2 if scene.faults else 1
+        announce((runs * effort_s for effort_s in efforts_s.values()), bound_of(least, *more), jobs=jobs, yes=yes)
+        bar = shown.enter_context(progress("simulating", work(keys)))
 
     def work(keys: Iterable[tuple[int, str]]) -> float:
         return sum(_LEAST_S + efforts_s.get(key, 0.0) for key in keys)
@@ -207,7 +212,7 @@ def compare(
             print_words(f"{difference}: --measured-as {way} simulates them alike")
 
     try:
-        with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", work(keys)) as bar:
+        with open_executor(executor, jobs=jobs, say=note) as pool, shown:
             comparison_in_full = compare_algorithms(
                 candidates,
                 calls,
@@ -222,6 +227,7 @@ def compare(
                 at_best=at_best,
                 first_places=None if shows_all else MOST_PLACES,
                 executor=pool,
+                on_efforts=begin,
                 on_done=show,
             )
         contents: dict[str, bytes] = {}  # check everything before writing anything

@@ -128,11 +128,6 @@ Refuses = Callable[[Call], "str | None"]
 """A precondition: it returns the sentence to refuse a call with, or None."""
 
 
-_COUNTS = (2, 3, 4, 8, 16)
-_COUNT_PARAMETERS = ("aggregate", "group", "radix", "window")
-"""Parameters that count ranks. For other parameters, such as the sides of a torus, the machine gives the value."""
-
-
 @dataclass(frozen=True)
 class Parameter:
     """A parameter that an algorithm declares.
@@ -148,6 +143,8 @@ class Parameter:
             means the least value and the least value plus 2: with so few bytes, even small messages are cut into many
             pieces.
         choices: The words that are the values of a switch, whose unit is "choice"; only the catalogue has switches.
+        counts: The numbers among which the value with the least time is chosen. Without them, the machine or the user
+            gives a number, such as the sides of a torus.
     """
 
     name: str
@@ -157,12 +154,14 @@ class Parameter:
     meaning: str = ""
     tries: Sequence[int | str] | None = None
     choices: Sequence[str] = ()
+    counts: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         """Copy the values to try and the words."""
         if self.tries is not None:
             object.__setattr__(self, "tries", tuple(self.tries))
         object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "counts", tuple(self.counts))
 
     @property
     def values_to_try(self) -> tuple[int | str, ...]:
@@ -173,13 +172,11 @@ class Parameter:
     @property
     def is_choosable(self) -> bool:
         """Whether a value is chosen for the least time: of a size, a switch, or a parameter that counts ranks."""
-        return self.unit in ("bytes", "choice") or (self.unit == "count" and self.name in _COUNT_PARAMETERS)
+        return self.unit in ("bytes", "choice") or bool(self.counts)
 
     def values_on(self, ranks: int) -> Sequence[int | str]:
         """Return the values to try for the least time: of a switch, or of a parameter that counts ranks; else none."""
-        if self.unit == "bytes" or not self.is_choosable:
-            return ()
-        counts = [count for count in _COUNTS if self.least <= count <= ranks]
+        counts = [count for count in self.counts if self.least <= count <= ranks]
         return self.values_to_try if self.unit == "choice" else counts
 
     def format(self, value: int | str) -> str:
@@ -202,7 +199,7 @@ class Algorithm:
         parameters: Its parameters.
         order: For a reduction whose elements are all combined in the same order, whatever the size: the name of the
             order. Algorithms of a collective with the same name give the same bits.
-        topology: The topology for which it is made, such as "torus", "switch" or "nodes": on other machines,
+        topology: The topology for which it is made, such as "torus", "switch", "cards" or "nodes": on other machines,
             comparisons include it only if it is named.
         program: The generator function of an algorithm written in Python.
         refuses: The precondition of an algorithm written in Python; algorithms of the catalogue have theirs in Rust.

@@ -238,9 +238,10 @@ def as_machine(machine: MachineLike) -> Machine:
 
 
 def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology, or for nodes, that the machine lacks."""
+    """Return the algorithms without those made for a topology, or for cards or nodes, that the machine lacks."""
     topology = None if machine.topology is None else machine.topology.name
     has_switch = any(key.endswith("multicast.latency_s") for key in machine.quantities)
     has_nodes = machine.ranks_per_node > 1 or any(f"network.{key}" in machine.quantities for key in _PLACES)
-    topologies = (None, topology, "switch" if has_switch else None, "nodes" if has_nodes else None)
-    return tuple(algorithm for algorithm in algorithms if algorithm.topology in topologies)
+    has_cards = machine.has_gpus or machine.quantities.get("node.cards.count", 1) != 1
+    has = {"switch": has_switch, "cards": has_cards, "nodes": has_nodes}
+    return tuple(each for each in algorithms if has.get(each.topology or "", each.topology in (None, topology)))

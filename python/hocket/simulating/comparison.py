@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import accumulate, groupby, repeat, takewhile
-from operator import itemgetter, mul
+from operator import mul
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.packages import alt
-from hocket.base.parallel import do_all, ignore
+from hocket.base.parallel import ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
-from hocket.definitions.calls import declared_values, element_of, estimate_s
-from hocket.definitions.discrepancies import discrepancy_of
+from hocket.definitions.calls import declared_values, element_of
 from hocket.definitions.library import (
     COLLECTIVES,
     Algorithm,
@@ -34,24 +32,21 @@ from hocket.definitions.library import (
 )
 from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
-from hocket.definitions.variants import quiet
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.best import all_bytes, choose, search
+from hocket.simulating.best import all_bytes
 from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
+from hocket.simulating.question import Answer, Cell, Outcome, Question
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
-    ONE_TRIAL,
     UNTIL_DECIDED,
     Detail,
     Engine,
     Simulation,
     Trials,
-    plan,
-    simulate,
 )
 
 
@@ -335,15 +330,6 @@ class Comparison(Result):
         ]
 
 
-_Task: TypeAlias = tuple[str, Algorithm, Call]
-"""The name of an algorithm or of a library that runs it, the algorithm, and the call."""
-_Key: TypeAlias = tuple[int, str]
-"""The size of a task's call, and its name."""
-_Outcome: TypeAlias = Simulation | NotCompared | TooLate
-_SIZES_AT_ONCE = 8
-"""So many sizes are simulated at the same time; their rows are complete before others begin."""
-
-
 def compare(
     algorithms: Iterable[Algorithm | str] | str,
     calls: Sequence[Call] | None = None,
@@ -364,6 +350,7 @@ def compare(
     at_best: bool = False,
     first_places: int | None = None,
     executor: Executor | None = None,
+    on_efforts: Callable[[Mapping[tuple[int, str], float]], object] | None = None,
     on_done: Callable[[Comparison], object] = ignore,
 ) -> Comparison:
     """Simulate several algorithms for one collective on calls that differ in size.
@@ -397,7 +384,10 @@ def compare(
         first_places: If only so many places matter, a simulation of an isolated call without noise and faults ends when
             the algorithm cannot come in; on a machine with discrepancies, also not share the first one.
         executor: The executor that does the work; by default threads, one per processor.
-        on_done: Called after each simulation, with the results so far.
+        on_efforts: Called before the first simulation, with the estimated seconds of each on one core, by size and
+            name; 0 if unknown.
+        on_done: Called after each simulation, with the results so far; if there are hundreds, after each size and now
+            and then.
 
     Raises:
         Error: An algorithm, machine or library is unknown; the algorithms are for different collectives; the calls have
@@ -420,72 +410,201 @@ def compare(
     whole_scene = as_scene(scene).with_parts(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(whole_scene.faults), replace(whole_scene, faults=None)
     changes_of_links(failing, machine)
-    common: dict[str, Any] = {"machine": machine, "engine": engine, "measured_as": measured_as}
-    without = (
-        compare(candidates, calls, scene=plain, trials=trials, at_best=at_best, executor=executor, **common)
-        if failing
-        else None
-    )
-    with_costs_of = cache(machine.with_protocol)
     collective = candidates[0].collective
     measurements = _measured(
         several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
     )
-    ideal = quiet(machine) or machine
-    tasks: list[_Task] = []
-    default_choices: dict[_Key, LibraryDecision] = {}
-    for call in calls:
-        choices = {name: library_decision(name, collective, call, machine=machine) for name in libraries}
-        default_choices |= {(call.size_bytes, name): choice for name, choice in choices.items()}
-        tasks += [
-            (one.name, one, call if at_best else choose(one, of_algorithm(one, call), ideal)) for one in candidates
-        ]
-        tasks += [(name, *choice.equivalent) for name, choice in choices.items() if choice.equivalent is not None]
-    has_bounds = measured_as == "isolated" and not whole_scene.starts
-    bounds = bounds_by_size(collective, calls, machine) if has_bounds else {}
-    wrong, not_verified = _verify_all(candidates)
-    is_random = bool(machine.noise) or whole_scene.is_drawn
-    is_enough = has_bounds and not (is_random or failing or names)
     if first_places is not None and whole("first_places", first_places) == 0:
         raise Error("first_places: got 0, expected at least 1, or None for all")
-    places = first_places if is_enough else None
-    outcomes: dict[_Key, _Outcome] = {}
-    repeats: set[_Key] = set()
+    wrong, not_verified = _verify_all(candidates)
+    entries = _entries(candidates, calls, machine, libraries)
+    is_isolated = measured_as == "isolated" and not whole_scene.starts
+    race = _Race(entries, is_random=bool(machine.noise) or whole_scene.is_drawn)
+    blank = Comparison(
+        collective=collective,
+        ranks=calls[0].ranks,
+        machine=machine,
+        parameters={},
+        bounds=bounds_by_size(collective, calls, machine) if is_isolated else {},
+        simulations=(),
+        not_compared=(),
+        elements_bytes=tuple({element_of(call, collective) for call in calls}),
+        not_verified=not_verified,
+        faults=tuple(failing),
+    )
 
     def assemble() -> Comparison:
-        result = _comparison(tasks, machine, bounds, outcomes, default_choices, repeats)
-        return replace(
-            result,
-            not_verified=not_verified,
-            measured=_comparisons_with_measured(measurements, result.simulations),
-            faults=tuple(failing),
-            without_faults=without.simulations if without else (),
-        )
+        result = race.comparison(blank)
+        return replace(result, measured=_comparisons_with_measured(measurements, result.simulations))
 
-    def note(task: _Task, outcome: _Outcome, *, is_last: bool) -> None:
-        outcomes[_key(task)] = outcome
-        repeats.discard(_key(task))
-        if not is_last:
-            repeats.update(_undecided_keys(tasks, outcomes, default_choices, repeats, task[2].size_bytes))
-        on_done(assemble())
+    def note_efforts(efforts_s: Sequence[float]) -> None:
+        if on_efforts is not None:
+            on_efforts({one.key: effort_s for one, effort_s in zip(race.entries(), efforts_s, strict=True)})
 
-    rounds = rounds_of(trials, are_random=is_random)
-    machines = {
-        key: with_costs_of(choice.protocol) for key, choice in default_choices.items() if choice.protocol is not None
-    }
-    work = _Work(ideal, engine, wrong, at_best=at_best, is_enough=is_enough, machines=machines)
-    for number, round_trials in enumerate(rounds, start=1):
-        run = partial(simulate, scene=whole_scene, trials=round_trials, keep=names, **common)
-        round_work = replace(work, run=run, trials=round_trials, at_best=at_best and number == 1)
-        repeated = [_task_with_values(task, outcomes) for task in tasks if _key(task) in repeats]
-        for group in work.groups(tasks, places) if number == 1 else [repeated]:
-            own = [one for key, one in outcomes.items() if key not in default_choices]
-            group_work = replace(round_work, deadlines=_deadlines(own, places, machine))
-            do_all(group_work, group, executor=executor, on_done=partial(note, is_last=number == len(rounds)))
+    race.refuse(wrong)
+    asked = Question(machine, (), scene=whole_scene, keep=names, engine=engine, measured_as=measured_as)
+    rounds = rounds_of(trials, are_random=race.is_random)
+    for number, round_trials in enumerate(rounds):
+        is_first, race.is_last = number == 0, number == len(rounds) - 1
+        some = race.entries() if is_first else race.entries_again()
+
+        def note(answer: Answer, some: Sequence[_Entry] = some) -> None:
+            is_complete = race.note(some[answer.number], answer.outcome)
+            is_due = len(some) <= _MOST_TOLD or race.done % _TELL_EVERY == 0
+            if on_done is not ignore and (is_complete or is_due):
+                on_done(assemble())
+
+        replace(
+            asked,
+            cells=[one.cell for one in some],
+            trials=round_trials,
+            at_best=at_best and is_first,
+            places=first_places if is_first and is_isolated and not (race.is_random or failing or names) else None,
+        ).answer(note, on_efforts=note_efforts if is_first else None, executor=executor)
     comparison = assemble()
-    if not (comparison.simulations or without):
+    if not (comparison.simulations or failing):
         raise Error(comparison.not_compared[0].sentence)
-    return comparison
+    if not failing:
+        return comparison
+    without = compare(
+        candidates,
+        calls,
+        machine=machine,
+        engine=engine,
+        measured_as=measured_as,
+        scene=plain,
+        trials=trials,
+        at_best=at_best,
+        executor=executor,
+    )
+    return replace(comparison, without_faults=without.simulations)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A row and a column of a comparison.
+
+    Attributes:
+        cell: The call.
+        library: The library that chose the algorithm, if one did.
+        decision: Its decision.
+    """
+
+    cell: Cell
+    library: str | None = None
+    decision: LibraryDecision | None = None
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """The size, and the name of the library or the algorithm."""
+        return self.cell.call.size_bytes, self.library or self.cell.algorithm.name
+
+
+def _entries(
+    candidates: Sequence[Algorithm], calls: Sequence[Call], machine: Machine, libraries: Sequence[str]
+) -> list[_Entry]:
+    """Return all calls: at each size those of the algorithms, then those that libraries choose."""
+    with_costs_of = cache(machine.with_protocol)
+    entries = []
+    for row, call in enumerate(calls):
+        entries += [_Entry(Cell(row, one, of_algorithm(one, call))) for one in candidates]
+        for name in libraries:
+            choice = library_decision(name, candidates[0].collective, call, machine=machine)
+            algorithm, own_call = choice.equivalent or (candidates[0], call)
+            costs = None if choice.protocol is None else with_costs_of(choice.protocol)
+            own_call = of_algorithm(algorithm, own_call)
+            entries.append(_Entry(Cell(row, algorithm, own_call, costs, "beside"), name, choice))
+    return entries
+
+
+class _Race:
+    """The state of a comparison: what is simulated, what came out, and what needs more trials."""
+
+    def __init__(self, entries: Sequence[_Entry], *, is_random: bool) -> None:
+        """Begin with nothing."""
+        self._entries = [one for one in entries if one.decision is None or one.decision.equivalent is not None]
+        self._unknown = [one for one in entries if one not in self._entries]
+        self._outcomes: dict[tuple[int, str], Outcome] = {}
+        self._repeats: set[tuple[int, str]] = set()
+        self.is_random, self.is_last = is_random, False
+
+    def refuse(self, sentences: Mapping[str, str]) -> None:
+        """Refuse algorithms of these names."""
+        for one in self._entries:
+            if (sentence := sentences.get(one.cell.algorithm.name)) is not None:
+                self._outcomes[one.key] = sentence
+
+    @property
+    def done(self) -> int:
+        """The number of outcomes."""
+        return len(self._outcomes)
+
+    def entries(self) -> list[_Entry]:
+        """Return what has no outcome yet."""
+        return [one for one in self._entries if one.key not in self._outcomes]
+
+    def entries_again(self) -> list[_Entry]:
+        """Return what needs more trials, with the values of parameters that it had."""
+        entries = []
+        for one in self._entries:
+            outcome = self._outcomes[one.key]
+            if one.key in self._repeats and isinstance(outcome, Simulation):
+                call = replace(one.cell.call, parameters=outcome.parameters)
+                entries.append(replace(one, cell=replace(one.cell, call=call)))
+        return entries
+
+    def note(self, one: _Entry, outcome: Outcome) -> bool:
+        """Take in an outcome; return whether all of its size are complete."""
+        size_bytes, _ = one.key
+        self._outcomes[one.key] = outcome
+        self._repeats.discard(one.key)
+        if self.is_random and not self.is_last:
+            self._repeats.update(self._undecided(size_bytes))
+        keys = [each.key for each in self._entries if each.key[0] == size_bytes]
+        return all(key in self._outcomes and key not in self._repeats for key in keys)
+
+    def _undecided(self, size_bytes: int) -> list[tuple[int, str]]:
+        """Return the calls that need more trials to find the fastest at a size, once all of the size are done."""
+        entries = [one for one in self._entries if one.key[0] == size_bytes]
+        if any(one.key not in self._outcomes or one.key in self._repeats for one in entries):
+            return []
+        simulations = [(one, each) for one in entries if isinstance(each := self._outcomes[one.key], Simulation)]
+        candidates = [each for one, each in simulations if one.library is None]
+        fastest = _fastest(candidates) if candidates else []
+        if len(fastest) < 2 or all(one.time_s.reach <= _CLOSE for one in fastest):
+            return []
+        highest_s = max(one.time_s.interval[1] for one in fastest)
+        return [one.key for one, each in simulations if each.time_s.interval[0] <= highest_s]
+
+    def comparison(self, blank: Comparison) -> Comparison:
+        """Return the results so far, in the order of the calls."""
+        done = [one for one in self._entries if one.key in self._outcomes and one.library is None]
+        simulations, refused, late = [], [], []
+        for one in done:
+            outcome, (size_bytes, name) = self._outcomes[one.key], one.key
+            if isinstance(outcome, Simulation):
+                simulations.append(outcome)
+            elif isinstance(outcome, Later):
+                late.append(TooLate(name, size_bytes, outcome.until_s))
+            else:
+                refused.append(NotCompared(name, size_bytes, outcome))
+        algorithms = {one.key[1]: one.cell.algorithm for one in self._entries if one.library is None}
+        values = {name: _values(algorithm, name, simulations) for name, algorithm in algorithms.items()}
+        return replace(
+            blank,
+            parameters={name: text for name, text in values.items() if text},
+            simulations=tuple(simulations),
+            not_compared=tuple(refused),
+            too_late=tuple(late),
+            missing=tuple(
+                one.key for one in self._entries if one.key not in self._outcomes or one.key in self._repeats
+            ),
+            defaults=tuple(
+                _default(one, self._outcomes.get(one.key))
+                for one in (*self._entries, *self._unknown)
+                if one.decision is not None and (one.key in self._outcomes or one in self._unknown)
+            ),
+        )
 
 
 def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
@@ -542,6 +661,8 @@ def _overlap(faster: Simulation, slower: Simulation) -> bool:
 
 
 _FIRST_TRIALS, _MORE_TRIALS = 16, 4
+_MOST_TOLD, _TELL_EVERY = 200, 16
+"""Of more than so many simulations, only every so many are reported, and those that complete a size."""
 _CLOSE = 0.01
 """If the relative error of both means is at most this, two algorithms are not distinguished further."""
 
@@ -554,26 +675,6 @@ def rounds_of(trials: Trials, *, are_random: bool) -> list[Trials]:
         return [replace(trials, count=1)]
     counts = takewhile(lambda count: count < trials.count, accumulate(repeat(_MORE_TRIALS), mul, initial=_FIRST_TRIALS))
     return [replace(trials, count=count) for count in (*counts, trials.count)]
-
-
-def _undecided_keys(
-    tasks: Sequence[_Task],
-    outcomes: Mapping[_Key, _Outcome],
-    defaults: Collection[_Key],
-    repeats: Collection[_Key],
-    size_bytes: int,
-) -> list[_Key]:
-    """Return the simulations that need more trials to find the fastest at a size, once all of the size are done."""
-    keys = [key for key in map(_key, tasks) if key[0] == size_bytes]
-    if any(key not in outcomes or key in repeats for key in keys):
-        return []
-    simulations = {key: one for key in keys if isinstance(one := outcomes[key], Simulation)}
-    candidates = [one for key, one in simulations.items() if key not in defaults]
-    fastest = _fastest(candidates) if candidates else []
-    if len(fastest) < 2 or all(one.time_s.reach <= _CLOSE for one in fastest):
-        return []
-    highest_s = max(one.time_s.interval[1] for one in fastest)
-    return [key for key, one in simulations.items() if one.time_s.interval[0] <= highest_s]
 
 
 _VERIFIED_RANKS = (2, 3, 4, 5)
@@ -613,44 +714,6 @@ def _calls(candidates: Sequence[Algorithm], ranks: int | None, sizes: Any) -> li
     return [Call(ranks=ranks, size_bytes=size) for size in several_sizes("sizes", sizes)]
 
 
-def _key(task: _Task) -> _Key:
-    name, _, call = task
-    return call.size_bytes, name
-
-
-def _comparison(
-    tasks: Sequence[_Task],
-    machine: Machine,
-    bounds: Mapping[int, Bound],
-    outcomes: Mapping[_Key, _Outcome],
-    defaults: Mapping[_Key, LibraryDecision],
-    repeats: Collection[_Key],
-) -> Comparison:
-    """Return the results so far, in the order of the tasks."""
-    keys = [_key(task) for task in tasks]
-    results = [outcomes[key] for key in keys if key in outcomes and key not in defaults]
-    simulations = tuple(outcome for outcome in results if isinstance(outcome, Simulation))
-    algorithms = {name: algorithm for name, algorithm, _ in tasks}
-    _, algorithm, call = tasks[0]
-    return Comparison(
-        collective=algorithm.collective,
-        ranks=call.ranks,
-        machine=machine,
-        parameters={name: text for name, one in algorithms.items() if (text := _values(one, name, simulations))},
-        bounds=bounds,
-        simulations=simulations,
-        not_compared=tuple(outcome for outcome in results if isinstance(outcome, NotCompared)),
-        too_late=tuple(outcome for outcome in results if isinstance(outcome, TooLate)),
-        elements_bytes=tuple({element_of(call, algorithm.collective) for _, _, call in tasks}),
-        missing=tuple(key for key in keys if key not in outcomes or key in repeats),
-        defaults=tuple(
-            _default(key, choice, outcomes.get(key))
-            for key, choice in defaults.items()
-            if key in outcomes or choice.equivalent is None
-        ),
-    )
-
-
 _WHOLE = "whole"
 
 
@@ -683,11 +746,13 @@ def _value(parameter: Parameter, algorithm: Algorithm, one: Simulation) -> str:
     return str(format_value(value, parameter.unit))
 
 
-def _default(key: _Key, choice: LibraryDecision, outcome: _Outcome | None) -> Default:
-    size_bytes, library = key
+def _default(one: _Entry, outcome: Outcome | None) -> Default:
+    size_bytes, library = one.key
+    choice = one.decision
+    assert choice is not None
     algorithm = choice.equivalent and choice.equivalent[0].name
     time_s = outcome.time_s.mean if isinstance(outcome, Simulation) else None
-    sentence = outcome.sentence if isinstance(outcome, NotCompared) else choice.sentence
+    sentence = outcome if isinstance(outcome, str) else choice.sentence
     costs = choice.costs if time_s is not None else ""
     return Default(library, size_bytes, choice.choice, algorithm, time_s, sentence, costs)
 
@@ -700,122 +765,3 @@ def of_algorithm(algorithm: Algorithm, call: Call) -> Call:
 def _only_one(what: str, items: Collection[object]) -> None:
     if len(items) > 1:
         raise Error(f"got several {what} ({', '.join(sorted(map(str, items)))}), expected one")
-
-
-def _task_with_values(task: _Task, outcomes: Mapping[_Key, _Outcome]) -> _Task:
-    """Return a task with the parameters that its simulation had."""
-    name, algorithm, call = task
-    outcome = outcomes[_key(task)]
-    parameters = outcome.parameters if isinstance(outcome, Simulation) else call.parameters
-    return name, algorithm, replace(call, parameters=parameters)
-
-
-def _deadlines(outcomes: Iterable[_Outcome], places: int | None, machine: Machine) -> dict[int, tuple[float, float]]:
-    """Return two deadlines for each size that has so many places.
-
-    An algorithm that ends after the first is in none of these places. One whose measured calls are expected after the
-    second, which is 0 if unknown, does not share the first place.
-    """
-    simulations: dict[int, list[Simulation]] = defaultdict(list)
-    for one in outcomes:
-        if places is not None and isinstance(one, Simulation):
-            simulations[one.size_bytes].append(one)
-    deadlines = {}
-    for size, each in simulations.items():
-        times_s = sorted({one.time_s.mean for one in each})
-        if places and len(times_s) >= places:
-            most = max((one.high for one in machine.discrepancies), default=0.0)
-            deadlines[size] = times_s[places - 1], times_s[0] * most
-    return deadlines
-
-
-@dataclass(frozen=True)
-class _Work:
-    """Simulates tasks.
-
-    Attributes:
-        machine: The machine, without noise.
-        engine: The engine that keeps virtual time.
-        wrong: Errors of the user's programs by name.
-        at_best: Whether algorithms have their best parameters.
-        is_enough: Whether simulations of isolated calls without noise are what is asked for.
-        machines: Other machines, of the default choices that have the costs of a protocol.
-        run: Simulates a call of an algorithm as asked for.
-        trials: The trials of these simulations.
-        deadlines: When simulations end, by size; see `_deadlines`.
-    """
-
-    machine: Machine
-    engine: Engine
-    wrong: Mapping[str, str]
-    at_best: bool
-    is_enough: bool
-    machines: Mapping[_Key, Machine] = field(default_factory=dict)
-    run: Callable[..., Simulation] = simulate
-    trials: Trials = ONE_TRIAL
-    deadlines: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-
-    def __call__(self, task: _Task) -> _Outcome:
-        """Return the simulation of a task, or why there is none."""
-        name, algorithm, call = task
-        if algorithm.name in self.wrong:
-            return NotCompared(algorithm.name, call.size_bytes, self.wrong[algorithm.name])
-        own = of_algorithm(algorithm, call)
-        try:
-            if name == algorithm.name:
-                return self._simulate(algorithm, own)
-            machine = self.machines.get(_key(task))
-            return self.run(algorithm, own) if machine is None else self.run(algorithm, own, machine=machine)
-        except Error as error:
-            return NotCompared(algorithm.name, call.size_bytes, str(error))
-
-    def groups(self, tasks: Sequence[_Task], places: int | None) -> list[list[_Task]]:
-        """Return tasks in groups: the likely fastest algorithms of each size, as many as there are places, then others.
-
-        The times of a group are the deadlines of the next one, so that results do not depend on the number of threads.
-        """
-        if places is None:
-            return [list(tasks)]
-        libraries = [task for task in tasks if task[0] != task[1].name]
-        sizes: dict[int, list[tuple[float, _Task]]] = defaultdict(list)
-        for task in tasks:
-            name, algorithm, call = task
-            if name != algorithm.name:
-                continue
-            own = of_algorithm(algorithm, call)
-            likely = choose(algorithm, own, self.machine) if self.at_best else own
-            sizes[call.size_bytes].append((estimate_s(algorithm, likely, self.machine), task))
-        ordered = [[task for _, task in sorted(each, key=itemgetter(0))] for each in sizes.values()]
-        groups = []
-        for first in range(0, len(ordered), _SIZES_AT_ONCE):
-            some = ordered[first : first + _SIZES_AT_ONCE]
-            starts = range(0, max(map(len, some)), places)
-            groups += [[task for each in some for task in each[start : start + places]] for start in starts]
-        return [*groups, libraries]
-
-    def _simulate(self, algorithm: Algorithm, call: Call) -> Simulation | TooLate:
-        until_s = self._until_s(algorithm, call)
-        if not (self.at_best or self.is_enough):
-            return self.run(algorithm, call)
-        run = partial(self._simulate_until, algorithm)
-        if self.at_best:
-            result = search(algorithm, call, machine=self.machine, run=run, until_s=until_s)
-        else:
-            result = run(call, until_s)
-        if isinstance(result, Later):
-            return TooLate(algorithm.name, call.size_bytes, until_s)
-        return result if self.is_enough else self.run(algorithm, replace(call, parameters=result.parameters))
-
-    def _until_s(self, algorithm: Algorithm, call: Call) -> float:
-        """Return when the simulation of a call ends if it has no result."""
-        if call.size_bytes not in self.deadlines:
-            return math.inf
-        place_s, expected_s = self.deadlines[call.size_bytes]
-        own = discrepancy_of(
-            self.machine.discrepancies, algorithm.collective, algorithm.name, call.size_bytes, ranks=call.ranks
-        )
-        return max(place_s, expected_s if own is None else expected_s / own.low)
-
-    def _simulate_until(self, algorithm: Algorithm, call: Call, until_s: float) -> Simulation | Later:
-        trials = self.trials if self.is_enough else replace(self.trials, count=1, until_interval=None)
-        return plan(algorithm, call, machine=self.machine, engine=self.engine, trials=trials).run_until(until_s)

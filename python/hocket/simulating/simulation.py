@@ -588,22 +588,12 @@ class Plan:
     def run(self, on_trials: OnTrials | None = None) -> Simulation:
         """Simulate; see `simulate`."""
         callback = None if on_trials is None else function("on_trials", on_trials)
-        return self._simulation(guard(self.algorithm, lambda: self.request.simulate(callback)))
+        return simulation_of(guard(self.algorithm, lambda: self.request.simulate(callback)), self.machine)
 
     def run_until(self, until_s: float) -> Simulation | Later:
         """Simulate with a deadline; see `simulate_until`."""
         answer = guard(self.algorithm, lambda: self.request.simulate_until(until_s))
-        return Later(until_s) if answer is None else self._simulation(answer)
-
-    def _simulation(self, answer: Mapping[str, Any]) -> Simulation:
-        result = _simulation(answer)
-        if result.arrivals or result.cadence or result.collective == "schedule":
-            return result
-        kinds, mean_s = self.machine.discrepancies, result.time_s.mean
-        kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes, ranks=result.ranks)
-        if kind is None:
-            return result
-        return replace(result, measured_interval_s=(kind.low * mean_s, kind.high * mean_s), measured_ranks=kind.ranks)
+        return Later(until_s) if answer is None else simulation_of(answer, self.machine)
 
 
 def plan(
@@ -618,18 +608,12 @@ def plan(
     keep: Iterable[Detail] = (),
 ) -> Plan:
     """Return a planned simulation; see `simulate`."""
-    kinds = _kinds_kept(keep)
     if isinstance(what, Schedule):
         _check_schedule(measured_as, scene.cadence)
-    if (kinds["links"] or kinds["passages"]) and machine.topology is None:
-        name = "links" if kinds["links"] else "passages"
+    how = how_request(engine, measured_as, scene, trials, keep)
+    if (how["links"] or how["passages"]) and machine.topology is None:
+        name = "links" if how["links"] else "passages"
         raise Error(f"{name}: machine {machine.name} has no topology, expected a machine with a topology")
-    how = {
-        "engine": among("engine", engine, get_args(Engine)),
-        **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
-        "trials": trials_request(trials),
-        **kinds,
-    }
     if isinstance(what, Schedule):
         if call is not None:
             raise Error("call: expected None, as a schedule describes one call")
@@ -641,6 +625,22 @@ def plan(
     call_request, own = request_of(algorithm, instance("call", call, Call, "hocket.Call"))
     request = guard(algorithm, lambda: _native.Request(machine.handle, call_request, own, how))
     return Plan(request, algorithm, machine)
+
+
+def how_request(
+    engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
+) -> dict[str, Any]:
+    """Return how to simulate, in the form of the compiled module.
+
+    Raises:
+        Error: A value is wrong: which one, and what was expected.
+    """
+    return {
+        "engine": among("engine", engine, get_args(Engine)),
+        **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
+        "trials": trials_request(trials),
+        **_kinds_kept(keep),
+    }
 
 
 def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
@@ -677,7 +677,8 @@ def trials_request(trials: Trials) -> dict[str, Any]:
     }
 
 
-def _simulation(data: Mapping[str, Any]) -> Simulation:
+def simulation_of(data: Mapping[str, Any], machine: Machine) -> Simulation:
+    """Return an answer of the compiled module as an object, with the interval that the machine's discrepancies give."""
     repeated = data["repeated"]
     classes = {"events": Event, "link_uses": LinkUse, "passages": Passage}
     own = {
@@ -685,7 +686,14 @@ def _simulation(data: Mapping[str, Any]) -> Simulation:
         "marks": tuple(map(Statistics.of, data["marks_s"])),
         **{name: tuple(of(**row) for row in data[name]) for name, of in classes.items()},
     }
-    return Simulation(**{**data, **values_of(data), **own})
+    result = Simulation(**{**data, **values_of(data), **own})
+    if result.arrivals or result.cadence or result.collective == "schedule":
+        return result
+    kinds, mean_s = machine.discrepancies, result.time_s.mean
+    kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes, ranks=result.ranks)
+    if kind is None:
+        return result
+    return replace(result, measured_interval_s=(kind.low * mean_s, kind.high * mean_s), measured_ranks=kind.ranks)
 
 
 def values_of(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,9 @@ def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
 
 def of_any_machine(point: Point) -> Iterator[Choice]:
     """Give the choices of `of_catalogue`, only with algorithms that are not made for a topology."""
-    return of_catalogue((each for each in algorithms(point.collective) if each.topology in (None, "nodes")), point)
+    return of_catalogue(
+        (each for each in algorithms(point.collective) if each.topology in (None, "cards", "nodes")), point
+    )
 
 
 def refusals_of(library: str, collective: str, ranks: int, machine: Machine) -> dict[str, str]:

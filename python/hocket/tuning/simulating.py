@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.parallel import do_all, ignore
-from hocket.base.processors import processors
-from hocket.base.results import Later
-from hocket.definitions.calls import estimate_s
+from hocket.base.parallel import ignore
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
 from hocket.definitions.machine import Machine, algorithms_for
 from hocket.definitions.variants import quiet
 from hocket.rules.tuning_files.deciding import library_decision, switches
-from hocket.simulating.best import choose, search
-from hocket.simulating.simulation import ONE_TRIAL, Statistics, Trials, simulate, simulate_until
+from hocket.simulating.question import Answer, Cell, Question
+from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, choice_with_values, of_library, order_of, with_choice
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
 from hocket.tuning.records import PointRecord, Records
 
-_TASKS_PER_WORKER = 4
-
-_Task: TypeAlias = "tuple[Point, Sequence[Choice] | None]"
-"""A point, and what to simulate there; None where that must be searched for."""
+_POINTS_AT_ONCE = 64
+"""Rows of so many points are simulated together, before others begin."""
 
 NOISY_TRIALS = 64
 """The default number of trials on a machine with noise."""
@@ -98,6 +90,13 @@ class Simulated:
                 return switches(library, point.collective, call_at(point), machine=self.machine)
         return ()
 
+    def default(self, point: Point) -> tuple[Algorithm, Call] | None:
+        """Return the library's default choice in the call of a point, if it is known and has an equivalent."""
+        library = self.library_with_default
+        if library is None:
+            return None
+        return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
+
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
         """Return the time of a call.
 
@@ -125,102 +124,105 @@ def simulate_points(
     Raises:
         Error: The machine has no room for the ranks.
     """
-    missing = deque(point for point in points if point not in records.by_point)
+    missing = [point for point in points if point not in records.by_point]
     for _ in range(2 * (len(points) - len(missing))):
         on_done()
-    rows: dict[tuple[str, int], list[Point]] = defaultdict(list)
-    for point in missing:
-        rows[point.row].append(point)
     choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
     for one in records.select((*points, *neighbors)):
         choices[one.point.row] |= one.times.keys() - {DEFAULT}
-    search_counts = Counter[tuple[str, int]]()
-    records_ahead: dict[Point, PointRecord] = {}
-    waiting = iter(rows.values())
-    first_tasks: list[_Task] = []
-    while len(first_tasks) < _TASKS_PER_WORKER * getattr(executor, "_max_workers", processors()) and (
-        row := next(waiting, ())
-    ):
-        first_tasks += [(point, None) for point in row]
-
-    def more(task: _Task, result: set[Choice] | PointRecord) -> Iterable[_Task]:
-        on_done()
-        point = task[0]
-        if isinstance(result, PointRecord):
-            records_ahead[point] = result
-            while missing and missing[0] in records_ahead:
-                records.add(records_ahead.pop(missing.popleft()))
-            return
-        choices[point.row] |= result
-        search_counts[point.row] += 1
-        if search_counts[point.row] == len(rows[point.row]):
-            yield from ((each, sorted(choices[point.row])) for each in rows[point.row])
-            yield from ((each, None) for each in next(waiting, ()))
-
-    do_all(partial(_do, evaluator=evaluator), first_tasks, executor=executor, more=more)
-
-
-def _do(task: _Task, evaluator: Simulated) -> set[Choice] | PointRecord:
-    """Search for the fast choices of a point, or simulate those of its row."""
-    point, choices = task
-    call = call_at(point)
-    return _fast_choices((point, call), evaluator) if choices is None else _record_of(point, call, choices, evaluator)
+    some: list[Point] = []
+    rows = [list(row) for _, row in groupby(missing, key=attrgetter("row"))]
+    for number, row in enumerate(rows, start=1):
+        some += row
+        if len(some) >= _POINTS_AT_ONCE or number == len(rows):
+            found = choices_of_rows([(point, call_at(point)) for point in some], evaluator, executor, on_done)
+            _simulate_choices(
+                some, {row: choices[row] | found[row] for row in found}, evaluator, records, executor, on_done
+            )
+            some = []
 
 
 def choices_of_rows(
-    calls: Sequence[tuple[Point, Call]], evaluator: Simulated, *, executor: Executor | None
+    calls: Sequence[tuple[Point, Call]],
+    evaluator: Simulated,
+    executor: Executor | None,
+    on_done: Callable[[], object] = ignore,
 ) -> dict[tuple[str, int], set[Choice]]:
-    """Return the fast choices of all calls of each row of points."""
-    choices: dict[tuple[str, int], set[Choice]] = defaultdict(set)
-    results = do_all(partial(_fast_choices, evaluator=evaluator), calls, executor=executor)
-    for (point, _), some in zip(calls, results, strict=True):
-        choices[point.row] |= some
+    """Return the fast choices of all calls of each row of points.
+
+    These are the fastest choices of each call, and those that are kept though they are slower. Each algorithm has the
+    parameters with which a search finds it fastest. `on_done` is called after each call.
+    """
+    machine = quiet(evaluator.machine) or evaluator.machine
+    cells = [
+        Cell(row, algorithm, call, part="ends" if evaluator.keeps(point, algorithm) else "races")
+        for row, (point, template) in enumerate(calls)
+        for algorithm, call in evaluator.calls(point, template)
+    ]
+    left = Counter(cell.row for cell in cells)
+
+    def note(answer: Answer) -> None:
+        row = cells[answer.number].row
+        left[row] -= 1
+        if not left[row]:
+            on_done()
+
+    choices: dict[tuple[str, int], set[Choice]] = {point.row: set() for point, _ in calls}
+    times_s: dict[int, dict[Choice, float]] = defaultdict(dict)
+    for answer in Question(machine, cells, at_best=True, places=1).answer(note, executor=executor):
+        cell = cells[answer.number]
+        if isinstance(answer.outcome, Simulation):
+            choice = choice_with_values(cell.algorithm, answer.call, cell.call.parameters)
+            times_s[cell.row][choice] = answer.outcome.time_s.mean
+            if cell.part == "ends":
+                choices[calls[cell.row][0].row].add(choice)
+    for row, times in times_s.items():
+        choices[calls[row][0].row] |= {choice for choice, time_s in times.items() if time_s == min(times.values())}
     return choices
 
 
-@dataclass(frozen=True)
-class _CallTime:
-    """A call with its time."""
+def _simulate_choices(
+    points: Sequence[Point],
+    choices: Mapping[tuple[str, int], set[Choice]],
+    evaluator: Simulated,
+    records: Records,
+    executor: Executor | None,
+    on_done: Callable[[], object],
+) -> None:
+    """Simulate the choices of a row at all its points, and the library's default; add the points to the records."""
+    names: list[tuple[Point, Choice]] = []
+    cells: list[Cell] = []
+    for row, point in enumerate(points):
+        own = {choice: with_choice(choice, call_at(point)) for choice in sorted(choices[point.row])}
+        names += [(point, choice) for choice in own]
+        cells += [Cell(row, algorithm_of(point, choice), call, part="beside") for choice, call in own.items()]
+        if (default := evaluator.default(point)) is not None:
+            names.append((point, DEFAULT))
+            cells.append(Cell(row, *default, part="beside"))
+    left = Counter(point for point, _ in names)
+    times: dict[Point, dict[Choice, Estimate]] = defaultdict(dict)
+    waiting = deque(points)
 
-    call: Call
-    time_s: Statistics
+    def note(answer: Answer) -> None:
+        point, choice = names[answer.number]
+        left[point] -= 1
+        if isinstance(answer.outcome, Simulation):
+            time_s = answer.outcome.time_s
+            times[point][choice] = Estimate(time_s.mean, *time_s.interval)
+        while waiting and not left[waiting[0]]:
+            records.add(_record_of(waiting.popleft(), times, evaluator))
+            on_done()
 
-
-def _fast_choices(at: tuple[Point, Call], evaluator: Simulated) -> set[Choice]:
-    """Return the fastest choices in a call at a point, and those that are kept though they are slower.
-
-    Each algorithm has the parameters with which a search finds it fastest. A simulation ends when it is later than the
-    fastest so far.
-    """
-    point, template = at
-    machine = quiet(evaluator.machine) or evaluator.machine
-
-    def likely_s(candidate: tuple[Algorithm, Call]) -> float:
-        algorithm, call = candidate
-        return estimate_s(algorithm, choose(algorithm, call, machine), machine)
-
-    times_s: dict[Choice, float] = {}
-    kept_choices: set[Choice] = set()
-    least_s = math.inf
-    for algorithm, call in sorted(evaluator.calls(point, template), key=likely_s):
-        is_kept = evaluator.keeps(point, algorithm)
-        run = partial(_run, algorithm, machine)
-        try:
-            result = search(algorithm, call, machine=machine, run=run, until_s=math.inf if is_kept else least_s)
-        except Error:
-            continue  # it refuses the call
-        if isinstance(result, Later):
-            continue
-        choice = choice_with_values(algorithm, result.call, call.parameters)
-        times_s[choice] = result.time_s.mean
-        least_s = min(least_s, result.time_s.mean)
-        kept_choices |= {choice} if is_kept else set()
-    return kept_choices | {choice for choice, time_s in times_s.items() if time_s == least_s}
+    Question(evaluator.machine, cells, trials=evaluator.trials).answer(note, executor=executor)
+    for point in waiting:
+        records.add(_record_of(point, times, evaluator))
 
 
-def _run(algorithm: Algorithm, machine: Machine, call: Call, until_s: float) -> _CallTime | Later:
-    result = simulate_until(algorithm, call, machine=machine, until_s=until_s)
-    return result if isinstance(result, Later) else _CallTime(call, result.time_s)
+def _record_of(point: Point, times: Mapping[Point, Mapping[Choice, Estimate]], evaluator: Simulated) -> PointRecord:
+    if not times.get(point, {}).keys() - {DEFAULT}:
+        simulate(algorithms(point.collective)[0], call_at(point), machine=evaluator.machine)
+    ordered = sorted(times[point].items(), key=lambda pair: (pair[0] != DEFAULT, pair[0]))
+    return PointRecord(point, dict(ordered), is_simulated=True)
 
 
 def predicted(point: Point, evaluator: Simulated, choices: Iterable[Choice], call: Call) -> dict[Choice, Estimate]:
@@ -230,19 +232,3 @@ def predicted(point: Point, evaluator: Simulated, choices: Iterable[Choice], cal
         with suppress(Error):
             times[choice] = evaluator.estimate(algorithm_of(point, choice), with_choice(choice, call))
     return times
-
-
-def _record_of(point: Point, call: Call, choices: Sequence[Choice], evaluator: Simulated) -> PointRecord:
-    times = predicted(point, evaluator, choices, call)
-    if not times:
-        simulate(algorithms(point.collective)[0], call, machine=evaluator.machine)
-    return PointRecord(point, {**_default_times(point, evaluator), **times}, is_simulated=True)
-
-
-def _default_times(point: Point, evaluator: Simulated) -> dict[Choice, Estimate]:
-    """Return the time of the library's default choice, if known."""
-    library = evaluator.library_with_default
-    if library is None:
-        return {}
-    choice = library_decision(library, point.collective, call_at(point), machine=evaluator.machine).equivalent
-    return {} if choice is None else {DEFAULT: evaluator.estimate(*choice)}

@@ -176,7 +176,7 @@ def propose(
         Error: The machine has no room for the ranks.
     """
     examples = [(call.point, call.example) for call in calls]
-    choices = choices_of_rows(examples, application.settings, executor=executor)
+    choices = choices_of_rows(examples, application.settings, executor)
 
     def times_of(call: TracedCall) -> Times:
         return _times(call, sorted(choices[call.point.row]), application)

@@ -42,7 +42,7 @@ def test_a_fixed_order_keeps_every_algorithm_that_has_an_order() -> None:
     point, machine = Point("allreduce", 8, 4096), hocket.Machine.load("cluster")
     calls = [(point, call_at(point))]
     fast, kept = (
-        choices_of_rows(calls, Simulated(machine, order_is_fixed=is_fixed), executor=None)[point.row]
+        choices_of_rows(calls, Simulated(machine, order_is_fixed=is_fixed), None)[point.row]
         for is_fixed in (False, True)
     )
     assert fast <= kept

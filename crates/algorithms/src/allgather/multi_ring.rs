@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::allreduce::ring::allgather;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout};
+use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, repeats_by_groups};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 
@@ -26,7 +26,9 @@ pub const ABOUT: About = About::new("(P-1)*ceil(channels/k)*(loops*alpha + chunk
     .exact_when(|_| false)
     .on_ports(|c| channels(c).len())
     .with_parameters(&[CHANNELS, CHUNK, GROUP])
-    .completing(|c| [layout(c), Shares::counts(c)].concat());
+    .completing(|c| [layout(c), Shares::counts(c)].concat())
+    .made_for("cards")
+    .symmetric(repeats_by_groups);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, levels, shares) = (c.result(r), Levels::of(c), Shares::of(c));

@@ -44,6 +44,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .refusing(needs_commutative)
+.made_for("cards")
 .on_ports(|c| NEIGHBOURS * channels(c).len())
 .with_parameters(&[TREES, SEGMENT, GROUP])
 .with_automatic(&[segments::BY_FORMULA])

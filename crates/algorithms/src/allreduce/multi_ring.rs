@@ -19,7 +19,7 @@ use hocket_core::{Buffer, Call, Rank, Span};
 use super::ring::{allgather, reduce_scatter};
 use crate::About;
 use crate::about::needs_commutative;
-use crate::shapes::channels::{CHANNELS, CHUNK, channels, layout};
+use crate::shapes::channels::{CHANNELS, CHUNK, channels, layout, repeats_by_groups};
 use crate::shapes::groups::GROUP;
 use crate::shapes::{Ring, Segments};
 
@@ -29,7 +29,9 @@ pub const ABOUT: About =
         .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
-        .completing(|c| [layout(c), counts(c)].concat());
+        .completing(|c| [layout(c), counts(c)].concat())
+        .made_for("cards")
+    .symmetric(repeats_by_groups);
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.

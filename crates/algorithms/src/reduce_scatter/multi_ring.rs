@@ -18,7 +18,7 @@ use hocket_core::{Call, Rank, Side};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, longest};
+use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, longest, repeats_by_groups};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 
@@ -28,7 +28,9 @@ pub const ABOUT: About =
         .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
-        .completing(|c| [layout(c), Shares::counts(c)].concat());
+        .completing(|c| [layout(c), Shares::counts(c)].concat())
+    .made_for("cards")
+    .symmetric(repeats_by_groups);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));

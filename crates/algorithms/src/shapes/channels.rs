@@ -1,8 +1,8 @@
 //! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
 
-use hocket_core::{Buffer, Call, Nodes, Parameter, Span, Unit};
+use hocket_core::{Buffer, Call, Chosen, Collective, Nodes, Parameter, Span, Symmetry, Unit};
 
-use crate::about::SEGMENT;
+use crate::about::{SEGMENT, has_equal_blocks};
 use crate::broadcast::tree::WHOLE_BYTES;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{Levels, group};
@@ -14,6 +14,7 @@ pub const CHANNELS: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1, 3],
+    chosen: Chosen::Among(&[1, 2, 4, 8]),
     meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
               0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
 };
@@ -49,6 +50,19 @@ fn by_nodes(c: &Call) -> usize {
     let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
     let levels = Levels::of(c);
     if is_unknown || levels.count() == 1 { USUAL } else { levels.size(0).min(MOST) }
+}
+
+/// The ranks of a group do what those of every group do, if all groups are as large and all blocks as long.
+pub fn repeats_by_groups(c: &Call) -> Option<Symmetry> {
+    let is_even = if c.collective == Collective::Allreduce {
+        c.count(0).is_multiple_of(channels(c).len() * c.ranks)
+    } else {
+        has_equal_blocks(c)
+    };
+    match Levels::of(c) {
+        Levels::Equal(groups) if is_even && groups.are_equal() => Some(Symmetry::Rotation(groups.size)),
+        _ => None,
+    }
 }
 
 /// The number of channels and the size of groups.

@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag, Unit,
+    Buffer, Call, Chosen, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag,
+    Unit,
 };
 
 pub use crate::about::Piece;
@@ -29,6 +30,7 @@ pub const OUTER: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[],
+    chosen: Chosen::Ranks,
     meaning: "groups per group of the next level, if the algorithm between groups has groups too; 0: its default",
 };
 
@@ -167,7 +169,15 @@ pub const fn choice(
     let default = number(words, default);
     PartParameter {
         collective,
-        parameter: Parameter { name, unit: Unit::Choice(words), default, least: 0, tries, meaning },
+        parameter: Parameter {
+            name,
+            unit: Unit::Choice(words),
+            default,
+            least: 0,
+            tries,
+            chosen: Chosen::Word,
+            meaning,
+        },
     }
 }
 

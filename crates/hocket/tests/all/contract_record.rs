@@ -98,7 +98,8 @@ fn machine((network, local): (&str, &str), ranks_per_node: usize, ports: usize) 
 
 /// Algorithms whose branches wait for each other's data: they are recorded in another order than they run in. That decides
 /// which of two sends of a rank goes first that begin at one time, as on links, and where sends take no time of a rank.
-const WITH_BRANCHES_THAT_WAIT: [&str; 4] = ["double_tree", "edge_disjoint_trees", "trinaryx3", "trinaryx3_overlapped"];
+const WITH_BRANCHES_THAT_WAIT: [&str; 5] =
+    ["double_tree", "edge_disjoint_trees", "nvls_tree", "trinaryx3", "trinaryx3_overlapped"];
 
 /// Checks each call on every `turns`-th machine.
 fn check_where_messages_meet(turns: usize) {

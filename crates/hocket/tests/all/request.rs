@@ -2,7 +2,7 @@
 
 use hocket::request::{CallValues, Setting, Signature};
 use hocket_algorithms::find;
-use hocket_core::{Collective, Parameter, Result, Unit};
+use hocket_core::{Chosen, Collective, Parameter, Result, Unit};
 use hocket_machine::Machine;
 use hocket_simulate::Platform;
 
@@ -106,7 +106,15 @@ fn the_rank_that_is_late_is_known_to_the_algorithms_that_ask() {
 
 #[test]
 fn a_program_of_the_user_has_its_own_parameters() {
-    let width = Parameter { name: "width", unit: Unit::Count, default: 3, least: 2, tries: &[], meaning: "" };
+    let width = Parameter {
+        name: "width",
+        unit: Unit::Count,
+        default: 3,
+        least: 2,
+        tries: &[],
+        chosen: Chosen::Given,
+        meaning: "",
+    };
     let own = Signature::own("allreduce mine".to_owned(), vec![width]);
     assert_eq!(number(&own.values(&[], 1).unwrap(), "width"), Some(3));
     assert_eq!(

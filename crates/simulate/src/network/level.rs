@@ -188,6 +188,21 @@ impl Level {
         }
     }
 
+    /// The least time for which a message occupies one of its ends, and the least for each of its bytes, in seconds.
+    pub(super) fn least_message(&self) -> [f64; 2] {
+        let per_byte_s = |costs: &Costs| costs.G.max(costs.O[SEND]) + costs.O[RECEIVE];
+        [
+            self.least(|costs, _| costs.o[SEND].min(costs.o[RECEIVE]).max(costs.g)),
+            self.least(|costs, _| per_byte_s(costs)),
+        ]
+    }
+
+    /// The first sizes of all ranges but one, and of messages that are not eager.
+    pub(super) fn thresholds_bytes(&self) -> impl Iterator<Item = u64> {
+        let rendezvous = Some(self.S + 1.0).filter(|bytes| bytes.is_finite());
+        self.starts_bytes[1..].iter().copied().chain(rendezvous).map(|bytes| bytes as u64)
+    }
+
     /// The latency, and the time per byte, of a message of `bytes` whose receive is posted, in seconds, over a wire with
     /// these two: a rendezvous with its request and the answer, which also take the latency of the wire.
     pub fn line(&self, bytes: f64, [latency_s, s_per_byte]: [f64; 2]) -> [f64; 2] {

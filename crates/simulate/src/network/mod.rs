@@ -30,6 +30,8 @@ pub(crate) use meeting::Meeting;
 use hocket_core::{Error, Result};
 use hocket_machine::{Machine, Placement};
 
+use level::Level;
+
 macro_rules! networks {
     (separate: $($separate:ident: $Separate:ident),+; joint: $($joint:ident: $Joint:ident),+ $(;)?) => {
         $(
@@ -148,6 +150,44 @@ impl NetworkModel {
             Self::Hockney(network) => network.resources.as_ref(),
             Self::Loggp(network) => network.resources.as_ref(),
             other => other.fabric()?.resources.as_ref(),
+        }
+    }
+
+    /// The sizes at which a message begins to cost more or less, or fills a packet more.
+    pub fn thresholds_bytes(&self) -> Vec<u64> {
+        let (host, levels) = match self {
+            Self::Hockney(_) => return Vec::new(),
+            Self::Loggp(network) => (Some(&network.between), network.levels.as_ref()),
+            other => other.fabric().map_or((None, None), |fabric| (Some(&fabric.host), fabric.levels.as_ref())),
+        };
+        let of_levels =
+            host.into_iter().chain(levels.into_iter().flat_map(Levels::costs)).flat_map(Level::thresholds_bytes);
+        let packet = if let Self::Packets(network) = self { Some(network.packet_bytes as u64 + 1) } else { None };
+        let mut all: Vec<_> = of_levels.chain(packet).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The least time for which a message occupies one of its ends, and the least for each of its bytes, in seconds.
+    pub fn least_message(&self) -> [f64; 2] {
+        let least = |[one, other]: [f64; 2], [also, more]: [f64; 2]| [one.min(also), other.min(more)];
+        let of_levels = |levels: Option<&Levels<Level>>| {
+            levels.into_iter().flat_map(Levels::costs).map(Level::least_message).reduce(least)
+        };
+        match self {
+            Self::Hockney(network) => {
+                let alpha_s = |line: &Line| if network.is_eager { 0.0 } else { line.alpha_s };
+                let levels = network.levels.iter().flat_map(Levels::costs).chain([&network.between]);
+                levels.map(|line| [alpha_s(line), line.beta_s_per_byte]).fold([f64::INFINITY; 2], least)
+            }
+            Self::Loggp(network) => {
+                of_levels(network.levels.as_ref()).into_iter().fold(network.between.least_message(), least)
+            }
+            other => match other.fabric() {
+                Some(fabric) if fabric.levels.is_none() => [fabric.host.least_message()[0], f64::INFINITY],
+                _ => [0.0; 2],
+            },
         }
     }
 

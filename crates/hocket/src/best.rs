@@ -1,0 +1,334 @@
+//! Values of parameters that a call leaves open: those that a formula chooses, and a search by simulations.
+
+use hocket_core::{Call, Chosen, Parameter, Result};
+use hocket_simulate::Platform;
+
+use crate::request::Setting;
+
+/// What parameters are set to, by name.
+pub type Settings = Vec<(String, Setting)>;
+
+/// Calls of one algorithm that differ only in what its parameters are set to.
+pub trait Calls {
+    /// What a run gives besides its time.
+    type Output;
+
+    /// A rough time, to compare values; infinity if there is none.
+    fn estimate_s(&self, settings: &Settings) -> f64;
+
+    /// The number of messages; 0 if it is unknown.
+    fn messages(&self, settings: &Settings) -> f64;
+
+    /// The value for which `auto` stands, if the parameter has one.
+    fn automatic(&self, settings: &Settings, name: &str) -> Option<u64>;
+
+    /// The time of a run; none if it is later than `until_s`.
+    ///
+    /// # Errors
+    /// The algorithm refuses the settings.
+    fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>>;
+}
+
+/// The parameters that may be chosen.
+pub struct Open<'a> {
+    free: Vec<&'a Parameter>,
+    ranks: usize,
+    /// The least power of two that is as large as the largest vector of a rank.
+    all_bytes: u64,
+    element_bytes: u64,
+    /// The sizes at which a message begins to cost more or less.
+    thresholds_bytes: Vec<u64>,
+}
+
+/// How thoroughly to search.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    /// Whether to try all words of a switch, or only those that its file names.
+    all_words: bool,
+    /// The most values of a switch or a number that are tried in one pass, the likely fastest ones.
+    values: usize,
+    /// The most passes over all parameters.
+    passes: usize,
+    /// The most messages of a run: so many, or this multiple of those of the first one.
+    messages: f64,
+    more_messages: f64,
+}
+
+impl Effort {
+    /// A few runs, to mend what formulas do not know.
+    pub const SMALL: Self = Self { all_words: false, values: 4, passes: 2, messages: 10_000.0, more_messages: 2.0 };
+    /// A search over every parameter.
+    pub const FULL: Self = Self { all_words: true, values: 12, passes: 4, messages: 300_000.0, more_messages: 4.0 };
+}
+
+/// How much longer than the best by the formula a value may take that is tried.
+const REACH: f64 = 1.5;
+/// How much longer than allowed, or than the best so far, a run may take from which others begin.
+const SLACK: f64 = 2.0;
+/// How often sizes are halved and doubled at once.
+const LEAPS: [u32; 3] = [2, 4, 7];
+/// From a run with so few messages on, a full search begins more than once.
+const FEW_MESSAGES: f64 = 10_000.0;
+/// Small numbers of ranks.
+const FEW_RANKS: [u64; 13] = [2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
+
+impl<'a> Open<'a> {
+    /// The parameters of an algorithm that are not set. The groups of an algorithm for the cards or the switch of a node
+    /// are nodes.
+    pub fn new(
+        parameters: &'a [Parameter],
+        given: &Settings,
+        topology: Option<&str>,
+        call: &Call,
+        platform: &Platform,
+    ) -> Self {
+        let has_cards = parameters.iter().any(|parameter| parameter.name == "channels") || topology == Some("switch");
+        let is_free = |parameter: &&Parameter| {
+            let is_fixed =
+                has_cards && parameter.name == "group" || given.iter().any(|(name, _)| name == parameter.name);
+            parameter.chosen != Chosen::Given && !is_fixed
+        };
+        let blocks = if call.collective.size_is_one_block() { call.ranks } else { 1 };
+        Self {
+            free: parameters.iter().filter(is_free).collect(),
+            ranks: call.ranks,
+            all_bytes: (call.size_bytes() * blocks as u64).max(1).next_power_of_two(),
+            element_bytes: call.element_bytes as u64,
+            thresholds_bytes: platform.network.thresholds_bytes(),
+        }
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = &'a Parameter> {
+        self.free.iter().copied().filter(|parameter| parameter.chosen == Chosen::Size)
+    }
+
+    /// The settings with automatic sizes, rounded to powers of two; the defaults of others.
+    pub fn with_sizes(&self, calls: &impl Calls, settings: &Settings) -> Settings {
+        let size = |parameter: &Parameter| match calls.automatic(settings, parameter.name) {
+            Some(bytes) => power_of_two(bytes).min(self.all_bytes).max(parameter.least),
+            None => parameter.default,
+        };
+        self.sizes().fold(settings.clone(), |chosen, parameter| with(&chosen, parameter, size(parameter)))
+    }
+
+    /// The settings with other values of a switch or a number, and automatic sizes.
+    fn others(&self, calls: &impl Calls, settings: &Settings, parameter: &Parameter, values: &[u64]) -> Vec<Settings> {
+        let mut kept = settings.clone();
+        kept.retain(|(name, _)| self.sizes().all(|size| size.name != name));
+        let is_other =
+            |value: &u64| *value >= parameter.least && setting(parameter, *value) != now(settings, parameter);
+        let others = values.iter().copied().filter(is_other);
+        others.map(|value| self.with_sizes(calls, &with(&kept, parameter, value))).collect()
+    }
+
+    /// The values of a switch or a number: all, or only those that its file names.
+    fn values(&self, parameter: &Parameter, all: bool) -> Vec<u64> {
+        match parameter.chosen {
+            Chosen::Ranks => {
+                let all = self.ranks as u64;
+                FEW_RANKS.into_iter().filter(|number| *number < all).chain([all, parameter.default]).collect()
+            }
+            Chosen::Among(numbers) => [numbers, &[parameter.default]].concat(),
+            Chosen::Word if all => (0..parameter.words().len() as u64).collect(),
+            Chosen::Word => [&[parameter.default], parameter.tries].concat(),
+            Chosen::Size | Chosen::Given => Vec::new(),
+        }
+    }
+
+    /// The values that the formula chooses: of all changes of one parameter the best, as long as the time falls. The formula
+    /// knows no contention: where messages meet, other values can be faster.
+    pub fn by_formula(&self, calls: &impl Calls, given: &Settings) -> Settings {
+        let mut chosen = self.with_sizes(calls, given);
+        if self.free.iter().all(|parameter| parameter.chosen == Chosen::Size) {
+            return chosen;
+        }
+        let (mut least_s, mut last_s) = (calls.estimate_s(&chosen), f64::INFINITY);
+        while least_s < last_s {
+            last_s = least_s;
+            for parameter in &self.free {
+                for other in self.others(calls, &chosen.clone(), parameter, &self.values(parameter, false)) {
+                    let time_s = calls.estimate_s(&other);
+                    if time_s < least_s {
+                        (chosen, least_s) = (other, time_s);
+                    }
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The settings with the least simulated time, and what its run gave; none if all are later than `until_s`. The search
+    /// begins with `start` and with the defaults. It changes one parameter after the other as long as the time falls: to
+    /// the values that are likely fast by the formula, and sizes to neighbouring ones, to much smaller and larger ones, and
+    /// to those at which a message costs more or less.
+    ///
+    /// # Errors
+    /// The algorithm refuses the first settings.
+    pub fn search<C: Calls>(
+        &self,
+        calls: &C,
+        start: &Settings,
+        given: &Settings,
+        until_s: f64,
+        effort: Effort,
+    ) -> Result<Option<(Settings, C::Output)>> {
+        let most_messages = effort.messages.max(effort.more_messages * calls.messages(start));
+        let (settings, best, tried) = (start.clone(), None, Vec::new());
+        // What is a little too late may lead to what is not.
+        let search_s = SLACK * until_s;
+        let mut search = Search { open: self, calls, effort, most_messages, until_s: search_s, settings, best, tried };
+        search.simulate(start)?;
+        search.is_faster(&self.with_sizes(calls, given));
+        search.descend(effort.passes);
+        if effort.all_words && calls.messages(start) <= FEW_MESSAGES {
+            search.begin_elsewhere(given);
+        }
+        let Search { settings, best, until_s: time_s, .. } = search;
+        Ok(best.filter(|_| time_s <= until_s).map(|output| (settings, output)))
+    }
+}
+
+struct Search<'a, C: Calls> {
+    open: &'a Open<'a>,
+    calls: &'a C,
+    effort: Effort,
+    most_messages: f64,
+    /// The least time so far, or the deadline.
+    until_s: f64,
+    /// The settings with the least time so far.
+    settings: Settings,
+    best: Option<C::Output>,
+    tried: Vec<Settings>,
+}
+
+impl<C: Calls> Search<'_, C> {
+    /// Changes one parameter after the other as long as the time falls.
+    fn descend(&mut self, passes: usize) {
+        let (sizes, others): (Vec<_>, Vec<_>) =
+            self.open.free.iter().copied().partition(|each: &&Parameter| each.chosen == Chosen::Size);
+        for _ in 0..passes {
+            let before_s = self.until_s;
+            others.iter().for_each(|each| self.try_values(each));
+            sizes.iter().for_each(|each| self.try_sizes(each));
+            if self.until_s >= before_s {
+                break;
+            }
+        }
+    }
+
+    /// Descends from each value of a number, too: others can be fast only together with it.
+    fn begin_elsewhere(&mut self, given: &Settings) {
+        let open = self.open;
+        for parameter in open.free.iter().filter(|each| matches!(each.chosen, Chosen::Ranks | Chosen::Among(_))) {
+            for start in
+                open.others(self.calls, &open.with_sizes(self.calls, given), parameter, &open.values(parameter, true))
+            {
+                let until_s = SLACK * self.until_s;
+                let mut other = Search { until_s, settings: start.clone(), best: None, tried: Vec::new(), ..*self };
+                if other.simulate(&start).is_ok() && other.best.is_some() {
+                    other.descend(2);
+                }
+                if other.until_s < self.until_s {
+                    (self.until_s, self.settings, self.best) = (other.until_s, other.settings, other.best);
+                }
+            }
+        }
+    }
+
+    fn simulate(&mut self, settings: &Settings) -> Result<()> {
+        self.tried.push(settings.clone());
+        if let Some((time_s, output)) = self.calls.run(settings, self.until_s)?
+            && (self.best.is_none() || time_s < self.until_s)
+        {
+            (self.until_s, self.settings, self.best) = (time_s, settings.clone(), Some(output));
+        }
+        Ok(())
+    }
+
+    /// Whether the algorithm accepts the settings, and is faster with them.
+    fn is_faster(&mut self, settings: &Settings) -> bool {
+        let before_s = self.until_s;
+        if self.tried.contains(settings) || self.calls.messages(settings) > self.most_messages {
+            return false;
+        }
+        self.simulate(settings).is_ok() && self.until_s < before_s
+    }
+
+    fn try_values(&mut self, parameter: &Parameter) {
+        let values = self.open.values(parameter, self.effort.all_words);
+        let others = self.open.others(self.calls, &self.settings, parameter, &values);
+        let mut likely: Vec<_> = others.into_iter().map(|other| (self.calls.estimate_s(&other), other)).collect();
+        likely.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
+        let most_s = REACH * self.calls.estimate_s(&self.settings);
+        let values = self.effort.values;
+        let is_number = parameter.chosen != Chosen::Word;
+        for (place, (time_s, other)) in likely.iter().enumerate() {
+            // Where messages wait for ports, formulas are wrong most about the largest numbers.
+            let is_all = now(other, parameter) == Setting::Whole(self.open.ranks as u64);
+            if place < values && (is_number || *time_s <= most_s) || is_all {
+                self.is_faster(other);
+            }
+        }
+    }
+
+    fn try_sizes(&mut self, parameter: &Parameter) {
+        let least = parameter.least.max(self.open.element_bytes);
+        let begin = self.bytes(parameter);
+        let leaps = LEAPS.iter().flat_map(|power| [Some(begin >> power), begin.checked_shl(*power)]).flatten();
+        let thresholds = self.open.thresholds_bytes.iter().flat_map(|at| [*at, at.saturating_sub(1)]);
+        let thresholds = thresholds.map(|at| at - at % self.open.element_bytes);
+        let marked: Vec<_> = leaps.chain(thresholds).filter(|at| (least..=self.open.all_bytes).contains(at)).collect();
+        for at in marked {
+            self.is_faster(&with(&self.settings, parameter, at));
+        }
+        let begin = self.bytes(parameter);
+        let down = (1..64).map(|power| begin >> power).take_while(|at| *at >= least).collect();
+        let up =
+            (1..64).map_while(|power| begin.checked_shl(power)).take_while(|at| *at <= self.open.all_bytes).collect();
+        self.follow(parameter, down);
+        self.follow(parameter, up);
+    }
+
+    /// Tries sizes as long as times fall, or would fall again by the formula.
+    fn follow(&mut self, parameter: &Parameter, sizes: Vec<u64>) {
+        let (mut is_falling, mut last_s) = (true, f64::INFINITY);
+        for size in sizes {
+            let settings = with(&self.settings, parameter, size);
+            let estimate_s = self.calls.estimate_s(&settings);
+            if !is_falling && estimate_s >= last_s {
+                break;
+            }
+            (is_falling, last_s) = (self.is_faster(&settings), estimate_s);
+        }
+    }
+
+    /// The size of the best settings, at most all bytes.
+    fn bytes(&self, parameter: &Parameter) -> u64 {
+        match now(&self.settings, parameter) {
+            Setting::Whole(bytes) => bytes.clamp(1, self.open.all_bytes),
+            _ => self.open.all_bytes,
+        }
+    }
+}
+
+/// The power of two that is nearest by its ratio.
+fn power_of_two(bytes: u64) -> u64 {
+    1 << (bytes.max(1) as f64).log2().round() as u32
+}
+
+fn with(settings: &Settings, parameter: &Parameter, value: u64) -> Settings {
+    let others = settings.iter().filter(|(name, _)| name != parameter.name).cloned();
+    others.chain([(parameter.name.to_owned(), setting(parameter, value))]).collect()
+}
+
+/// A value in the form of settings: the word of a switch.
+fn setting(parameter: &Parameter, value: u64) -> Setting {
+    let word = parameter.words().get(value as usize);
+    word.map_or(Setting::Whole(value), |word| Setting::Text((*word).to_owned()))
+}
+
+/// What a parameter is set to; its default if it is not.
+fn now(settings: &Settings, parameter: &Parameter) -> Setting {
+    let set = settings.iter().find(|(name, _)| name == parameter.name);
+    set.map_or_else(|| setting(parameter, parameter.default), |(_, value)| value.clone())
+}

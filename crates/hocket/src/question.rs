@@ -1,0 +1,559 @@
+//! Questions: how long do algorithms take for some calls on a machine, and with which values of parameters? All that is
+//! simulated for one answer is planned together, and runs on threads.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use hocket_algorithms::Entry;
+use hocket_core::{Error, Parameter, Result};
+use hocket_simulate::{Engine, Options, Trials};
+
+use crate::best::{Calls, Effort, Open, Settings};
+use crate::effort::effort_s;
+use crate::price::{ROUNDING, estimate_s, messages, optimistic_s};
+use crate::request::{Accepted, CallRequest, CallValues, OnMachine, Setting};
+use crate::simulation::{Scene, Simulated, Subject, simulate_trials};
+
+/// An algorithm in a question.
+pub enum Candidate<'a> {
+    /// Of the catalogue.
+    Entry(&'static Entry),
+    /// Of the user.
+    Own(&'a dyn OwnProgram),
+}
+
+/// An algorithm of the user in a question, which keeps the results of its runs by itself.
+pub trait OwnProgram: Sync {
+    /// Its parameters.
+    fn parameters(&self) -> &[Parameter];
+
+    /// The time of a run; none if it is later than `until_s`. `is_alone`: an isolated call without noise, to choose values;
+    /// else as the question asks.
+    ///
+    /// # Errors
+    /// It refuses the call, or fails.
+    fn run(&self, settings: &Settings, until_s: f64, is_alone: bool) -> Result<Option<f64>>;
+}
+
+/// How a cell takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It ends when it cannot come in.
+    Races,
+    /// It races, and is simulated to the end.
+    Ends,
+    /// It is simulated as it is, and competes with none: a library's choice.
+    Beside,
+}
+
+/// One call of one algorithm.
+pub struct Cell<'a> {
+    /// The number of its row: cells of a row compete.
+    pub row: usize,
+    /// The call. What it sets stays.
+    pub request: CallRequest,
+    /// The algorithm.
+    pub candidate: Candidate<'a>,
+    /// The machine, if it is another than that of the question.
+    pub machine: Option<OnMachine<'a>>,
+    /// How it takes part.
+    pub part: Part,
+    /// It may take this many times as long as the fastest of its row, and not be told apart from it.
+    pub alike: f64,
+}
+
+/// A question.
+pub struct Question<'a> {
+    /// The machine.
+    pub machine: OnMachine<'a>,
+    /// The machine without noise, for which values of parameters are chosen.
+    pub quiet: OnMachine<'a>,
+    /// Who calls when.
+    pub scene: &'a Scene,
+    /// The trials.
+    pub trials: Trials,
+    /// How to keep time.
+    pub engine: Engine,
+    /// Whether to record the operations of each rank, and the passages of each link.
+    pub observes: [bool; 2],
+    /// Whether to search values of parameters by simulations, instead of by formulas.
+    pub at_best: bool,
+    /// If only so many places of a row matter: a simulation ends when its algorithm cannot come in.
+    pub places: Option<usize>,
+    /// All cells.
+    pub cells: &'a [Cell<'a>],
+}
+
+/// What became of a cell.
+pub enum Outcome {
+    /// It was simulated.
+    Done(Box<Done>),
+    /// An algorithm of the user took this time, and kept the result.
+    Kept(f64),
+    /// Why it was not simulated.
+    Refused(String),
+    /// It is later than this time.
+    Late(f64),
+}
+
+/// A simulation, and the call with the values that were chosen.
+pub struct Done {
+    /// The call.
+    pub request: CallRequest,
+    /// Values of its parameters.
+    pub values: CallValues,
+    /// The simulation.
+    pub simulated: Simulated,
+}
+
+/// A cell before its simulation: the values that its formula chooses, and its time by the formula.
+pub struct Prepared {
+    /// What the call and the formula set parameters to.
+    pub settings: Settings,
+    estimate_s: f64,
+    /// A time that the algorithm hardly beats; 0 if it is unknown.
+    least_s: f64,
+}
+
+/// An algorithm whose time by its formula is so many times the time of the last place that matters is not simulated. A test
+/// compares the two.
+const FAR: f64 = 1.5;
+/// In calls of so few ranks and messages, values of parameters are searched a little even if that is not asked for.
+const FEW_RANKS: usize = 128;
+const FEW_MESSAGES: f64 = 4096.0;
+/// So many rows are simulated at the same time; they are complete before others begin.
+const ROWS_AT_ONCE: usize = 8;
+/// Time between two looks at whether to stop.
+const LOOK: Duration = Duration::from_millis(20);
+const STACK_BYTES: usize = 8 << 20;
+
+impl Question<'_> {
+    /// Whether the run that chooses values is the one that is asked for.
+    fn is_alone(&self) -> bool {
+        *self.scene == Scene::default() && self.machine.platform.noise.is_quiet() && self.observes == [false, false]
+    }
+
+    fn places(&self) -> Option<usize> {
+        self.places.filter(|_| self.is_alone())
+    }
+
+    /// The values that formulas choose, and times by formulas.
+    pub fn prepare(&self, threads: usize) -> Vec<Prepared> {
+        in_threads(threads, self.cells.len(), |number| {
+            let cell = &self.cells[number];
+            let given = cell.request.parameters.clone();
+            if cell.part == Part::Beside {
+                return Prepared { settings: given, estimate_s: f64::INFINITY, least_s: 0.0 };
+            }
+            let settings = self.open(cell, |open| open.by_formula(&self.alone(cell), &given)).unwrap_or(given);
+            let Candidate::Entry(entry) = cell.candidate else {
+                return Prepared { settings, estimate_s: f64::INFINITY, least_s: 0.0 };
+            };
+            let platform = self.quiet.platform;
+            let accepted = with(&cell.request, &settings).accepted_by(entry, Some(self.quiet));
+            let times_s = accepted.and_then(|Accepted { call, .. }| {
+                Ok((estimate_s(entry, &call, platform, false)?, optimistic_s(entry, &call, platform)?))
+            });
+            let (estimate_s, least_s) = times_s.unwrap_or((f64::INFINITY, 0.0));
+            Prepared { settings, estimate_s, least_s }
+        })
+    }
+
+    /// Estimates of the seconds on one core for each cell; 0 where it is unknown, and for cells that will not be simulated.
+    pub fn efforts_s(&self, prepared: &[Prepared], threads: usize) -> Vec<f64> {
+        let races = self.races(prepared);
+        in_threads(threads, self.cells.len(), |number| {
+            let (cell, Prepared { settings, least_s, .. }) = (&self.cells[number], &prepared[number]);
+            let Candidate::Entry(entry) = cell.candidate else { return 0.0 };
+            let last_s = self.places().and_then(|places| {
+                let race = &races[cell.row];
+                race.get(places.min(race.len()) - 1).map(|last| prepared[*last].estimate_s)
+            });
+            let is_left_out = last_s.is_some_and(|last_s| *least_s > FAR * last_s);
+            if cell.part == Part::Beside || is_left_out {
+                return 0.0;
+            }
+            let Ok(accepted) = with(&cell.request, settings).accepted_by(entry, Some(self.machine)) else { return 0.0 };
+            effort_s(entry, &accepted.call, self.machine.platform, self.scene, self.trials, self.engine).unwrap_or(0.0)
+        })
+    }
+
+    /// The competing cells of each row, the likely fastest first.
+    fn races(&self, prepared: &[Prepared]) -> Vec<Vec<usize>> {
+        let rows = self.cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
+        let mut races = vec![Vec::new(); rows];
+        for (number, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.part != Part::Beside) {
+            races[cell.row].push(number);
+        }
+        for race in &mut races {
+            race.sort_by(|one, other| prepared[*one].estimate_s.total_cmp(&prepared[*other].estimate_s));
+        }
+        races
+    }
+
+    /// Simulates all cells. `on_done` receives the number of each cell with its outcome, as soon as it is there.
+    ///
+    /// # Errors
+    /// The work was interrupted, or no thread can be started.
+    pub fn answer(
+        &self,
+        prepared: &[Prepared],
+        threads: usize,
+        is_interrupted: &dyn Fn() -> bool,
+        mut on_done: impl FnMut(usize, Outcome),
+    ) -> Result<()> {
+        let mut rows: VecDeque<_> =
+            self.races(prepared).into_iter().enumerate().map(|(row, race)| Row::new(self, row, race)).collect();
+        let mut running: Vec<Row> = Vec::new();
+        let (queue, (sender, receiver)) = (Queue::default(), channel());
+        let is_stopped = AtomicBool::new(false);
+        let work = |sender: &Sender<_>| {
+            while let Some((number, until_s)) = queue.next() {
+                let outcome = self.outcome(number, &prepared[number], until_s, &is_stopped);
+                if sender.send((number, outcome)).is_err() {
+                    break;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let _end = End { queue: &queue, is_stopped: &is_stopped };
+            for _ in 0..threads.clamp(1, self.cells.len().max(1)) {
+                let sender = sender.clone();
+                let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || work(&sender));
+                started.map_err(|error| Error::of_thread(&error))?;
+            }
+            let mut left = self.cells.len();
+            let mut outcomes: VecDeque<(usize, Outcome)> = VecDeque::new();
+            while left > 0 {
+                while running.len() < ROWS_AT_ONCE
+                    && let Some(row) = rows.pop_front()
+                {
+                    running.push(row);
+                }
+                for row in &mut running {
+                    while row.pending == 0 && row.has_more() {
+                        outcomes.extend(row.next_group(self, prepared, &queue));
+                    }
+                }
+                running.retain(|row| row.pending > 0);
+                if outcomes.is_empty() {
+                    match receiver.recv_timeout(LOOK) {
+                        Ok((number, outcome)) => {
+                            if let Some(row) = running.iter_mut().find(|row| row.number == self.cells[number].row) {
+                                row.note(self, number, &outcome);
+                            }
+                            outcomes.push_back((number, outcome));
+                        }
+                        Err(RecvTimeoutError::Timeout) => {}
+                        Err(RecvTimeoutError::Disconnected) => return Err(Error::interruption()),
+                    }
+                }
+                while let Some((number, outcome)) = outcomes.pop_front() {
+                    left -= 1;
+                    on_done(number, outcome);
+                }
+                if is_interrupted() {
+                    return Err(Error::interruption());
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What `use_open` makes of the parameters that a cell leaves open; none if its call is invalid.
+    fn open<T>(&self, cell: &Cell<'_>, use_open: impl FnOnce(Open<'_>) -> T) -> Option<T> {
+        let (parameters, topology) = match cell.candidate {
+            Candidate::Entry(entry) => (entry.about.parameters, entry.about.topology),
+            Candidate::Own(program) => (program.parameters(), None),
+        };
+        let call = cell.request.call().ok()?;
+        Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, self.quiet.platform)))
+    }
+
+    fn outcome(&self, number: usize, prepared: &Prepared, until_s: f64, is_stopped: &AtomicBool) -> Outcome {
+        let cell = &self.cells[number];
+        let alone = Alone { is_stopped, ..self.alone(cell) };
+        let found = match self.effort(&alone, &prepared.settings) {
+            Some(effort) => {
+                let given = &cell.request.parameters;
+                let search = |open: Open<'_>| open.search(&alone, &prepared.settings, given, until_s, effort);
+                match self.open(cell, search).unwrap_or_else(|| cell.request.call().map(|_| None)) {
+                    Ok(Some((_, outcome))) if self.is_alone() => Ok(Some(outcome)),
+                    Ok(Some((settings, _))) => self.run_as_asked(cell, &settings, is_stopped),
+                    Ok(None) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+            None if cell.part != Part::Beside && self.is_alone() => {
+                alone.run(&prepared.settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
+            }
+            None => self.run_as_asked(cell, &prepared.settings, is_stopped),
+        };
+        match found {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => Outcome::Late(until_s),
+            Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    /// How thoroughly to search the values of a cell's parameters, if at all: small calls whose places matter a little.
+    fn effort(&self, alone: &Alone<'_>, settings: &Settings) -> Option<Effort> {
+        let is_small = || alone.cell.request.ranks <= FEW_RANKS && alone.messages(settings) <= FEW_MESSAGES;
+        match alone.cell.part {
+            Part::Beside => None,
+            _ if self.at_best => Some(Effort::FULL),
+            _ if is_small() => Some(Effort::SMALL),
+            _ => None,
+        }
+    }
+
+    fn run_as_asked(&self, cell: &Cell<'_>, settings: &Settings, is_stopped: &AtomicBool) -> Result<Option<Outcome>> {
+        match cell.candidate {
+            Candidate::Own(program) => Ok(program.run(settings, f64::INFINITY, false)?.map(Outcome::Kept)),
+            Candidate::Entry(entry) => {
+                let [trace, passages] = self.observes;
+                let options = Options {
+                    engine: self.engine,
+                    trace,
+                    passages,
+                    is_interrupted: &|| is_stopped.load(Ordering::Relaxed),
+                    ..Options::default()
+                };
+                let machine = cell.machine.unwrap_or(self.machine);
+                let done = run(entry, with(&cell.request, settings), machine, self.scene, self.trials, options)?;
+                Ok(Some(Outcome::Done(Box::new(done))))
+            }
+        }
+    }
+
+    fn alone<'b>(&'b self, cell: &'b Cell<'b>) -> Alone<'b> {
+        Alone { question: self, cell, is_stopped: &NEVER }
+    }
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Isolated calls of a cell without noise.
+struct Alone<'a> {
+    question: &'a Question<'a>,
+    cell: &'a Cell<'a>,
+    is_stopped: &'a AtomicBool,
+}
+
+impl Calls for Alone<'_> {
+    type Output = Outcome;
+
+    fn estimate_s(&self, settings: &Settings) -> f64 {
+        let Candidate::Entry(entry) = self.cell.candidate else { return f64::INFINITY };
+        let accepted = with(&self.cell.request, settings).accepted_by(entry, Some(self.question.quiet));
+        let time_s =
+            accepted.and_then(|accepted| estimate_s(entry, &accepted.call, self.question.quiet.platform, true));
+        time_s.unwrap_or(f64::INFINITY)
+    }
+
+    fn messages(&self, settings: &Settings) -> f64 {
+        let Candidate::Entry(entry) = self.cell.candidate else { return 0.0 };
+        let accepted = with(&self.cell.request, settings).accepted_by(entry, Some(self.question.quiet));
+        accepted.and_then(|accepted| messages(entry, &accepted.call)).unwrap_or(0.0)
+    }
+
+    fn automatic(&self, settings: &Settings, name: &str) -> Option<u64> {
+        let Candidate::Entry(entry) = self.cell.candidate else { return None };
+        if entry.about.automatic.iter().all(|automatic| automatic.parameter != name) {
+            return None;
+        }
+        let others = settings.iter().filter(|(other, _)| other != name).cloned();
+        let settings = others.chain([(name.to_owned(), Setting::automatic())]).collect();
+        let accepted = with(&self.cell.request, &settings).accepted_by(entry, Some(self.question.quiet)).ok()?;
+        Some(accepted.call.parameter(name))
+    }
+
+    fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>> {
+        let entry = match self.cell.candidate {
+            Candidate::Entry(entry) => entry,
+            Candidate::Own(program) => {
+                return Ok(program.run(settings, until_s, true)?.map(|time_s| (time_s, Outcome::Kept(time_s))));
+            }
+        };
+        let options = Options {
+            engine: self.question.engine,
+            until_s,
+            is_interrupted: &|| self.is_stopped.load(Ordering::Relaxed),
+            ..Options::default()
+        };
+        let trials = match self.question.is_alone() {
+            true => self.question.trials,
+            false => Trials { count: 1, until_interval: None, ..self.question.trials },
+        };
+        let request = with(&self.cell.request, settings);
+        match run(entry, request, self.question.quiet, &Scene::default(), trials, options) {
+            Ok(done) => Ok(Some((done.simulated.times_s[0], Outcome::Done(Box::new(done))))),
+            Err(error) if error == Error::lateness() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn run(
+    entry: &'static Entry,
+    request: CallRequest,
+    machine: OnMachine<'_>,
+    scene: &Scene,
+    trials: Trials,
+    options: Options<'_>,
+) -> Result<Done> {
+    let Accepted { call, values } = request.accepted_by(entry, Some(machine))?;
+    let subject = Subject::Entry(entry);
+    let simulated = simulate_trials(&subject, &call, machine.platform, values.gap()?, scene, trials, options)?;
+    Ok(Done { request, values, simulated })
+}
+
+fn with(request: &CallRequest, settings: &Settings) -> CallRequest {
+    CallRequest { parameters: settings.clone(), ..request.clone() }
+}
+
+/// A row on its way.
+struct Row {
+    number: usize,
+    /// The cells that compete and have not begun, the likely fastest first.
+    race: VecDeque<usize>,
+    /// The others.
+    beside: Vec<usize>,
+    /// The cells that have begun and not ended.
+    pending: usize,
+    times_s: Vec<f64>,
+}
+
+impl Row {
+    fn new(question: &Question<'_>, number: usize, race: Vec<usize>) -> Self {
+        let is_beside = |cell: &Cell<'_>| cell.row == number && cell.part == Part::Beside;
+        let beside = question.cells.iter().enumerate().filter(|(_, cell)| is_beside(cell)).map(|(at, _)| at).collect();
+        Self { number, race: race.into(), beside, pending: 0, times_s: Vec::new() }
+    }
+
+    fn has_more(&self) -> bool {
+        !(self.race.is_empty() && self.beside.is_empty())
+    }
+
+    fn note(&mut self, question: &Question<'_>, number: usize, outcome: &Outcome) {
+        self.pending -= 1;
+        if question.cells[number].part == Part::Beside {
+            return;
+        }
+        match outcome {
+            Outcome::Done(done) => self.times_s.push(done.simulated.times_s[0]),
+            Outcome::Kept(time_s) => self.times_s.push(*time_s),
+            Outcome::Refused(_) | Outcome::Late(_) => {}
+        }
+    }
+
+    /// Begins the next cells: as many as there are places. The times of the cells before are their deadline, so that results
+    /// do not depend on the number of threads. Gives the outcomes of those that are too late by their formula.
+    fn next_group(&mut self, question: &Question<'_>, prepared: &[Prepared], queue: &Queue) -> Vec<(usize, Outcome)> {
+        let Some(places) = question.places() else {
+            let race = std::mem::take(&mut self.race);
+            self.begin(queue, race.into_iter().map(|number| (number, f64::INFINITY)));
+            self.begin_others(queue);
+            return Vec::new();
+        };
+        if self.race.is_empty() {
+            self.begin_others(queue);
+            return Vec::new();
+        }
+        let mut times_s = self.times_s.clone();
+        times_s.sort_by(f64::total_cmp);
+        times_s.dedup_by(|later_s, before_s| *later_s <= *before_s * ROUNDING);
+        let mut too_late = Vec::new();
+        let mut begun = Vec::new();
+        while begun.len() < places
+            && let Some(number) = self.race.pop_front()
+        {
+            let cell = &question.cells[number];
+            let until_s = match times_s.get(places - 1) {
+                Some(place_s) if cell.part == Part::Races => ROUNDING * place_s.max(times_s[0] * cell.alike),
+                _ => f64::INFINITY,
+            };
+            if prepared[number].least_s > FAR * until_s {
+                too_late.push((number, Outcome::Late(until_s)));
+            } else {
+                begun.push((number, until_s));
+            }
+        }
+        self.begin(queue, begun.into_iter());
+        too_late
+    }
+
+    fn begin_others(&mut self, queue: &Queue) {
+        let beside = std::mem::take(&mut self.beside);
+        self.begin(queue, beside.into_iter().map(|number| (number, f64::INFINITY)));
+    }
+
+    fn begin(&mut self, queue: &Queue, cells: impl Iterator<Item = (usize, f64)>) {
+        for cell in cells {
+            self.pending += 1;
+            queue.push(cell);
+        }
+    }
+}
+
+/// The cells that can begin, with their deadlines.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<(VecDeque<(usize, f64)>, bool)>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, (VecDeque<(usize, f64)>, bool)> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, cell: (usize, f64)) {
+        self.lock().0.push_back(cell);
+        self.changed.notify_one();
+    }
+
+    /// The next cell, as soon as there is one; none when all is over.
+    fn next(&self) -> Option<(usize, f64)> {
+        let waits = |(cells, is_over): &mut (VecDeque<_>, bool)| cells.is_empty() && !*is_over;
+        let mut waiting = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        if waiting.1 { None } else { waiting.0.pop_front() }
+    }
+}
+
+/// Ends all threads when it goes out of scope, however that comes.
+struct End<'a> {
+    queue: &'a Queue,
+    is_stopped: &'a AtomicBool,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.queue.lock().1 = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+/// The results of `work` for the numbers below `count`, in their order.
+fn in_threads<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let numbers =
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < count));
+        numbers.map(|number| (number, work(number))).collect::<Vec<_>>()
+    };
+    let mut results = thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..threads.min(count)).filter_map(|_| thread::Builder::new().spawn_scoped(scope, some).ok()).collect();
+        let mut results = some();
+        others.into_iter().for_each(|other| results.extend(other.join().expect("a thread that does not panic")));
+        results
+    });
+    results.sort_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
+}

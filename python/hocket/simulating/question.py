@@ -1,0 +1,258 @@
+"""Questions: many calls of many algorithms on a machine, planned and simulated together in the compiled module."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal, TypeAlias
+
+from hocket import _native
+from hocket._native import Error
+from hocket.base.call import Call, MeasuredAs
+from hocket.base.parallel import do_all, ignore
+from hocket.base.processors import processors, room_for_threads
+from hocket.base.results import Later
+from hocket.definitions.calls import request_of
+from hocket.definitions.discrepancies import discrepancy_of
+from hocket.definitions.library import Algorithm
+from hocket.definitions.machine import Machine
+from hocket.definitions.variants import quiet
+from hocket.simulating.scenes import NO_SCENE, Scene
+from hocket.simulating.simulation import ONE_TRIAL, Detail, Engine, Simulation, Trials, how_request, plan, simulation_of
+
+Outcome: TypeAlias = Simulation | Later | str
+"""The simulation of a cell; that it is later than its deadline; or why it was refused."""
+_Row: TypeAlias = Mapping[str, Any] | str | float | bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A call of an algorithm.
+
+    Attributes:
+        row: The number of its row; cells of a row compete.
+        algorithm: The algorithm.
+        call: The call. The parameters that it sets stay.
+        machine: The machine, if it is another than that of the question.
+        part: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
+            "beside" the others, with the default values of parameters.
+    """
+
+    row: int
+    algorithm: Algorithm
+    call: Call
+    machine: Machine | None = None
+    part: Literal["races", "ends", "beside"] = "races"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a cell.
+
+    Attributes:
+        number: The number of the cell in the question.
+        outcome: Its outcome.
+        call: Its call, if it was simulated with the values that were chosen.
+    """
+
+    number: int
+    outcome: Outcome
+    call: Call
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be simulated.
+
+    Attributes:
+        machine: The machine.
+        cells: The calls of algorithms.
+        engine: The engine that keeps virtual time.
+        measured_as: How a benchmark measures the times.
+        scene: Who calls when.
+        trials: The trials.
+        keep: What to keep of the first trial of each simulation.
+        at_best: Whether values of parameters are searched by simulations, instead of by formulas.
+        places: If only so many places of a row matter: an isolated call without noise ends when it cannot come in. On a
+            machine with discrepancies it also goes on while it can share the first place.
+    """
+
+    machine: Machine
+    cells: Sequence[Cell]
+    engine: Engine = "auto"
+    measured_as: MeasuredAs = "isolated"
+    scene: Scene = NO_SCENE
+    trials: Trials = ONE_TRIAL
+    keep: Sequence[Detail] = ()
+    at_best: bool = False
+    places: int | None = None
+
+    def answer(
+        self,
+        on_done: Callable[[Answer], object] = ignore,
+        *,
+        on_efforts: Callable[[Sequence[float]], object] | None = None,
+        executor: Executor | None = None,
+    ) -> list[Answer]:
+        """Simulate; return the answer of each cell.
+
+        Args:
+            on_done: Called after each cell.
+            on_efforts: Called before the first simulation, with estimates of the seconds of one core for each cell; 0
+                if unknown, or if it will probably not be simulated.
+            executor: Who does the work; by default threads, one per processor. Others than threads get it by rows.
+        """
+        most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
+        asked = _Asked(self, room_for_threads(most))
+        if on_efforts is not None:
+            on_efforts(asked.efforts_s())
+        if executor is None or isinstance(executor, ThreadPoolExecutor):
+            return asked.answer(on_done)
+        rows: dict[int, list[int]] = {}
+        for number, cell in enumerate(self.cells):
+            rows.setdefault(cell.row, []).append(number)
+        answers: dict[int, Answer] = {}
+
+        def note(numbers: list[int], some: list[Answer]) -> None:
+            for number, answer in zip(numbers, some, strict=True):
+                answers[number] = replace(answer, number=number)
+                on_done(answers[number])
+
+        do_all(partial(_answer_part, self), list(rows.values()), executor=executor, on_done=note)
+        return [answers[number] for number in range(len(self.cells))]
+
+    def calls(self) -> list[Call]:
+        """Return the calls with the values that formulas choose, for the parameters that they do not set."""
+        return _Asked(self, processors()).calls()
+
+    @cached_property
+    def quiet_machine(self) -> Machine:
+        """The machine without noise, for which values are chosen."""
+        return quiet(self.machine) or self.machine
+
+
+def _answer_part(question: Question, numbers: Sequence[int]) -> list[Answer]:
+    return _Asked(replace(question, cells=[question.cells[number] for number in numbers]), 1).answer(ignore)
+
+
+class _Asked:
+    """A question in the compiled module."""
+
+    def __init__(self, question: Question, threads: int) -> None:
+        """Pass it on; calls that are refused here stay here."""
+        self._question, self._answers = question, dict[int, Answer]()
+        self._own: dict[int, _Own] = {}
+        self._numbers: list[int] = []
+        kinds = question.machine.discrepancies
+        most = max((kind.high for kind in kinds), default=0.0)
+        requests = []
+        for number, cell in enumerate(question.cells):
+            try:
+                request, own = request_of(cell.algorithm, cell.call)
+            except Error as error:
+                self._answers[number] = Answer(number, str(error), cell.call)
+                continue
+            if own is not None:
+                self._own[number] = _Own(question, cell)
+            name, call = cell.algorithm.name, cell.call
+            kind = discrepancy_of(kinds, cell.algorithm.collective, name, call.size_bytes, ranks=call.ranks)
+            self._numbers.append(number)
+            requests.append(
+                {
+                    "row": cell.row,
+                    "call": request,
+                    "own": own and (own["parameters"], self._own[number]),
+                    "machine": cell.machine and cell.machine.handle,
+                    "part": cell.part,
+                    "alike": most if kind is None else most / kind.low,
+                }
+            )
+        how = how_request(question.engine, question.measured_as, question.scene, question.trials, question.keep)
+        machines = question.machine.handle, question.quiet_machine.handle
+        self._native = _native.Question(*machines, how, requests, question.at_best, question.places, threads)
+
+    def efforts_s(self) -> list[float]:
+        efforts_s = dict(zip(self._numbers, self._native.efforts_s(), strict=True))
+        return [efforts_s.get(number, 0.0) for number in range(len(self._question.cells))]
+
+    def calls(self) -> list[Call]:
+        settings = dict(zip(self._numbers, self._native.settings(), strict=True))
+        return [
+            replace(cell.call, parameters=dict(settings.get(number, cell.call.parameters.items())))
+            for number, cell in enumerate(self._question.cells)
+        ]
+
+    def answer(self, on_done: Callable[[Answer], object]) -> list[Answer]:
+        is_over = False
+        for answer in self._answers.values():
+            on_done(answer)
+
+        def note(at: int, row: _Row, settings: Iterable[tuple[str, float | str]] | None) -> None:
+            if not is_over:
+                answer = self._answer(self._numbers[at], row, settings)
+                self._answers[answer.number] = answer
+                on_done(answer)
+
+        try:
+            self._native.answer(note)
+        finally:
+            is_over = True
+        return [self._answers[number] for number in range(len(self._question.cells))]
+
+    def _answer(self, number: int, row: _Row, settings: Iterable[tuple[str, float | str]] | None) -> Answer:
+        cell = self._question.cells[number]
+        if row is True:
+            return Answer(number, *self._own[number].kept)
+        if isinstance(row, (str, float)):
+            return Answer(number, Later(row) if isinstance(row, float) else row, cell.call)
+        assert isinstance(row, Mapping)
+        assert settings is not None
+        simulation = simulation_of(row, cell.machine or self._question.machine)
+        return Answer(number, simulation, replace(cell.call, parameters=dict(settings)))
+
+
+class _Own:
+    """Runs a program of the user with values of its parameters, and keeps the fastest run."""
+
+    def __init__(self, question: Question, cell: Cell) -> None:
+        """Keep nothing yet."""
+        self._question, self._cell = question, cell
+        self._alone: tuple[Simulation, Call] | None = None
+        self._asked: tuple[Simulation, Call] | None = None
+
+    @property
+    def kept(self) -> tuple[Simulation, Call]:
+        """The run that was asked for, or else the fastest isolated one."""
+        kept = self._asked or self._alone
+        assert kept is not None
+        return kept
+
+    def __call__(self, settings: Iterable[tuple[str, int | str]], until_s: float, is_alone: bool) -> float | None:
+        """Return the time of a run; None if it is later than the deadline."""
+        threading.current_thread()  # makes Python count this thread: a process that is interrupted does not wait for it
+        question = self._question
+        call = replace(self._cell.call, parameters=dict(settings))
+        if not is_alone:
+            asked = plan(
+                self._cell.algorithm,
+                call,
+                machine=self._cell.machine or question.machine,
+                engine=question.engine,
+                measured_as=question.measured_as,
+                scene=question.scene,
+                trials=question.trials,
+                keep=question.keep,
+            ).run()
+            self._asked = asked, call
+            return asked.time_s.mean
+        trials = replace(question.trials, count=1, until_interval=None)
+        alone = plan(self._cell.algorithm, call, machine=question.quiet_machine, engine=question.engine, trials=trials)
+        result = alone.run_until(until_s)
+        if isinstance(result, Later):
+            return None
+        if self._alone is None or result.time_s.mean < self._alone[0].time_s.mean:
+            self._alone = result, call
+        return result.time_s.mean
