@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from hocket.simulating.best import choose, search
 from rich.console import Console
 from rich.table import Table
 
 import hocket
-from hocket.definitions.machine import algorithms_for
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.variants import quiet
-from hocket.simulating.best import choose, search
 
 MACHINES = ("cluster", "fugaku", "leonardo", "lumi", "marenostrum5", "loggp-infiniband")
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "alltoall", "allgather", "reduce_scatter")

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 import hocket
-from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.calls import algorithms_for
+from hocket.definitions.library import Algorithm, all_bytes
+from hocket.definitions.machine import Machine
 from hocket.definitions.variants import quiet
 from hocket.fitting.discrepancies import with_discrepancies
-from hocket.simulating.best import all_bytes, choose
-from hocket.simulating.question import Cell, Question
+from hocket.simulating.question import Contender, Question, choose
 from hocket.simulating.simulation import Simulation
 from hocket.typing import Call, Rank, Steps
 
@@ -24,7 +24,7 @@ def until(
     algorithm: Algorithm, call: hocket.Call, machine: Machine, until_s: float = math.inf
 ) -> Simulation | hocket.Later:
     """Search, and say that it is later if the time is."""
-    (answer,) = Question(machine, [Cell(0, algorithm, call)], at_best=True).answer()
+    (answer,) = Question(machine, [Contender(0, algorithm, call)], at_best=True).answer()
     if isinstance(answer.outcome, str):
         raise hocket.Error(answer.outcome)
     assert isinstance(answer.outcome, Simulation)

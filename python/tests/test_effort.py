@@ -4,8 +4,8 @@ import pytest
 
 import hocket
 from hocket import Call
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.library import catalogue
-from hocket.definitions.machine import algorithms_for
 from hocket.simulating.effort import recording_s, simulation_s
 from hocket.simulating.simulation import Engine
 from hocket.typing import Rank, Steps

@@ -1,6 +1,6 @@
 //! What an algorithm's file declares besides its program.
 
-use hocket_core::{Call, Chosen, Collective, Options, Parameter, Part, Symmetry, Unit};
+use hocket_core::{Call, Collective, Domain, Options, Parameter, Part, Symmetry, Unit};
 
 use crate::automatic::Automatic;
 
@@ -233,7 +233,7 @@ pub const SEGMENT: Parameter = Parameter {
     default: 65536,
     least: 1,
     tries: &[3],
-    chosen: Chosen::Size,
+    domain: Domain::Size,
     meaning: "bytes per segment: a rank passes one segment on while it receives the next",
 };
 

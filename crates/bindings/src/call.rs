@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket::request::{Accepted, CallRequest, CallValues, Setting, Signature, accept, collective};
+use hocket::request::{Accepted, CallRequest, CallValues, Setting, Signature, accept_values, collective};
 use hocket_algorithms::automatic::has_none;
 use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Nodes, budget};
@@ -108,7 +108,7 @@ impl PythonCall {
         late_rank: Option<usize>,
     ) -> PyResult<Self> {
         let machine = machine.map(|machine| machine.view(late_rank));
-        let Accepted { call, values } = request.accepted_by(entry, machine).map_err(raise)?;
+        let Accepted { call, values } = request.accept(entry, machine).map_err(raise)?;
         Ok(Self { request, values, what: What::Entry(entry), call })
     }
 
@@ -147,7 +147,7 @@ impl PythonCall {
         let request = CallRequest { element_bytes, commutative, ..self.request.clone() };
         match &self.what {
             What::Entry(entry) => {
-                let call = accept(entry, &request.call().map_err(raise)?, &self.values, None).map_err(raise)?;
+                let call = accept_values(entry, &request.call().map_err(raise)?, &self.values, None).map_err(raise)?;
                 Ok(Self { request, values: self.values.clone(), what: What::Entry(entry), call })
             }
             What::Program { program, refuses } => {
@@ -168,7 +168,7 @@ impl PythonCall {
         }
         let What::Entry(entry) = self.what else { return Ok(self.content()) };
         let call = Call { nodes, ..self.request.call()? };
-        accept(entry, &call, &self.values, Some(&machine.surroundings()))
+        accept_values(entry, &call, &self.values, Some(&machine.surroundings()))
     }
 
     /// The call itself.

@@ -31,7 +31,7 @@ use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Chosen, Collective, Stencil, Unit, budget, names, units};
+use hocket_core::{Collective, Domain, Stencil, Unit, budget, names, units};
 use hocket_memory::Operator;
 use hocket_simulate::Options;
 use machine::PythonMachine;
@@ -57,10 +57,10 @@ fn describe(entry: &Entry) -> Value {
             "default": request::value_json(Some(p), p.default),
             "least": p.least,
             "tries": p.tries.iter().map(|value| request::value_json(Some(p), *value)).collect::<Vec<_>>(),
-            "counts": match p.chosen {
-                Chosen::Ranks => &[2, 3, 4, 8, 16],
-                Chosen::Among(counts) => counts,
-                Chosen::Size | Chosen::Word | Chosen::Given => &[],
+            "counts": match p.domain {
+                Domain::Ranks => &[2, 3, 4, 8, 16],
+                Domain::Among(counts) => counts,
+                Domain::Size | Domain::Word | Domain::Given => &[],
             },
             "meaning": p.meaning,
         })

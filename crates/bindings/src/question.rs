@@ -1,9 +1,10 @@
 //! Questions: many calls of many algorithms, simulated together.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use hocket::Settings;
-use hocket::question::{self, Candidate, Outcome, Part, Prepared};
+use hocket::question::{self, Candidate, Outcome, Role, Start};
 use hocket::request::CallRequest;
 use hocket_core::{Parameter, Result};
 use pyo3::IntoPyObjectExt;
@@ -13,7 +14,7 @@ use crate::machine::PythonMachine;
 use crate::request::{How, OwnParameter, ResultValues, declared};
 use crate::result::Simulation;
 use crate::watch::Watch;
-use crate::wire::{Error, Plain, raise};
+use crate::wire::{Plain, raise};
 use crate::worker::in_worker;
 
 /// A call of an algorithm.
@@ -24,8 +25,8 @@ struct CellRequest {
     call: Plain<CallRequest>,
     own: Option<(Vec<OwnParameter>, Py<PyAny>)>,
     machine: Option<Py<PythonMachine>>,
-    #[pyo3(from_py_with = part)]
-    part: Part,
+    #[pyo3(from_py_with = role)]
+    role: Role,
     alike: f64,
 }
 
@@ -39,17 +40,17 @@ impl CellRequest {
                 None => Candidate::Entry(self.call.0.entry()?),
             },
             machine: self.machine.as_ref().map(|machine| machine.get().view(late_rank)),
-            part: self.part,
+            role: self.role,
             alike: self.alike,
         })
     }
 }
 
-fn part(name: &Bound<'_, PyAny>) -> PyResult<Part> {
+fn role(name: &Bound<'_, PyAny>) -> PyResult<Role> {
     Ok(match name.extract::<String>()?.as_str() {
-        "races" => Part::Races,
-        "ends" => Part::Ends,
-        _ => Part::Beside,
+        "races" => Role::Races,
+        "ends" => Role::Ends,
+        _ => Role::Beside,
     })
 }
 
@@ -58,7 +59,6 @@ fn part(name: &Bound<'_, PyAny>) -> PyResult<Part> {
 struct Own {
     parameters: Vec<Parameter>,
     run: Py<PyAny>,
-    failure: Mutex<Option<PyErr>>,
 }
 
 impl question::OwnProgram for Own {
@@ -67,16 +67,9 @@ impl question::OwnProgram for Own {
     }
 
     fn run(&self, settings: &Settings, until_s: f64, is_alone: bool) -> Result<Option<f64>> {
-        let time_s = Python::attach(|py| self.run.call1(py, (Plain(settings), until_s, is_alone))?.extract(py));
-        time_s.map_err(|error: PyErr| {
-            let sentence = error.to_string();
-            Python::attach(|py| {
-                if error.is_instance_of::<Error>(py) {
-                    return hocket_core::Error::new(error.value(py).to_string());
-                }
-                self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                hocket_core::Error::new(sentence)
-            })
+        Python::attach(|py| {
+            let time_s = self.run.call1(py, (Plain(settings), until_s, is_alone)).and_then(|time_s| time_s.extract(py));
+            time_s.map_err(|error: PyErr| hocket_core::Error::new(error.value(py).to_string()))
         })
     }
 }
@@ -91,7 +84,7 @@ pub struct Question {
     at_best: bool,
     places: Option<usize>,
     threads: usize,
-    prepared: OnceLock<Vec<Prepared>>,
+    starts: OnceLock<Vec<Start>>,
 }
 
 #[pymethods]
@@ -107,29 +100,27 @@ impl Question {
         threads: usize,
     ) -> PyResult<Self> {
         let own = |mut cell: CellRequest| {
-            let own = cell.own.take();
-            let own =
-                own.map(|(parameters, run)| Own { parameters: declared(&parameters), run, failure: Mutex::default() });
+            let own = cell.own.take().map(|(parameters, run)| Own { parameters: declared(&parameters), run });
             (cell, own)
         };
         let cells = cells.into_iter().map(own).collect();
-        Ok(Self { machine, quiet, how, cells, at_best, places, threads, prepared: OnceLock::new() })
+        Ok(Self { machine, quiet, how, cells, at_best, places, threads, starts: OnceLock::new() })
     }
 
     /// Estimates of the seconds on one core for each cell.
     fn efforts_s(slf: Py<Self>, py: Python<'_>) -> PyResult<Vec<f64>> {
         in_worker(py, move || {
-            let question = slf.get();
-            question.ask(|asked| Ok(asked.efforts_s(question.prepared(asked), question.threads)))
+            let this = slf.get();
+            this.ask(|question| Ok(question.efforts_s(this.starts(question), this.threads)))
         })
     }
 
     /// For each cell, what its parameters are set to by the call and by the formula.
     fn settings(slf: Py<Self>, py: Python<'_>) -> PyResult<Plain<Vec<Settings>>> {
         in_worker(py, move || {
-            let question = slf.get();
-            let settings = |prepared: &Prepared| prepared.settings.clone();
-            question.ask(|asked| Ok(Plain(question.prepared(asked).iter().map(settings).collect())))
+            let this = slf.get();
+            let settings = |start: &Start| start.settings.clone();
+            this.ask(|question| Ok(Plain(this.starts(question).iter().map(settings).collect())))
         })
     }
 
@@ -142,42 +133,22 @@ impl Question {
 
 impl Question {
     fn tell(&self, on_done: &Py<PyAny>) -> PyResult<()> {
-        let (watch, failure) = (Watch::default(), Mutex::new(None));
-        let own_failure = || {
-            let of_own = |own: &Own| own.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-            self.cells.iter().filter_map(|(_, own)| own.as_ref()).find_map(of_own)
+        let (watch, failure) = (Watch::default(), RefCell::new(None));
+        let is_interrupted = || failure.borrow().is_some() || watch.says_stop();
+        let note = |number, outcome| {
+            let result = Python::attach(|py| on_done.call1(py, self.row(py, number, outcome)?).map(drop));
+            failure.replace_with(|failure| failure.take().or(result.err()));
         };
-        let is_interrupted = || {
-            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-            *failure = failure.take().or_else(own_failure);
-            failure.is_some() || watch.says_stop()
-        };
-        let result = self.ask(|asked| {
-            let done = asked.answer(self.prepared(asked), self.threads, &is_interrupted, |number, outcome| {
-                let told = Python::attach(|py| {
-                    let settings = if let Outcome::Done(done) = &outcome {
-                        Some(Plain(done.request.parameters.clone()))
-                    } else {
-                        None
-                    };
-                    let row = self.row(py, number, outcome)?;
-                    on_done.call1(py, (number, row, settings)).map(drop)
-                });
-                if let Err(error) = told {
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            });
-            Ok(done)
-        })?;
-        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match (failure, result) {
-            (Some(error), _) => Err(error),
-            (None, result) => result.map_err(|error| watch.why(raise(error))),
+        let result =
+            self.ask(|question| Ok(question.answer(self.starts(question), self.threads, &is_interrupted, note)))?;
+        match failure.into_inner() {
+            Some(error) => Err(error),
+            None => result.map_err(|error| watch.why(raise(error))),
         }
     }
 
-    fn prepared(&self, asked: &question::Question<'_>) -> &[Prepared] {
-        self.prepared.get_or_init(|| asked.prepare(self.threads))
+    fn starts(&self, question: &question::Question<'_>) -> &[Start] {
+        self.starts.get_or_init(|| question.starts(self.threads))
     }
 
     /// What `use_question` makes of this question.
@@ -199,20 +170,22 @@ impl Question {
         })
     }
 
-    /// The result of a cell for Python.
-    fn row(&self, py: Python<'_>, number: usize, outcome: Outcome) -> PyResult<Py<PyAny>> {
-        match outcome {
-            Outcome::Done(done) => {
+    /// The number of a cell, its result, and what its parameters were set to, for Python.
+    fn row(&self, py: Python<'_>, number: usize, outcome: Outcome) -> PyResult<(usize, Py<PyAny>, Py<PyAny>)> {
+        let row = match outcome {
+            Outcome::Simulated(run) => {
                 let (cell, _) = &self.cells[number];
                 let machine = cell.machine.as_ref().unwrap_or(&self.machine).get();
-                let entry = done.request.entry().map_err(raise)?;
-                let values = ResultValues::of(entry, &done.simulated.call).with_gap(&done.values);
-                Plain(Simulation::new(done.request, values, done.simulated, &machine.platform(), &self.how))
-                    .into_py_any(py)
+                let entry = run.request.entry().map_err(raise)?;
+                let settings = Plain(run.request.parameters.clone()).into_py_any(py)?;
+                let values = ResultValues::of(entry, &run.simulated.call).with_gap(&run.values);
+                let result = Simulation::new(run.request, values, run.simulated, &machine.platform(), &self.how);
+                return Ok((number, Plain(result).into_py_any(py)?, settings));
             }
-            Outcome::Kept(_) => true.into_py_any(py),
-            Outcome::Refused(sentence) => sentence.into_py_any(py),
-            Outcome::Late(until_s) => until_s.into_py_any(py),
-        }
+            Outcome::Kept(_) => true.into_py_any(py)?,
+            Outcome::Refused(sentence) => sentence.into_py_any(py)?,
+            Outcome::Late(until_s) => until_s.into_py_any(py)?,
+        };
+        Ok((number, row, py.None()))
     }
 }

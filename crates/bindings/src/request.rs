@@ -3,7 +3,7 @@
 use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Chosen, Error, Parameter, Result, Unit, budget};
+use hocket_core::{Call, Domain, Error, Parameter, Result, Unit, budget};
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -40,7 +40,7 @@ pub fn declared(parameters: &[OwnParameter]) -> Vec<Parameter> {
         default: *default,
         least: *least,
         tries: &[],
-        chosen: if *is_bytes { Chosen::Size } else { Chosen::Given },
+        domain: if *is_bytes { Domain::Size } else { Domain::Given },
         meaning: "",
     };
     parameters.iter().map(parameter).collect()

@@ -178,7 +178,7 @@ pub enum Unit {
 
 /// How the value of a parameter is chosen for the least time, where a call leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chosen {
+pub enum Domain {
     /// Bytes of pieces: the automatic value or a power of two first, then others up to all data.
     Size,
     /// A number of ranks: a small one, or all.
@@ -206,7 +206,7 @@ pub struct Parameter {
     /// many pieces. Values that the algorithm refuses in a call are skipped.
     pub tries: &'static [u64],
     /// How its value is chosen for the least time.
-    pub chosen: Chosen,
+    pub domain: Domain,
     /// One line on the parameter's effect.
     pub meaning: &'static str,
 }

@@ -32,7 +32,7 @@ pub mod units;
 mod verbs;
 mod world;
 
-pub use call::{Call, Chosen, Collective, Parameter, Part, Unit};
+pub use call::{Call, Collective, Domain, Parameter, Part, Unit};
 pub use combinators::{Branch, First, Join, JoinAll, Rest, StartedBranch, Winner};
 pub use counts::{Counts, Pairs};
 pub use earliest::Earliest;

@@ -1,6 +1,6 @@
 //! Values of parameters that a call leaves open: those that a formula chooses, and a search by simulations.
 
-use hocket_core::{Call, Chosen, Parameter, Result};
+use hocket_core::{Call, Domain, Parameter, Result};
 use hocket_simulate::Platform;
 
 use crate::request::Setting;
@@ -29,7 +29,7 @@ pub trait Calls {
     fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>>;
 }
 
-/// The parameters that may be chosen.
+/// The parameters that may be settings.
 pub struct Open<'a> {
     free: Vec<&'a Parameter>,
     ranks: usize,
@@ -45,7 +45,7 @@ pub struct Open<'a> {
 pub struct Effort {
     /// Whether to try all words of a switch, or only those that its file names.
     all_words: bool,
-    /// The most values of a switch or a number that are tried in one pass, the likely fastest ones.
+    /// The most values of a switch or a number that are history in one pass, the likely fastest ones.
     values: usize,
     /// The most passes over all parameters.
     passes: usize,
@@ -61,7 +61,7 @@ impl Effort {
     pub const FULL: Self = Self { all_words: true, values: 12, passes: 4, messages: 300_000.0, more_messages: 4.0 };
 }
 
-/// How much longer than the best by the formula a value may take that is tried.
+/// How much longer than the best by the formula a value may take that is history.
 const REACH: f64 = 1.5;
 /// How much longer than allowed, or than the best so far, a run may take from which others begin.
 const SLACK: f64 = 2.0;
@@ -77,16 +77,15 @@ impl<'a> Open<'a> {
     /// are nodes.
     pub fn new(
         parameters: &'a [Parameter],
-        given: &Settings,
+        own: &Settings,
         topology: Option<&str>,
         call: &Call,
         platform: &Platform,
     ) -> Self {
         let has_cards = parameters.iter().any(|parameter| parameter.name == "channels") || topology == Some("switch");
         let is_free = |parameter: &&Parameter| {
-            let is_fixed =
-                has_cards && parameter.name == "group" || given.iter().any(|(name, _)| name == parameter.name);
-            parameter.chosen != Chosen::Given && !is_fixed
+            let is_fixed = has_cards && parameter.name == "group" || own.iter().any(|(name, _)| name == parameter.name);
+            parameter.domain != Domain::Given && !is_fixed
         };
         let blocks = if call.collective.size_is_one_block() { call.ranks } else { 1 };
         Self {
@@ -99,7 +98,7 @@ impl<'a> Open<'a> {
     }
 
     fn sizes(&self) -> impl Iterator<Item = &'a Parameter> {
-        self.free.iter().copied().filter(|parameter| parameter.chosen == Chosen::Size)
+        self.free.iter().copied().filter(|parameter| parameter.domain == Domain::Size)
     }
 
     /// The settings with automatic sizes, rounded to powers of two; the defaults of others.
@@ -108,53 +107,53 @@ impl<'a> Open<'a> {
             Some(bytes) => power_of_two(bytes).min(self.all_bytes).max(parameter.least),
             None => parameter.default,
         };
-        self.sizes().fold(settings.clone(), |chosen, parameter| with(&chosen, parameter, size(parameter)))
+        self.sizes().fold(settings.clone(), |settings, parameter| with_value(&settings, parameter, size(parameter)))
     }
 
     /// The settings with other values of a switch or a number, and automatic sizes.
     fn others(&self, calls: &impl Calls, settings: &Settings, parameter: &Parameter, values: &[u64]) -> Vec<Settings> {
-        let mut kept = settings.clone();
-        kept.retain(|(name, _)| self.sizes().all(|size| size.name != name));
+        let mut base = settings.clone();
+        base.retain(|(name, _)| self.sizes().all(|size| size.name != name));
         let is_other =
-            |value: &u64| *value >= parameter.least && setting(parameter, *value) != now(settings, parameter);
+            |value: &u64| *value >= parameter.least && setting(parameter, *value) != value_of(settings, parameter);
         let others = values.iter().copied().filter(is_other);
-        others.map(|value| self.with_sizes(calls, &with(&kept, parameter, value))).collect()
+        others.map(|value| self.with_sizes(calls, &with_value(&base, parameter, value))).collect()
     }
 
     /// The values of a switch or a number: all, or only those that its file names.
     fn values(&self, parameter: &Parameter, all: bool) -> Vec<u64> {
-        match parameter.chosen {
-            Chosen::Ranks => {
+        match parameter.domain {
+            Domain::Ranks => {
                 let all = self.ranks as u64;
                 FEW_RANKS.into_iter().filter(|number| *number < all).chain([all, parameter.default]).collect()
             }
-            Chosen::Among(numbers) => [numbers, &[parameter.default]].concat(),
-            Chosen::Word if all => (0..parameter.words().len() as u64).collect(),
-            Chosen::Word => [&[parameter.default], parameter.tries].concat(),
-            Chosen::Size | Chosen::Given => Vec::new(),
+            Domain::Among(numbers) => [numbers, &[parameter.default]].concat(),
+            Domain::Word if all => (0..parameter.words().len() as u64).collect(),
+            Domain::Word => [&[parameter.default], parameter.tries].concat(),
+            Domain::Size | Domain::Given => Vec::new(),
         }
     }
 
     /// The values that the formula chooses: of all changes of one parameter the best, as long as the time falls. The formula
     /// knows no contention: where messages meet, other values can be faster.
-    pub fn by_formula(&self, calls: &impl Calls, given: &Settings) -> Settings {
-        let mut chosen = self.with_sizes(calls, given);
-        if self.free.iter().all(|parameter| parameter.chosen == Chosen::Size) {
-            return chosen;
+    pub fn by_formula(&self, calls: &impl Calls, own: &Settings) -> Settings {
+        let mut settings = self.with_sizes(calls, own);
+        if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {
+            return settings;
         }
-        let (mut least_s, mut last_s) = (calls.estimate_s(&chosen), f64::INFINITY);
+        let (mut least_s, mut last_s) = (calls.estimate_s(&settings), f64::INFINITY);
         while least_s < last_s {
             last_s = least_s;
             for parameter in &self.free {
-                for other in self.others(calls, &chosen.clone(), parameter, &self.values(parameter, false)) {
+                for other in self.others(calls, &settings.clone(), parameter, &self.values(parameter, false)) {
                     let time_s = calls.estimate_s(&other);
                     if time_s < least_s {
-                        (chosen, least_s) = (other, time_s);
+                        (settings, least_s) = (other, time_s);
                     }
                 }
             }
         }
-        chosen
+        settings
     }
 
     /// The settings with the least simulated time, and what its run gave; none if all are later than `until_s`. The search
@@ -168,20 +167,21 @@ impl<'a> Open<'a> {
         &self,
         calls: &C,
         start: &Settings,
-        given: &Settings,
+        own: &Settings,
         until_s: f64,
         effort: Effort,
     ) -> Result<Option<(Settings, C::Output)>> {
         let most_messages = effort.messages.max(effort.more_messages * calls.messages(start));
-        let (settings, best, tried) = (start.clone(), None, Vec::new());
+        let (settings, best, history) = (start.clone(), None, Vec::new());
         // What is a little too late may lead to what is not.
         let search_s = SLACK * until_s;
-        let mut search = Search { open: self, calls, effort, most_messages, until_s: search_s, settings, best, tried };
+        let mut search =
+            Search { open: self, calls, effort, most_messages, until_s: search_s, settings, best, history };
         search.simulate(start)?;
-        search.is_faster(&self.with_sizes(calls, given));
+        search.is_faster(&self.with_sizes(calls, own));
         search.descend(effort.passes);
         if effort.all_words && calls.messages(start) <= FEW_MESSAGES {
-            search.begin_elsewhere(given);
+            search.begin_elsewhere(own);
         }
         let Search { settings, best, until_s: time_s, .. } = search;
         Ok(best.filter(|_| time_s <= until_s).map(|output| (settings, output)))
@@ -198,14 +198,14 @@ struct Search<'a, C: Calls> {
     /// The settings with the least time so far.
     settings: Settings,
     best: Option<C::Output>,
-    tried: Vec<Settings>,
+    history: Vec<Settings>,
 }
 
 impl<C: Calls> Search<'_, C> {
     /// Changes one parameter after the other as long as the time falls.
     fn descend(&mut self, passes: usize) {
         let (sizes, others): (Vec<_>, Vec<_>) =
-            self.open.free.iter().copied().partition(|each: &&Parameter| each.chosen == Chosen::Size);
+            self.open.free.iter().copied().partition(|each: &&Parameter| each.domain == Domain::Size);
         for _ in 0..passes {
             let before_s = self.until_s;
             others.iter().for_each(|each| self.try_values(each));
@@ -217,14 +217,14 @@ impl<C: Calls> Search<'_, C> {
     }
 
     /// Descends from each value of a number, too: others can be fast only together with it.
-    fn begin_elsewhere(&mut self, given: &Settings) {
+    fn begin_elsewhere(&mut self, own: &Settings) {
         let open = self.open;
-        for parameter in open.free.iter().filter(|each| matches!(each.chosen, Chosen::Ranks | Chosen::Among(_))) {
+        for parameter in open.free.iter().filter(|each| matches!(each.domain, Domain::Ranks | Domain::Among(_))) {
             for start in
-                open.others(self.calls, &open.with_sizes(self.calls, given), parameter, &open.values(parameter, true))
+                open.others(self.calls, &open.with_sizes(self.calls, own), parameter, &open.values(parameter, true))
             {
                 let until_s = SLACK * self.until_s;
-                let mut other = Search { until_s, settings: start.clone(), best: None, tried: Vec::new(), ..*self };
+                let mut other = Search { until_s, settings: start.clone(), best: None, history: Vec::new(), ..*self };
                 if other.simulate(&start).is_ok() && other.best.is_some() {
                     other.descend(2);
                 }
@@ -236,7 +236,7 @@ impl<C: Calls> Search<'_, C> {
     }
 
     fn simulate(&mut self, settings: &Settings) -> Result<()> {
-        self.tried.push(settings.clone());
+        self.history.push(settings.clone());
         if let Some((time_s, output)) = self.calls.run(settings, self.until_s)?
             && (self.best.is_none() || time_s < self.until_s)
         {
@@ -248,7 +248,7 @@ impl<C: Calls> Search<'_, C> {
     /// Whether the algorithm accepts the settings, and is faster with them.
     fn is_faster(&mut self, settings: &Settings) -> bool {
         let before_s = self.until_s;
-        if self.tried.contains(settings) || self.calls.messages(settings) > self.most_messages {
+        if self.history.contains(settings) || self.calls.messages(settings) > self.most_messages {
             return false;
         }
         self.simulate(settings).is_ok() && self.until_s < before_s
@@ -261,10 +261,10 @@ impl<C: Calls> Search<'_, C> {
         likely.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
         let most_s = REACH * self.calls.estimate_s(&self.settings);
         let values = self.effort.values;
-        let is_number = parameter.chosen != Chosen::Word;
+        let is_number = parameter.domain != Domain::Word;
         for (place, (time_s, other)) in likely.iter().enumerate() {
             // Where messages wait for ports, formulas are wrong most about the largest numbers.
-            let is_all = now(other, parameter) == Setting::Whole(self.open.ranks as u64);
+            let is_all = value_of(other, parameter) == Setting::Whole(self.open.ranks as u64);
             if place < values && (is_number || *time_s <= most_s) || is_all {
                 self.is_faster(other);
             }
@@ -277,9 +277,9 @@ impl<C: Calls> Search<'_, C> {
         let leaps = LEAPS.iter().flat_map(|power| [Some(begin >> power), begin.checked_shl(*power)]).flatten();
         let thresholds = self.open.thresholds_bytes.iter().flat_map(|at| [*at, at.saturating_sub(1)]);
         let thresholds = thresholds.map(|at| at - at % self.open.element_bytes);
-        let marked: Vec<_> = leaps.chain(thresholds).filter(|at| (least..=self.open.all_bytes).contains(at)).collect();
-        for at in marked {
-            self.is_faster(&with(&self.settings, parameter, at));
+        let sizes: Vec<_> = leaps.chain(thresholds).filter(|at| (least..=self.open.all_bytes).contains(at)).collect();
+        for at in sizes {
+            self.is_faster(&with_value(&self.settings, parameter, at));
         }
         let begin = self.bytes(parameter);
         let down = (1..64).map(|power| begin >> power).take_while(|at| *at >= least).collect();
@@ -293,7 +293,7 @@ impl<C: Calls> Search<'_, C> {
     fn follow(&mut self, parameter: &Parameter, sizes: Vec<u64>) {
         let (mut is_falling, mut last_s) = (true, f64::INFINITY);
         for size in sizes {
-            let settings = with(&self.settings, parameter, size);
+            let settings = with_value(&self.settings, parameter, size);
             let estimate_s = self.calls.estimate_s(&settings);
             if !is_falling && estimate_s >= last_s {
                 break;
@@ -304,7 +304,7 @@ impl<C: Calls> Search<'_, C> {
 
     /// The size of the best settings, at most all bytes.
     fn bytes(&self, parameter: &Parameter) -> u64 {
-        match now(&self.settings, parameter) {
+        match value_of(&self.settings, parameter) {
             Setting::Whole(bytes) => bytes.clamp(1, self.open.all_bytes),
             _ => self.open.all_bytes,
         }
@@ -316,7 +316,7 @@ fn power_of_two(bytes: u64) -> u64 {
     1 << (bytes.max(1) as f64).log2().round() as u32
 }
 
-fn with(settings: &Settings, parameter: &Parameter, value: u64) -> Settings {
+fn with_value(settings: &Settings, parameter: &Parameter, value: u64) -> Settings {
     let others = settings.iter().filter(|(name, _)| name != parameter.name).cloned();
     others.chain([(parameter.name.to_owned(), setting(parameter, value))]).collect()
 }
@@ -328,7 +328,7 @@ fn setting(parameter: &Parameter, value: u64) -> Setting {
 }
 
 /// What a parameter is set to; its default if it is not.
-fn now(settings: &Settings, parameter: &Parameter) -> Setting {
+fn value_of(settings: &Settings, parameter: &Parameter) -> Setting {
     let set = settings.iter().find(|(name, _)| name == parameter.name);
     set.map_or_else(|| setting(parameter, parameter.default), |(_, value)| value.clone())
 }

@@ -39,9 +39,9 @@ pub trait OwnProgram: Sync {
     fn run(&self, settings: &Settings, until_s: f64, is_alone: bool) -> Result<Option<f64>>;
 }
 
-/// How a cell takes part.
+/// How a cell takes role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Role {
     /// It ends when it cannot come in.
     Races,
     /// It races, and is simulated to the end.
@@ -60,8 +60,8 @@ pub struct Cell<'a> {
     pub candidate: Candidate<'a>,
     /// The machine, if it is another than that of the question.
     pub machine: Option<OnMachine<'a>>,
-    /// How it takes part.
-    pub part: Part,
+    /// How it takes role.
+    pub role: Role,
     /// It may take this many times as long as the fastest of its row, and not be told apart from it.
     pub alike: f64,
 }
@@ -91,7 +91,7 @@ pub struct Question<'a> {
 /// What became of a cell.
 pub enum Outcome {
     /// It was simulated.
-    Done(Box<Done>),
+    Simulated(Box<Simulation>),
     /// An algorithm of the user took this time, and kept the result.
     Kept(f64),
     /// Why it was not simulated.
@@ -101,7 +101,7 @@ pub enum Outcome {
 }
 
 /// A simulation, and the call with the values that were chosen.
-pub struct Done {
+pub struct Simulation {
     /// The call.
     pub request: CallRequest,
     /// Values of its parameters.
@@ -111,7 +111,7 @@ pub struct Done {
 }
 
 /// A cell before its simulation: the values that its formula chooses, and its time by the formula.
-pub struct Prepared {
+pub struct Start {
     /// What the call and the formula set parameters to.
     pub settings: Settings,
     estimate_s: f64,
@@ -142,55 +142,57 @@ impl Question<'_> {
     }
 
     /// The values that formulas choose, and times by formulas.
-    pub fn prepare(&self, threads: usize) -> Vec<Prepared> {
+    pub fn starts(&self, threads: usize) -> Vec<Start> {
         in_threads(threads, self.cells.len(), |number| {
             let cell = &self.cells[number];
-            let given = cell.request.parameters.clone();
-            if cell.part == Part::Beside {
-                return Prepared { settings: given, estimate_s: f64::INFINITY, least_s: 0.0 };
+            let own = cell.request.parameters.clone();
+            if cell.role == Role::Beside {
+                return Start { settings: own, estimate_s: f64::INFINITY, least_s: 0.0 };
             }
-            let settings = self.open(cell, |open| open.by_formula(&self.alone(cell), &given)).unwrap_or(given);
+            let settings = self.open(cell, |open| open.by_formula(&self.isolated_calls(cell), &own)).unwrap_or(own);
             let Candidate::Entry(entry) = cell.candidate else {
-                return Prepared { settings, estimate_s: f64::INFINITY, least_s: 0.0 };
+                return Start { settings, estimate_s: f64::INFINITY, least_s: 0.0 };
             };
             let platform = self.quiet.platform;
-            let accepted = with(&cell.request, &settings).accepted_by(entry, Some(self.quiet));
+            let accepted = request_with(&cell.request, &settings).accept(entry, Some(self.quiet));
             let times_s = accepted.and_then(|Accepted { call, .. }| {
                 Ok((estimate_s(entry, &call, platform, false)?, optimistic_s(entry, &call, platform)?))
             });
             let (estimate_s, least_s) = times_s.unwrap_or((f64::INFINITY, 0.0));
-            Prepared { settings, estimate_s, least_s }
+            Start { settings, estimate_s, least_s }
         })
     }
 
     /// Estimates of the seconds on one core for each cell; 0 where it is unknown, and for cells that will not be simulated.
-    pub fn efforts_s(&self, prepared: &[Prepared], threads: usize) -> Vec<f64> {
-        let races = self.races(prepared);
+    pub fn efforts_s(&self, starts: &[Start], threads: usize) -> Vec<f64> {
+        let races = self.races(starts);
         in_threads(threads, self.cells.len(), |number| {
-            let (cell, Prepared { settings, least_s, .. }) = (&self.cells[number], &prepared[number]);
+            let (cell, Start { settings, least_s, .. }) = (&self.cells[number], &starts[number]);
             let Candidate::Entry(entry) = cell.candidate else { return 0.0 };
             let last_s = self.places().and_then(|places| {
                 let race = &races[cell.row];
-                race.get(places.min(race.len()) - 1).map(|last| prepared[*last].estimate_s)
+                race.get(places.min(race.len()) - 1).map(|last| starts[*last].estimate_s)
             });
             let is_left_out = last_s.is_some_and(|last_s| *least_s > FAR * last_s);
-            if cell.part == Part::Beside || is_left_out {
+            if cell.role == Role::Beside || is_left_out {
                 return 0.0;
             }
-            let Ok(accepted) = with(&cell.request, settings).accepted_by(entry, Some(self.machine)) else { return 0.0 };
+            let Ok(accepted) = request_with(&cell.request, settings).accept(entry, Some(self.machine)) else {
+                return 0.0;
+            };
             effort_s(entry, &accepted.call, self.machine.platform, self.scene, self.trials, self.engine).unwrap_or(0.0)
         })
     }
 
     /// The competing cells of each row, the likely fastest first.
-    fn races(&self, prepared: &[Prepared]) -> Vec<Vec<usize>> {
+    fn races(&self, starts: &[Start]) -> Vec<Vec<usize>> {
         let rows = self.cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
         let mut races = vec![Vec::new(); rows];
-        for (number, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.part != Part::Beside) {
+        for (number, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.role != Role::Beside) {
             races[cell.row].push(number);
         }
         for race in &mut races {
-            race.sort_by(|one, other| prepared[*one].estimate_s.total_cmp(&prepared[*other].estimate_s));
+            race.sort_by(|one, other| starts[*one].estimate_s.total_cmp(&starts[*other].estimate_s));
         }
         races
     }
@@ -201,19 +203,19 @@ impl Question<'_> {
     /// The work was interrupted, or no thread can be started.
     pub fn answer(
         &self,
-        prepared: &[Prepared],
+        starts: &[Start],
         threads: usize,
         is_interrupted: &dyn Fn() -> bool,
         mut on_done: impl FnMut(usize, Outcome),
     ) -> Result<()> {
         let mut rows: VecDeque<_> =
-            self.races(prepared).into_iter().enumerate().map(|(row, race)| Row::new(self, row, race)).collect();
+            self.races(starts).into_iter().enumerate().map(|(row, race)| Row::new(self, row, race)).collect();
         let mut running: Vec<Row> = Vec::new();
         let (queue, (sender, receiver)) = (Queue::default(), channel());
         let is_stopped = AtomicBool::new(false);
         let work = |sender: &Sender<_>| {
             while let Some((number, until_s)) = queue.next() {
-                let outcome = self.outcome(number, &prepared[number], until_s, &is_stopped);
+                let outcome = self.outcome(number, &starts[number], until_s, &is_stopped);
                 if sender.send((number, outcome)).is_err() {
                     break;
                 }
@@ -223,8 +225,8 @@ impl Question<'_> {
             let _end = End { queue: &queue, is_stopped: &is_stopped };
             for _ in 0..threads.clamp(1, self.cells.len().max(1)) {
                 let sender = sender.clone();
-                let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || work(&sender));
-                started.map_err(|error| Error::of_thread(&error))?;
+                let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || work(&sender));
+                thread.map_err(|error| Error::of_thread(&error))?;
             }
             let mut left = self.cells.len();
             let mut outcomes: VecDeque<(usize, Outcome)> = VecDeque::new();
@@ -236,7 +238,7 @@ impl Question<'_> {
                 }
                 for row in &mut running {
                     while row.pending == 0 && row.has_more() {
-                        outcomes.extend(row.next_group(self, prepared, &queue));
+                        outcomes.extend(row.next_group(self, starts, &queue));
                     }
                 }
                 running.retain(|row| row.pending > 0);
@@ -274,13 +276,13 @@ impl Question<'_> {
         Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, self.quiet.platform)))
     }
 
-    fn outcome(&self, number: usize, prepared: &Prepared, until_s: f64, is_stopped: &AtomicBool) -> Outcome {
+    fn outcome(&self, number: usize, starts: &Start, until_s: f64, is_stopped: &AtomicBool) -> Outcome {
         let cell = &self.cells[number];
-        let alone = Alone { is_stopped, ..self.alone(cell) };
-        let found = match self.effort(&alone, &prepared.settings) {
+        let calls = IsolatedCalls { is_stopped, ..self.isolated_calls(cell) };
+        let result = match self.effort(&calls, &starts.settings) {
             Some(effort) => {
-                let given = &cell.request.parameters;
-                let search = |open: Open<'_>| open.search(&alone, &prepared.settings, given, until_s, effort);
+                let own = &cell.request.parameters;
+                let search = |open: Open<'_>| open.search(&calls, &starts.settings, own, until_s, effort);
                 match self.open(cell, search).unwrap_or_else(|| cell.request.call().map(|_| None)) {
                     Ok(Some((_, outcome))) if self.is_alone() => Ok(Some(outcome)),
                     Ok(Some((settings, _))) => self.run_as_asked(cell, &settings, is_stopped),
@@ -288,12 +290,12 @@ impl Question<'_> {
                     Err(error) => Err(error),
                 }
             }
-            None if cell.part != Part::Beside && self.is_alone() => {
-                alone.run(&prepared.settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
+            None if cell.role != Role::Beside && self.is_alone() => {
+                calls.run(&starts.settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
             }
-            None => self.run_as_asked(cell, &prepared.settings, is_stopped),
+            None => self.run_as_asked(cell, &starts.settings, is_stopped),
         };
-        match found {
+        match result {
             Ok(Some(outcome)) => outcome,
             Ok(None) => Outcome::Late(until_s),
             Err(error) => Outcome::Refused(error.to_string()),
@@ -301,10 +303,10 @@ impl Question<'_> {
     }
 
     /// How thoroughly to search the values of a cell's parameters, if at all: small calls whose places matter a little.
-    fn effort(&self, alone: &Alone<'_>, settings: &Settings) -> Option<Effort> {
-        let is_small = || alone.cell.request.ranks <= FEW_RANKS && alone.messages(settings) <= FEW_MESSAGES;
-        match alone.cell.part {
-            Part::Beside => None,
+    fn effort(&self, calls: &IsolatedCalls<'_>, settings: &Settings) -> Option<Effort> {
+        let is_small = || calls.cell.request.ranks <= FEW_RANKS && calls.messages(settings) <= FEW_MESSAGES;
+        match calls.cell.role {
+            Role::Beside => None,
             _ if self.at_best => Some(Effort::FULL),
             _ if is_small() => Some(Effort::SMALL),
             _ => None,
@@ -324,32 +326,32 @@ impl Question<'_> {
                     ..Options::default()
                 };
                 let machine = cell.machine.unwrap_or(self.machine);
-                let done = run(entry, with(&cell.request, settings), machine, self.scene, self.trials, options)?;
-                Ok(Some(Outcome::Done(Box::new(done))))
+                let run = run(entry, request_with(&cell.request, settings), machine, self.scene, self.trials, options)?;
+                Ok(Some(Outcome::Simulated(Box::new(run))))
             }
         }
     }
 
-    fn alone<'b>(&'b self, cell: &'b Cell<'b>) -> Alone<'b> {
-        Alone { question: self, cell, is_stopped: &NEVER }
+    fn isolated_calls<'b>(&'b self, cell: &'b Cell<'b>) -> IsolatedCalls<'b> {
+        IsolatedCalls { question: self, cell, is_stopped: &NEVER }
     }
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Isolated calls of a cell without noise.
-struct Alone<'a> {
+struct IsolatedCalls<'a> {
     question: &'a Question<'a>,
     cell: &'a Cell<'a>,
     is_stopped: &'a AtomicBool,
 }
 
-impl Calls for Alone<'_> {
+impl Calls for IsolatedCalls<'_> {
     type Output = Outcome;
 
     fn estimate_s(&self, settings: &Settings) -> f64 {
         let Candidate::Entry(entry) = self.cell.candidate else { return f64::INFINITY };
-        let accepted = with(&self.cell.request, settings).accepted_by(entry, Some(self.question.quiet));
+        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet));
         let time_s =
             accepted.and_then(|accepted| estimate_s(entry, &accepted.call, self.question.quiet.platform, true));
         time_s.unwrap_or(f64::INFINITY)
@@ -357,7 +359,7 @@ impl Calls for Alone<'_> {
 
     fn messages(&self, settings: &Settings) -> f64 {
         let Candidate::Entry(entry) = self.cell.candidate else { return 0.0 };
-        let accepted = with(&self.cell.request, settings).accepted_by(entry, Some(self.question.quiet));
+        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet));
         accepted.and_then(|accepted| messages(entry, &accepted.call)).unwrap_or(0.0)
     }
 
@@ -368,7 +370,7 @@ impl Calls for Alone<'_> {
         }
         let others = settings.iter().filter(|(other, _)| other != name).cloned();
         let settings = others.chain([(name.to_owned(), Setting::automatic())]).collect();
-        let accepted = with(&self.cell.request, &settings).accepted_by(entry, Some(self.question.quiet)).ok()?;
+        let accepted = request_with(&self.cell.request, &settings).accept(entry, Some(self.question.quiet)).ok()?;
         Some(accepted.call.parameter(name))
     }
 
@@ -389,9 +391,9 @@ impl Calls for Alone<'_> {
             true => self.question.trials,
             false => Trials { count: 1, until_interval: None, ..self.question.trials },
         };
-        let request = with(&self.cell.request, settings);
+        let request = request_with(&self.cell.request, settings);
         match run(entry, request, self.question.quiet, &Scene::default(), trials, options) {
-            Ok(done) => Ok(Some((done.simulated.times_s[0], Outcome::Done(Box::new(done))))),
+            Ok(run) => Ok(Some((run.simulated.times_s[0], Outcome::Simulated(Box::new(run))))),
             Err(error) if error == Error::lateness() => Ok(None),
             Err(error) => Err(error),
         }
@@ -405,47 +407,47 @@ fn run(
     scene: &Scene,
     trials: Trials,
     options: Options<'_>,
-) -> Result<Done> {
-    let Accepted { call, values } = request.accepted_by(entry, Some(machine))?;
+) -> Result<Simulation> {
+    let Accepted { call, values } = request.accept(entry, Some(machine))?;
     let subject = Subject::Entry(entry);
     let simulated = simulate_trials(&subject, &call, machine.platform, values.gap()?, scene, trials, options)?;
-    Ok(Done { request, values, simulated })
+    Ok(Simulation { request, values, simulated })
 }
 
-fn with(request: &CallRequest, settings: &Settings) -> CallRequest {
+fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {
     CallRequest { parameters: settings.clone(), ..request.clone() }
 }
 
 /// A row on its way.
 struct Row {
     number: usize,
-    /// The cells that compete and have not begun, the likely fastest first.
+    /// The cells that compete and have not group, the likely fastest first.
     race: VecDeque<usize>,
     /// The others.
-    beside: Vec<usize>,
-    /// The cells that have begun and not ended.
+    others: Vec<usize>,
+    /// The cells that have group and not ended.
     pending: usize,
     times_s: Vec<f64>,
 }
 
 impl Row {
     fn new(question: &Question<'_>, number: usize, race: Vec<usize>) -> Self {
-        let is_beside = |cell: &Cell<'_>| cell.row == number && cell.part == Part::Beside;
-        let beside = question.cells.iter().enumerate().filter(|(_, cell)| is_beside(cell)).map(|(at, _)| at).collect();
-        Self { number, race: race.into(), beside, pending: 0, times_s: Vec::new() }
+        let is_beside = |cell: &Cell<'_>| cell.row == number && cell.role == Role::Beside;
+        let others = question.cells.iter().enumerate().filter(|(_, cell)| is_beside(cell)).map(|(at, _)| at).collect();
+        Self { number, race: race.into(), others, pending: 0, times_s: Vec::new() }
     }
 
     fn has_more(&self) -> bool {
-        !(self.race.is_empty() && self.beside.is_empty())
+        !(self.race.is_empty() && self.others.is_empty())
     }
 
     fn note(&mut self, question: &Question<'_>, number: usize, outcome: &Outcome) {
         self.pending -= 1;
-        if question.cells[number].part == Part::Beside {
+        if question.cells[number].role == Role::Beside {
             return;
         }
         match outcome {
-            Outcome::Done(done) => self.times_s.push(done.simulated.times_s[0]),
+            Outcome::Simulated(run) => self.times_s.push(run.simulated.times_s[0]),
             Outcome::Kept(time_s) => self.times_s.push(*time_s),
             Outcome::Refused(_) | Outcome::Late(_) => {}
         }
@@ -453,7 +455,7 @@ impl Row {
 
     /// Begins the next cells: as many as there are places. The times of the cells before are their deadline, so that results
     /// do not depend on the number of threads. Gives the outcomes of those that are too late by their formula.
-    fn next_group(&mut self, question: &Question<'_>, prepared: &[Prepared], queue: &Queue) -> Vec<(usize, Outcome)> {
+    fn next_group(&mut self, question: &Question<'_>, starts: &[Start], queue: &Queue) -> Vec<(usize, Outcome)> {
         let Some(places) = question.places() else {
             let race = std::mem::take(&mut self.race);
             self.begin(queue, race.into_iter().map(|number| (number, f64::INFINITY)));
@@ -468,28 +470,28 @@ impl Row {
         times_s.sort_by(f64::total_cmp);
         times_s.dedup_by(|later_s, before_s| *later_s <= *before_s * ROUNDING);
         let mut too_late = Vec::new();
-        let mut begun = Vec::new();
-        while begun.len() < places
+        let mut group = Vec::new();
+        while group.len() < places
             && let Some(number) = self.race.pop_front()
         {
             let cell = &question.cells[number];
             let until_s = match times_s.get(places - 1) {
-                Some(place_s) if cell.part == Part::Races => ROUNDING * place_s.max(times_s[0] * cell.alike),
+                Some(place_s) if cell.role == Role::Races => ROUNDING * place_s.max(times_s[0] * cell.alike),
                 _ => f64::INFINITY,
             };
-            if prepared[number].least_s > FAR * until_s {
+            if starts[number].least_s > FAR * until_s {
                 too_late.push((number, Outcome::Late(until_s)));
             } else {
-                begun.push((number, until_s));
+                group.push((number, until_s));
             }
         }
-        self.begin(queue, begun.into_iter());
+        self.begin(queue, group.into_iter());
         too_late
     }
 
     fn begin_others(&mut self, queue: &Queue) {
-        let beside = std::mem::take(&mut self.beside);
-        self.begin(queue, beside.into_iter().map(|number| (number, f64::INFINITY)));
+        let others = std::mem::take(&mut self.others);
+        self.begin(queue, others.into_iter().map(|number| (number, f64::INFINITY)));
     }
 
     fn begin(&mut self, queue: &Queue, cells: impl Iterator<Item = (usize, f64)>) {
@@ -504,7 +506,7 @@ impl Row {
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<(VecDeque<(usize, f64)>, bool)>,
-    changed: Condvar,
+    change: Condvar,
 }
 
 impl Queue {
@@ -514,13 +516,13 @@ impl Queue {
 
     fn push(&self, cell: (usize, f64)) {
         self.lock().0.push_back(cell);
-        self.changed.notify_one();
+        self.change.notify_one();
     }
 
     /// The next cell, as soon as there is one; none when all is over.
     fn next(&self) -> Option<(usize, f64)> {
         let waits = |(cells, is_over): &mut (VecDeque<_>, bool)| cells.is_empty() && !*is_over;
-        let mut waiting = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.change.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         if waiting.1 { None } else { waiting.0.pop_front() }
     }
 }
@@ -535,7 +537,7 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.queue.lock().1 = true;
-        self.queue.changed.notify_all();
+        self.queue.change.notify_all();
     }
 }
 

@@ -147,14 +147,17 @@ impl CallRequest {
     ///
     /// # Errors
     /// An invalid call, wrong settings, or a call that the algorithm or the machine refuses.
-    pub fn accepted_by(&self, entry: &Entry, machine: Option<OnMachine<'_>>) -> Result<Accepted> {
+    pub fn accept(&self, entry: &Entry, machine: Option<OnMachine<'_>>) -> Result<Accepted> {
         let signature = Signature::from(entry);
         let (element_bytes, platform) = (self.element_bytes as u64, machine.map(|machine| machine.platform));
         let late_rank = machine.and_then(|machine| machine.late_rank);
         let values = signature.values_on(&self.parameters, element_bytes, self.ranks, platform, late_rank)?;
         let nodes = platform.map_or(Ok(Nodes::Unknown), |platform| platform.nodes(self.ranks))?;
         let call = Call { nodes, ..self.call()? };
-        Ok(Accepted { call: accept(entry, &call, &values, machine.map(|machine| machine.surroundings))?, values })
+        Ok(Accepted {
+            call: accept_values(entry, &call, &values, machine.map(|machine| machine.surroundings))?,
+            values,
+        })
     }
 }
 
@@ -162,7 +165,12 @@ impl CallRequest {
 ///
 /// # Errors
 /// The algorithm refuses the call, or has no automatic value that is asked for.
-pub fn accept(entry: &Entry, call: &Call, values: &CallValues, surroundings: Option<&Surroundings>) -> Result<Call> {
+pub fn accept_values(
+    entry: &Entry,
+    call: &Call,
+    values: &CallValues,
+    surroundings: Option<&Surroundings>,
+) -> Result<Call> {
     let numbers = values.numbers.clone();
     match surroundings {
         Some(surroundings) if !values.automatic.is_empty() => {

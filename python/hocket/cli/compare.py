@@ -31,9 +31,10 @@ from hocket.cli.output import (
 from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_chart
@@ -173,7 +174,7 @@ def compare(
     further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
     table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None
-    shown, bar = ExitStack(), Bar(None)
+    display, bar = ExitStack(), Bar(None)
 
     def show(comparison: Comparison) -> None:
         nonlocal latest
@@ -188,7 +189,7 @@ def compare(
         efforts_s.update(estimates_s)
         runs = 2 if scene.faults else 1
         announce((runs * effort_s for effort_s in efforts_s.values()), bound_of(least, *more), jobs=jobs, yes=yes)
-        bar = shown.enter_context(progress("simulating", work(keys)))
+        bar = display.enter_context(progress("simulating", work(keys)))
 
     def work(keys: Iterable[tuple[int, str]]) -> float:
         return sum(_LEAST_S + efforts_s.get(key, 0.0) for key in keys)
@@ -212,7 +213,7 @@ def compare(
             print_words(f"{difference}: --measured-as {way} simulates them alike")
 
     try:
-        with open_executor(executor, jobs=jobs, say=note) as pool, shown:
+        with open_executor(executor, jobs=jobs, say=note) as pool, display:
             comparison_in_full = compare_algorithms(
                 candidates,
                 calls,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, quote, size_bytes, text, truth, whole
 from hocket.definitions.library import AUTO, Algorithm, find_collective, usual_element_bytes
-from hocket.definitions.machine import Machine, native_machine
+from hocket.definitions.machine import PLACES, Machine, native_machine
 
 T = TypeVar("T")
 
@@ -80,6 +80,16 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
             f"{algorithm.label}: refuses returned {quote(sentence)}, expected a sentence, or None for no refusal"
         )
     return f"{algorithm.collective} {algorithm.name} {sentence} (P = {call.ranks})" if sentence else None
+
+
+def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return the algorithms without those made for a topology, or for cards or nodes, that the machine lacks."""
+    topology = None if machine.topology is None else machine.topology.name
+    has_switch = any(key.endswith("multicast.latency_s") for key in machine.quantities)
+    has_nodes = machine.ranks_per_node > 1 or any(f"network.{key}" in machine.quantities for key in PLACES)
+    has_cards = machine.has_gpus or machine.quantities.get("node.cards.count", 1) != 1
+    has = {"switch": has_switch, "cards": has_cards, "nodes": has_nodes}
+    return tuple(each for each in algorithms if has.get(each.topology or "", each.topology in (None, topology)))
 
 
 def declared_values(algorithm: Algorithm, parameters: Mapping[str, float | str]) -> dict[str, float | str]:

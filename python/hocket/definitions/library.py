@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -70,6 +70,21 @@ NATIVE_NAME = "native"
 
 FLOAT_BYTES = 4
 DOUBLE_BYTES = 8
+
+
+def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
+    """Return the bytes of the largest vector of a rank."""
+    return size_bytes * (ranks if COLLECTIVES[algorithm.collective].size_is_one_block else 1)
+
+
+def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:
+    """Return the parameters of an algorithm whose values can be chosen, besides those that are set.
+
+    The groups of an algorithm for the cards or the switch of a node are nodes.
+    """
+    names = [each.name for each in algorithm.parameters]
+    fixed = ["group"] if "channels" in names or algorithm.topology == "switch" else []
+    return [each for each in algorithm.parameters if each.is_choosable and each.name not in {*parameters, *fixed}]
 
 
 def usual_element_bytes(collective: str | None, size_bytes: int) -> int:

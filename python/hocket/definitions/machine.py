@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import accumulate
@@ -19,14 +19,13 @@ from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.definitions.discrepancies import Discrepancy
-from hocket.definitions.library import Algorithm
 from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
 
 _TIMES_PER_BYTE = [
     f"{section}.{key}_s_per_byte" for section in ("network", "host") for key in ("G", "O", "O_send", "O_receive")
 ]
-_PLACES = ("ranks_on_nodes", "map")  # keys that place each rank
+PLACES = ("ranks_on_nodes", "map")  # keys that place each rank
 _NO_TIME_S_PER_BYTE = 1e-12  # 1 TB/s: beyond what the networks of nodes reach
 
 _PRESETS = Path(__file__).parent / "machines"
@@ -235,13 +234,3 @@ MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 def as_machine(machine: MachineLike) -> Machine:
     """Return a machine; a name or a path is loaded."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
-
-
-def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return the algorithms without those made for a topology, or for cards or nodes, that the machine lacks."""
-    topology = None if machine.topology is None else machine.topology.name
-    has_switch = any(key.endswith("multicast.latency_s") for key in machine.quantities)
-    has_nodes = machine.ranks_per_node > 1 or any(f"network.{key}" in machine.quantities for key in _PLACES)
-    has_cards = machine.has_gpus or machine.quantities.get("node.cards.count", 1) != 1
-    has = {"switch": has_switch, "cards": has_cards, "nodes": has_nodes}
-    return tuple(each for each in algorithms if has.get(each.topology or "", each.topology in (None, topology)))

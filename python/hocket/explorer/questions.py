@@ -17,17 +17,17 @@ from hocket.base.files import parse_toml
 from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
-from hocket.definitions.calls import declared_values
+from hocket.definitions.calls import algorithms_for, declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS, library_named
 from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
-from hocket.definitions.machine import Machine, algorithms_for, find_machine, is_preset, presets
+from hocket.definitions.machine import Machine, find_machine, is_preset, presets
 from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 from hocket.simulating.arrivals import describe
-from hocket.simulating.best import choose
 from hocket.simulating.comparison import compare
 from hocket.simulating.faults import read_faults
+from hocket.simulating.question import choose
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 

@@ -7,17 +7,18 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.units import format_choice, format_count
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, find
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.machine import Machine
 from hocket.definitions.variants import quiet, with_layout, with_network
 from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
@@ -25,9 +26,9 @@ from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
 from hocket.simulating.bounds import bound_if_known
-from hocket.simulating.comparison import compare
 from hocket.simulating.critical_paths import Step, critical_path, total
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.question import Contender, Question
 from hocket.simulating.simulation import Simulation, Trials, simulate
 
 UNKNOWN_ERROR = 1.7
@@ -41,6 +42,7 @@ _OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
 _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
 _MOST_OF_OTHERS_S = 0.03
 _ONE_TRIAL = Trials(count=1, threads=1)
+_NOISY_TRIALS = 16
 
 _PARTS = {
     "latency": "latency",
@@ -191,23 +193,24 @@ def expect(
     if own := _of_library(library, calls, machine, one):
         return Expectation(curve, machine, own, library, ())
     candidates, left_out = _affordable(algorithms_for(machine, of_collective(one.collective)), calls, machine)
-    comparison = compare(candidates, calls, machine=machine, measured_as=one.measured_as, executor=executor)
-    simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
     own_choice = {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set[Choice]()
-    for name, parameters in _with_parameters(one.collective) | own_choice:
+    programs = {each.name: (each, dict[str, Any]()) for each in candidates}
+    for name, parameters in sorted(_with_parameters(one.collective) | own_choice):
         if name not in left_out:
-            label = format_choice(name, parameters)
-            algorithm, values = find(f"{one.collective}/{name}"), dict(parameters)
-            for call in calls:
-                with suppress(Error):
-                    simulations[label, call.size_bytes] = simulate(
-                        algorithm,
-                        replace(call, parameters=values),
-                        machine=machine,
-                        measured_as=one.measured_as,
-                        trials=_ONE_TRIAL,
-                    )
-    positive = {key: each for key, each in simulations.items() if each.time_s.mean > 0}
+            programs[format_choice(name, parameters)] = find(f"{one.collective}/{name}"), dict(parameters)
+    labels = [(label, call.size_bytes) for call in calls for label in programs]
+    contenders = [
+        Contender(row, algorithm, replace(call, parameters=values), role="beside" if values else "ends")
+        for row, call in enumerate(calls)
+        for algorithm, values in programs.values()
+    ]
+    trials = Trials(count=_NOISY_TRIALS if machine.noise else 1, threads=1)
+    question = Question(machine, contenders, measured_as=one.measured_as, trials=trials)
+    positive = {
+        labels[answer.number]: answer.outcome
+        for answer in question.answer(executor=executor)
+        if isinstance(answer.outcome, Simulation) and answer.outcome.time_s.mean > 0
+    }
     if not positive:
         raise Error(f"{curve.title} takes no time on machine {machine.name}, expected a latency, an overhead or bytes")
     return Expectation(curve, machine, positive, library, left_out)

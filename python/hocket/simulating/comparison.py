@@ -20,26 +20,26 @@ from hocket.base.parallel import ignore
 from hocket.base.places import Place, places
 from hocket.base.results import Later, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
-from hocket.definitions.calls import declared_values, element_of
+from hocket.definitions.calls import algorithms_for, declared_values, element_of
 from hocket.definitions.library import (
     COLLECTIVES,
     Algorithm,
     Parameter,
+    all_bytes,
     as_algorithm,
     find,
     format_elements,
     is_collective,
 )
 from hocket.definitions.library import algorithms as of_collective
-from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.best import all_bytes
 from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
-from hocket.simulating.question import Answer, Cell, Outcome, Question
+from hocket.simulating.question import Answer, Contender, Outcome, Question
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import (
     UNTIL_DECIDED,
@@ -442,7 +442,7 @@ def compare(
             on_efforts({one.key: effort_s for one, effort_s in zip(race.entries(), efforts_s, strict=True)})
 
     race.refuse(wrong)
-    asked = Question(machine, (), scene=whole_scene, keep=names, engine=engine, measured_as=measured_as)
+    question = Question(machine, (), scene=whole_scene, keep=names, engine=engine, measured_as=measured_as)
     rounds = rounds_of(trials, are_random=race.is_random)
     for number, round_trials in enumerate(rounds):
         is_first, race.is_last = number == 0, number == len(rounds) - 1
@@ -450,12 +450,12 @@ def compare(
 
         def note(answer: Answer, some: Sequence[_Entry] = some) -> None:
             is_complete = race.note(some[answer.number], answer.outcome)
-            is_due = len(some) <= _MOST_TOLD or race.done % _TELL_EVERY == 0
+            is_due = len(some) <= _MOST_TOLD or race.count % _TELL_EVERY == 0
             if on_done is not ignore and (is_complete or is_due):
                 on_done(assemble())
 
         replace(
-            asked,
+            question,
             cells=[one.cell for one in some],
             trials=round_trials,
             at_best=at_best and is_first,
@@ -490,7 +490,7 @@ class _Entry:
         decision: Its decision.
     """
 
-    cell: Cell
+    cell: Contender
     library: str | None = None
     decision: LibraryDecision | None = None
 
@@ -507,13 +507,13 @@ def _entries(
     with_costs_of = cache(machine.with_protocol)
     entries = []
     for row, call in enumerate(calls):
-        entries += [_Entry(Cell(row, one, of_algorithm(one, call))) for one in candidates]
+        entries += [_Entry(Contender(row, one, of_algorithm(one, call))) for one in candidates]
         for name in libraries:
             choice = library_decision(name, candidates[0].collective, call, machine=machine)
             algorithm, own_call = choice.equivalent or (candidates[0], call)
             costs = None if choice.protocol is None else with_costs_of(choice.protocol)
             own_call = of_algorithm(algorithm, own_call)
-            entries.append(_Entry(Cell(row, algorithm, own_call, costs, "beside"), name, choice))
+            entries.append(_Entry(Contender(row, algorithm, own_call, costs, "beside"), name, choice))
     return entries
 
 
@@ -535,7 +535,7 @@ class _Race:
                 self._outcomes[one.key] = sentence
 
     @property
-    def done(self) -> int:
+    def count(self) -> int:
         """The number of outcomes."""
         return len(self._outcomes)
 
@@ -559,11 +559,11 @@ class _Race:
         self._outcomes[one.key] = outcome
         self._repeats.discard(one.key)
         if self.is_random and not self.is_last:
-            self._repeats.update(self._undecided(size_bytes))
+            self._repeats.update(self._open_keys(size_bytes))
         keys = [each.key for each in self._entries if each.key[0] == size_bytes]
         return all(key in self._outcomes and key not in self._repeats for key in keys)
 
-    def _undecided(self, size_bytes: int) -> list[tuple[int, str]]:
+    def _open_keys(self, size_bytes: int) -> list[tuple[int, str]]:
         """Return the calls that need more trials to find the fastest at a size, once all of the size are done."""
         entries = [one for one in self._entries if one.key[0] == size_bytes]
         if any(one.key not in self._outcomes or one.key in self._repeats for one in entries):
@@ -578,9 +578,9 @@ class _Race:
 
     def comparison(self, blank: Comparison) -> Comparison:
         """Return the results so far, in the order of the calls."""
-        done = [one for one in self._entries if one.key in self._outcomes and one.library is None]
+        entries = [one for one in self._entries if one.key in self._outcomes and one.library is None]
         simulations, refused, late = [], [], []
-        for one in done:
+        for one in entries:
             outcome, (size_bytes, name) = self._outcomes[one.key], one.key
             if isinstance(outcome, Simulation):
                 simulations.append(outcome)

@@ -12,8 +12,9 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.results import Result
 from hocket.base.units import format_choice
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.library import Algorithm, algorithms, as_algorithm
-from hocket.definitions.machine import Machine, MachineLike, algorithms_for, as_machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound_if_known

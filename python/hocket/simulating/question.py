@@ -29,7 +29,7 @@ _Row: TypeAlias = Mapping[str, Any] | str | float | bool
 
 
 @dataclass(frozen=True)
-class Cell:
+class Contender:
     """A call of an algorithm.
 
     Attributes:
@@ -37,7 +37,7 @@ class Cell:
         algorithm: The algorithm.
         call: The call. The parameters that it sets stay.
         machine: The machine, if it is another than that of the question.
-        part: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
+        role: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
             "beside" the others, with the default values of parameters.
     """
 
@@ -45,7 +45,7 @@ class Cell:
     algorithm: Algorithm
     call: Call
     machine: Machine | None = None
-    part: Literal["races", "ends", "beside"] = "races"
+    role: Literal["races", "ends", "beside"] = "races"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Question:
     """
 
     machine: Machine
-    cells: Sequence[Cell]
+    cells: Sequence[Contender]
     engine: Engine = "auto"
     measured_as: MeasuredAs = "isolated"
     scene: Scene = NO_SCENE
@@ -106,11 +106,11 @@ class Question:
             executor: Who does the work; by default threads, one per processor. Others than threads get it by rows.
         """
         most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
-        asked = _Asked(self, room_for_threads(most))
+        handle = _Handle(self, room_for_threads(most))
         if on_efforts is not None:
-            on_efforts(asked.efforts_s())
+            on_efforts(handle.efforts_s())
         if executor is None or isinstance(executor, ThreadPoolExecutor):
-            return asked.answer(on_done)
+            return handle.answer(on_done)
         rows: dict[int, list[int]] = {}
         for number, cell in enumerate(self.cells):
             rows.setdefault(cell.row, []).append(number)
@@ -126,7 +126,7 @@ class Question:
 
     def calls(self) -> list[Call]:
         """Return the calls with the values that formulas choose, for the parameters that they do not set."""
-        return _Asked(self, processors()).calls()
+        return _Handle(self, processors()).calls()
 
     @cached_property
     def quiet_machine(self) -> Machine:
@@ -134,11 +134,21 @@ class Question:
         return quiet(self.machine) or self.machine
 
 
+def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
+    """Return a call with the values that the formula of the algorithm chooses, for the parameters that it does not set.
+
+    Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
+    least time. The formula knows no contention: where messages meet, other values can be faster.
+    """
+    (call,) = Question(machine, [Contender(0, algorithm, call)]).calls()
+    return call
+
+
 def _answer_part(question: Question, numbers: Sequence[int]) -> list[Answer]:
-    return _Asked(replace(question, cells=[question.cells[number] for number in numbers]), 1).answer(ignore)
+    return _Handle(replace(question, cells=[question.cells[number] for number in numbers]), 1).answer(ignore)
 
 
-class _Asked:
+class _Handle:
     """A question in the compiled module."""
 
     def __init__(self, question: Question, threads: int) -> None:
@@ -166,7 +176,7 @@ class _Asked:
                     "call": request,
                     "own": own and (own["parameters"], self._own[number]),
                     "machine": cell.machine and cell.machine.handle,
-                    "part": cell.part,
+                    "role": cell.role,
                     "alike": most if kind is None else most / kind.low,
                 }
             )
@@ -205,7 +215,7 @@ class _Asked:
     def _answer(self, number: int, row: _Row, settings: Iterable[tuple[str, float | str]] | None) -> Answer:
         cell = self._question.cells[number]
         if row is True:
-            return Answer(number, *self._own[number].kept)
+            return Answer(number, *self._own[number].result)
         if isinstance(row, (str, float)):
             return Answer(number, Later(row) if isinstance(row, float) else row, cell.call)
         assert isinstance(row, Mapping)
@@ -217,18 +227,18 @@ class _Asked:
 class _Own:
     """Runs a program of the user with values of its parameters, and keeps the fastest run."""
 
-    def __init__(self, question: Question, cell: Cell) -> None:
+    def __init__(self, question: Question, cell: Contender) -> None:
         """Keep nothing yet."""
         self._question, self._cell = question, cell
-        self._alone: tuple[Simulation, Call] | None = None
-        self._asked: tuple[Simulation, Call] | None = None
+        self._run_alone: tuple[Simulation, Call] | None = None
+        self._whole_run: tuple[Simulation, Call] | None = None
 
     @property
-    def kept(self) -> tuple[Simulation, Call]:
+    def result(self) -> tuple[Simulation, Call]:
         """The run that was asked for, or else the fastest isolated one."""
-        kept = self._asked or self._alone
-        assert kept is not None
-        return kept
+        run = self._whole_run or self._run_alone
+        assert run is not None
+        return run
 
     def __call__(self, settings: Iterable[tuple[str, int | str]], until_s: float, is_alone: bool) -> float | None:
         """Return the time of a run; None if it is later than the deadline."""
@@ -236,7 +246,7 @@ class _Own:
         question = self._question
         call = replace(self._cell.call, parameters=dict(settings))
         if not is_alone:
-            asked = plan(
+            run = plan(
                 self._cell.algorithm,
                 call,
                 machine=self._cell.machine or question.machine,
@@ -246,13 +256,13 @@ class _Own:
                 trials=question.trials,
                 keep=question.keep,
             ).run()
-            self._asked = asked, call
-            return asked.time_s.mean
+            self._whole_run = run, call
+            return run.time_s.mean
         trials = replace(question.trials, count=1, until_interval=None)
-        alone = plan(self._cell.algorithm, call, machine=question.quiet_machine, engine=question.engine, trials=trials)
-        result = alone.run_until(until_s)
+        machine, engine = question.quiet_machine, question.engine
+        result = plan(self._cell.algorithm, call, machine=machine, engine=engine, trials=trials).run_until(until_s)
         if isinstance(result, Later):
             return None
-        if self._alone is None or result.time_s.mean < self._alone[0].time_s.mean:
-            self._alone = result, call
+        if self._run_alone is None or result.time_s.mean < self._run_alone[0].time_s.mean:
+            self._run_alone = result, call
         return result.time_s.mean

@@ -18,6 +18,7 @@ from hocket.definitions.library import (
     Algorithm,
     Parameter,
     algorithms,
+    all_bytes,
     find,
     measured_element_bytes,
     unit_bytes,
@@ -30,7 +31,6 @@ from hocket.rules.tuning_files.form import Rule, Span
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import passes_over
 from hocket.schedules.schedule import record
-from hocket.simulating.best import all_bytes
 from hocket.tuning.choice import Choice, Point
 
 USUAL_SIZES = tuple(8 * 4**i for i in range(10))

@@ -13,12 +13,13 @@ from operator import attrgetter
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.parallel import ignore
+from hocket.definitions.calls import algorithms_for
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.library import Algorithm, algorithms, unit_bytes
-from hocket.definitions.machine import Machine, algorithms_for
+from hocket.definitions.machine import Machine
 from hocket.definitions.variants import quiet
 from hocket.rules.tuning_files.deciding import library_decision, switches
-from hocket.simulating.question import Answer, Cell, Question
+from hocket.simulating.question import Answer, Contender, Question
 from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 from hocket.tuning.candidates import algorithm_of, call_at, choice_with_values, of_library, order_of, with_choice
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
@@ -135,9 +136,9 @@ def simulate_points(
     for number, row in enumerate(rows, start=1):
         some += row
         if len(some) >= _POINTS_AT_ONCE or number == len(rows):
-            found = choices_of_rows([(point, call_at(point)) for point in some], evaluator, executor, on_done)
+            fast = choices_of_rows([(point, call_at(point)) for point in some], evaluator, executor, on_done)
             _simulate_choices(
-                some, {row: choices[row] | found[row] for row in found}, evaluator, records, executor, on_done
+                some, {row: choices[row] | fast[row] for row in fast}, evaluator, records, executor, on_done
             )
             some = []
 
@@ -155,7 +156,7 @@ def choices_of_rows(
     """
     machine = quiet(evaluator.machine) or evaluator.machine
     cells = [
-        Cell(row, algorithm, call, part="ends" if evaluator.keeps(point, algorithm) else "races")
+        Contender(row, algorithm, call, role="ends" if evaluator.keeps(point, algorithm) else "races")
         for row, (point, template) in enumerate(calls)
         for algorithm, call in evaluator.calls(point, template)
     ]
@@ -174,7 +175,7 @@ def choices_of_rows(
         if isinstance(answer.outcome, Simulation):
             choice = choice_with_values(cell.algorithm, answer.call, cell.call.parameters)
             times_s[cell.row][choice] = answer.outcome.time_s.mean
-            if cell.part == "ends":
+            if cell.role == "ends":
                 choices[calls[cell.row][0].row].add(choice)
     for row, times in times_s.items():
         choices[calls[row][0].row] |= {choice for choice, time_s in times.items() if time_s == min(times.values())}
@@ -191,14 +192,14 @@ def _simulate_choices(
 ) -> None:
     """Simulate the choices of a row at all its points, and the library's default; add the points to the records."""
     names: list[tuple[Point, Choice]] = []
-    cells: list[Cell] = []
+    cells: list[Contender] = []
     for row, point in enumerate(points):
         own = {choice: with_choice(choice, call_at(point)) for choice in sorted(choices[point.row])}
         names += [(point, choice) for choice in own]
-        cells += [Cell(row, algorithm_of(point, choice), call, part="beside") for choice, call in own.items()]
+        cells += [Contender(row, algorithm_of(point, choice), call, role="beside") for choice, call in own.items()]
         if (default := evaluator.default(point)) is not None:
             names.append((point, DEFAULT))
-            cells.append(Cell(row, *default, part="beside"))
+            cells.append(Contender(row, *default, role="beside"))
     left = Counter(point for point, _ in names)
     times: dict[Point, dict[Choice, Estimate]] = defaultdict(dict)
     waiting = deque(points)

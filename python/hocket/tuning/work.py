@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
 from hocket.rules.nccl.choosing import COLLNET
-from hocket.simulating.best import choose
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.question import choose
 from hocket.tuning.candidates import call_at, refusals_of
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.exporting import Exporter, exporter_for

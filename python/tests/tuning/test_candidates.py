@@ -14,7 +14,7 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice as Named
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.translation import HOCKET, translate
-from hocket.simulating.best import choose
+from hocket.simulating.question import choose
 from hocket.tuning.candidates import (
     call_at,
     candidates,

@@ -19,7 +19,7 @@
 //! round 3              2 ──b─▶ 3   3 ──a─▶ 2   4 ──c─▶ 5   5 ──a─▶ 4   6 ──b─▶ 7   7 ──a─▶ 6
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative, needs_power_of_two};
@@ -32,7 +32,7 @@ const LATE: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1],
-    chosen: Chosen::Given,
+    domain: Domain::Given,
     meaning: "the rank that is expected to be late",
 };
 

@@ -28,7 +28,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Side, Span, Unit, Winner};
+use hocket_core::{Call, Domain, Parameter, Rank, Side, Span, Unit, Winner};
 
 use crate::About;
 use crate::automatic::exchanges;
@@ -40,7 +40,7 @@ const HOSTS: Parameter = Parameter {
     default: 2,
     least: 1,
     tries: &[1],
-    chosen: Chosen::Given,
+    domain: Domain::Given,
     meaning: "hosts of each rank beyond a power of two: 2 protect it against noise too, 1 is a plain fold",
 };
 

@@ -11,7 +11,7 @@
 //! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
 use crate::about::{ranks_divide_count, rotates};
 use crate::shapes::input_apart_from_result;
@@ -23,7 +23,7 @@ const WINDOW: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1, 3],
-    chosen: Chosen::Ranks,
+    domain: Domain::Ranks,
     meaning: "blocks that a rank sends and receives before it goes on to the next ones; 0: all blocks",
 };
 
@@ -34,7 +34,7 @@ pub const SENDS: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[TOGETHER],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "sends of a window: one_by_one, each after the one before; together, all at once, as libraries do",
 };
 pub const TOGETHER: u64 = 1;

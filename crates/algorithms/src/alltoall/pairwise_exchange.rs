@@ -14,7 +14,7 @@
 //!          step 3    0 ◀─▶ 3   1 ◀─▶ 2
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Symmetry, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Symmetry, Unit};
 
 use crate::about::{flips, needs_power_of_two, rotates};
 use crate::barrier::dissemination;
@@ -29,7 +29,7 @@ pub const PAIRING: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[XOR, SHIFT],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "step i: xor, with rank XOR i; shift, to rank + i; xor_or_shift, xor for 2^K ranks, else shift",
 };
 
@@ -40,7 +40,7 @@ pub const BARRIER: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[DISSEMINATION],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "between two steps: none, or a dissemination barrier, so that steps do not overlap",
 };
 

@@ -25,7 +25,7 @@
 //! so in phase 0, rank 0 sends the blocks for 1 and 4 to rank 1, and the blocks for 2 and 5 to rank 5
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Span, Tag, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Span, Tag, Unit};
 
 use crate::About;
 use crate::about::rotates;
@@ -39,7 +39,7 @@ pub const OVERLAP: Parameter = Parameter {
     default: ON,
     least: 0,
     tries: &[OFF],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "on: with four or more ports, half set up circuits while half carry, if not all phases fit; off: never",
 };
 

@@ -16,7 +16,7 @@
 //!                   7                                               7
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::SEGMENT;
@@ -30,7 +30,7 @@ pub const SHAPE: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[K_NOMIAL, BINARY],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "the tree: binomial, nearest child first; k_nomial, farthest child first; binary, filled level by level",
 };
 

@@ -9,7 +9,7 @@
 //!               0 ─▶ 2, 2 ──b2──▶ 0
 //! ```
 
-use hocket_core::{Call, Chosen, Counts, Parameter, Rank, Span, Unit};
+use hocket_core::{Call, Domain, Counts, Parameter, Rank, Span, Unit};
 
 use crate::About;
 
@@ -20,7 +20,7 @@ pub const WINDOW: Parameter = Parameter {
     default: 4,
     least: 1,
     tries: &[1],
-    chosen: Chosen::Ranks,
+    domain: Domain::Ranks,
     meaning: "ranks that the root serves at a time",
 };
 

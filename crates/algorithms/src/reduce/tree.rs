@@ -16,7 +16,7 @@
 //!                            7               7
 //! ```
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative, needs_root_0_or_commutative};
@@ -31,7 +31,7 @@ pub const SHAPE: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[BINARY],
-    chosen: Chosen::Word,
+    domain: Domain::Word,
     meaning: "the tree: binomial, which combines in the order of ranks; binary, filled level by level",
 };
 const BINARY: u64 = 1;

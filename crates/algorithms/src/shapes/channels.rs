@@ -1,6 +1,6 @@
 //! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
 
-use hocket_core::{Buffer, Call, Chosen, Collective, Nodes, Parameter, Span, Symmetry, Unit};
+use hocket_core::{Buffer, Call, Collective, Domain, Nodes, Parameter, Span, Symmetry, Unit};
 
 use crate::about::{SEGMENT, has_equal_blocks};
 use crate::broadcast::tree::WHOLE_BYTES;
@@ -14,7 +14,7 @@ pub const CHANNELS: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1, 3],
-    chosen: Chosen::Among(&[1, 2, 4, 8]),
+    domain: Domain::Among(&[1, 2, 4, 8]),
     meaning: "rings side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
               0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
 };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Chosen, Nodes, Parameter, Unit};
+use hocket_core::{Call, Domain, Nodes, Parameter, Unit};
 
 /// The size of the groups, a parameter of these algorithms.
 pub const GROUP: Parameter = Parameter {
@@ -11,7 +11,7 @@ pub const GROUP: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[1, 3],
-    chosen: Chosen::Ranks,
+    domain: Domain::Ranks,
     meaning: "consecutive ranks per group; the last group may be smaller. 0: the ranks of a node, 4 if unknown",
 };
 

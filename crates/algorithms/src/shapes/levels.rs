@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Chosen, Collective, Counts, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag,
+    Buffer, Call, Collective, Counts, Domain, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag,
     Unit,
 };
 
@@ -30,7 +30,7 @@ pub const OUTER: Parameter = Parameter {
     default: 0,
     least: 0,
     tries: &[],
-    chosen: Chosen::Ranks,
+    domain: Domain::Ranks,
     meaning: "groups per group of the next level, if the algorithm between groups has groups too; 0: its default",
 };
 
@@ -175,7 +175,7 @@ pub const fn choice(
             default,
             least: 0,
             tries,
-            chosen: Chosen::Word,
+            domain: Domain::Word,
             meaning,
         },
     }

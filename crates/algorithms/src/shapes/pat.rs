@@ -3,7 +3,7 @@
 //! Source: S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
 //! arXiv 2506.20252 (2025).
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Span, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Span, Unit};
 
 /// How many blocks may share a message.
 pub const AGGREGATE: Parameter = Parameter {
@@ -12,7 +12,7 @@ pub const AGGREGATE: Parameter = Parameter {
     default: 64,
     least: 1,
     tries: &[1, 2],
-    chosen: Chosen::Ranks,
+    domain: Domain::Ranks,
     meaning: "most blocks in a message, and in a buffer; a rank sends further blocks in further messages",
 };
 

@@ -1,12 +1,12 @@
 //! Algorithms that generalise powers of two to powers of a radix: the numbers of ranks, and the values in formulas.
 
-use hocket_core::{Call, Chosen, Parameter, Rank, Unit};
+use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
 use crate::shapes::{Fold, KnomialTree};
 
 /// The parameter of these algorithms, with its meaning in each of them.
 pub const fn radix(default: u64, meaning: &'static str) -> Parameter {
-    Parameter { name: "radix", unit: Unit::Count, default, least: 2, tries: &[2, 3], chosen: Chosen::Ranks, meaning }
+    Parameter { name: "radix", unit: Unit::Count, default, least: 2, tries: &[2, 3], domain: Domain::Ranks, meaning }
 }
 
 /// The radix of a call.

@@ -1,6 +1,6 @@
 //! Redundant exchanges: a rank sends on the final result, and takes a copy that arrives before its own result.
 
-use hocket_core::{Chosen, Mode, Options, Parameter, Rank, Source, Span, Tag, Unit};
+use hocket_core::{Domain, Mode, Options, Parameter, Rank, Source, Span, Tag, Unit};
 
 /// The number of redundant exchanges.
 pub const EXCHANGES: Parameter = Parameter {
@@ -9,7 +9,7 @@ pub const EXCHANGES: Parameter = Parameter {
     default: 1,
     least: 0,
     tries: &[0, 2],
-    chosen: Chosen::Given,
+    domain: Domain::Given,
     meaning: "redundant exchanges: how many of the first partners a rank sends the final result",
 };
 

@@ -1,6 +1,6 @@
 //! The shape of a torus as algorithms see it, and the parts of a message that keep all its links busy.
 
-use hocket_core::{Call, Chosen, Parameter, Symmetry, Unit};
+use hocket_core::{Call, Domain, Parameter, Symmetry, Unit};
 
 use crate::about::{has_equal_blocks, needs_commutative};
 
@@ -29,7 +29,7 @@ pub const AXES: [Parameter; 6] = [X, Y, Z, W, V, U];
 pub const MOST_AXES: usize = AXES.len();
 
 const fn size(name: &'static str, tries: &'static [u64], meaning: &'static str) -> Parameter {
-    Parameter { name, unit: Unit::Count, default: 0, least: 0, tries, chosen: Chosen::Given, meaning }
+    Parameter { name, unit: Unit::Count, default: 0, least: 0, tries, domain: Domain::Given, meaning }
 }
 
 /// The coordinates of a rank along each axis.

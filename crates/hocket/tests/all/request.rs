@@ -2,7 +2,7 @@
 
 use hocket::request::{CallValues, Setting, Signature};
 use hocket_algorithms::find;
-use hocket_core::{Chosen, Collective, Parameter, Result, Unit};
+use hocket_core::{Collective, Domain, Parameter, Result, Unit};
 use hocket_machine::Machine;
 use hocket_simulate::Platform;
 
@@ -112,7 +112,7 @@ fn a_program_of_the_user_has_its_own_parameters() {
         default: 3,
         least: 2,
         tries: &[],
-        chosen: Chosen::Given,
+        domain: Domain::Given,
         meaning: "",
     };
     let own = Signature::own("allreduce mine".to_owned(), vec![width]);

@@ -9,10 +9,10 @@ from functools import cache
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_count
-from hocket.definitions.calls import element_of
+from hocket.definitions.calls import algorithms_for, element_of
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, usual_element_bytes
-from hocket.definitions.machine import Machine, algorithms_for, ranks_on_nodes
+from hocket.definitions.machine import Machine, ranks_on_nodes
 from hocket.rules.choosing import choose
 from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on

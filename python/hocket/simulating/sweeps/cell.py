@@ -13,9 +13,9 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
-from hocket.definitions.library import Algorithm, catalogue, find
+from hocket.definitions.library import Algorithm, catalogue, find, free_parameters
 from hocket.definitions.machine import Machine
-from hocket.simulating.best import choose, free_parameters
+from hocket.simulating.question import choose
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Trials, simulate
 from hocket.simulating.sweeps.row import Row
