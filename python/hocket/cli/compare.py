@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +40,17 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
+from hocket.simulating.answers import WITHIN
 from hocket.simulating.bounds import bounds_by_size
 from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import Engine
+from hocket.tuning.choice import Choice, rule_of
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
     ONE_SAMPLE,
-    best_lines,
+    answer_words,
     default_lines,
     expected_lines,
     measured_table,
@@ -94,6 +97,16 @@ if TYPE_CHECKING:
     help="Search by simulations, for each algorithm and size, the parameters with which it is fastest, instead of "
     "those that its formula chooses. Values given with --param stay.",
 )
+@click.option(
+    "--within",
+    type=options.SHARE,
+    default=f"{100 * WITHIN:g}%",
+    show_default=True,
+    help="How much slower than the fastest the algorithms of the answer may be: with more, fewer are enough.",
+)
+@click.option(
+    "--rules", type=click.Path(dir_okay=False), help="Also write the answer as rules for `hocket mpi run --rules`."
+)
 @options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
 @options.measured_algorithm
 @options.load
@@ -121,6 +134,8 @@ def compare(
     defaults: bool,
     defaults_of: tuple[str, ...],
     at_best: bool,
+    within: float,
+    rules: str | None,
     measured: tuple[str, ...],
     measured_algorithm: tuple[str, ...],
     algorithms: tuple[Algorithm, ...],
@@ -145,7 +160,7 @@ def compare(
     options.check_executor(executor, candidates)
     most_maps = None if every or names else _MOST_MAPS
     topology = None if links is None else _topology(machine, sizes, len(candidates[:most_maps]))
-    options.check_files({"--plot": plot, "--links": links})
+    options.check_files({"--plot": plot, "--links": links, "--rules": rules})
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     of_machine = BY_MACHINE if machine.has_gpus and not names else ()
@@ -166,7 +181,9 @@ def compare(
         and bool(bounds_by_size(candidates[0].collective, calls, machine))
     )
     has_trials = is_random and repeated.count > 1
-    shows_all = as_json or as_csv or every or bool(plot or links or measured)
+    shows_all = as_json or as_csv or every or bool(links or measured or (plot and names))
+    by_rows = not (as_json or as_csv or every or scene.faults)
+    waits = all(algorithm.program is None for algorithm in candidates)
     further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
     kinds = [library.partition("-")[0] for library in libraries]
     columns = (name if kinds.count(kind) > 1 else kind for name, kind in zip(libraries, kinds, strict=True))
@@ -180,13 +197,14 @@ def compare(
         nonlocal latest
         latest = comparison
         bar.reach(work(keys) - work(comparison.missing))
-        if not (as_json or as_csv or every or scene.faults) and table.has_next(comparison):
+        if by_rows and not waits and table.has_next(comparison):
             with bar.hide():
                 table.print_next(comparison)
 
     def begin(estimates_s: Mapping[tuple[int, str], float]) -> None:
-        nonlocal bar
+        nonlocal bar, waits
         efforts_s.update(estimates_s)
+        waits = waits and sum(efforts_s.values()) / jobs < _SOON_S
         runs = 2 if scene.faults else 1
         announce((runs * effort_s for effort_s in efforts_s.values()), bound_of(least, *more), jobs=jobs, yes=yes)
         bar = display.enter_context(progress("simulating", work(keys)))
@@ -196,7 +214,7 @@ def compare(
 
     def end(comparison: Comparison, pictures: dict[str, str | None]) -> None:
         if as_json:
-            print_json({**_entry(comparison), **pictures})
+            print_json({**_entry(comparison, within), **pictures})
             return
         if as_csv:
             print_csv(_records(comparison))
@@ -205,9 +223,12 @@ def compare(
             _print_losses(comparison, sizes)
         elif every:
             _print_all(comparison, candidates, libraries)
-        else:
-            table.print_rest(comparison)
-        _print_summary(comparison, pictures, is_random=is_random)
+        answer = _answer(comparison, within)
+        if by_rows:
+            say_first = waits and answer is not None and not (libraries and libraries[0] in of_machine)
+            table.print_rest(comparison, above=answer if say_first else None)
+            answer = None if say_first else answer
+        _print_summary(comparison, pictures, answer, within, is_random=is_random)
         for way in sorted({one.measured_as for one in measurements} - {measured_as}):
             difference = f"times were measured as {way}, and simulated as {measured_as}"
             print_words(f"{difference}: --measured-as {way} simulates them alike")
@@ -242,13 +263,15 @@ def compare(
             ending = Path(links).suffix
             draw = partial(link_chart, maps, topology, title=title, faults=runs[0].faults)
             contents[links] = picture_of(partial(draw, is_choosable=ending == ".html"), ending)
+        if rules is not None:
+            contents[rules] = _rules(comparison_in_full, within).encode()
         for path, content in contents.items():
             files.write(path, content)
     except KeyboardInterrupt:
         if latest is not None:
-            end(latest, {"plot": None, "links": None})
+            end(latest, {"plot": None, "links": None, "rules": None})
         raise
-    end(comparison_in_full, {"plot": plot, "links": links})
+    end(comparison_in_full, {"plot": plot, "links": links, "rules": rules})
 
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:
@@ -297,6 +320,7 @@ class _Rows:
         self._has_trials = has_trials
         self._table = SizeTable(sizes, candidates, further, with_reach=has_trials)
         self._has_title = False
+        self._above: str | None = None
 
     def has_next(self, comparison: Comparison) -> bool:
         """Whether the next row is complete."""
@@ -307,8 +331,9 @@ class _Rows:
         while self.has_next(comparison):
             self._print_row(comparison, self._left.pop(0))
 
-    def print_rest(self, comparison: Comparison) -> None:
-        """Print the remaining rows."""
+    def print_rest(self, comparison: Comparison, *, above: str | None) -> None:
+        """Print the remaining rows, with the answer above them if no row was printed before."""
+        self._above = above
         while self._left:
             self._print_row(comparison, self._left.pop(0))
 
@@ -317,6 +342,8 @@ class _Rows:
             return
         if not self._has_title:
             say(comparison.title, bold=True)
+            if self._above is not None:
+                print_words(self._above)
             self._has_title = True
         places = comparison.ranking(size_bytes)
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
@@ -394,6 +421,8 @@ def _print_losses(comparison: Comparison, sizes: Sequence[int]) -> None:
 _MOST_MAPS = 3
 """Of links in a picture, unless algorithms are named or all are asked for: as many as a row of the table has places."""
 
+_SOON_S = 5.0
+"""If all simulations take longer, rows are printed as soon as they are known, and the answer below them."""
 _LEAST_S = 0.001
 """Simulations cost at least this many seconds."""
 
@@ -405,14 +434,37 @@ _WIDEST_DEFAULT = "99.9x"
 _SO_FAR = ", as far as it is known"
 
 
-def _entry(comparison: Comparison) -> dict[str, Any]:
+def _answer(comparison: Comparison, within: float) -> str | None:
+    """Return which algorithm to use for which sizes, in words; None as long as no size is finished."""
+    uses = comparison.answer(within=within)
+    return f"use {answer_words(comparison.collective, uses)}" if uses else None
+
+
+def _rules(comparison: Comparison, within: float) -> str:
+    """Return the answer as rules: each decides the sizes below the first one of the next."""
+    values = [
+        (size_bytes, Choice("catalogue", use.algorithm, tuple(of_size.items())))
+        for use in comparison.answer(within=within)
+        for size_bytes, of_size in use.parameters.items()
+    ]
+    groups = [(choice, [size for size, _ in group]) for choice, group in groupby(values, key=lambda pair: pair[1])]
+    lines = [f"# By hocket compare {VERSION}: {comparison.title}, within {100 * within:g} % of the fastest."]
+    for number, (choice, _) in enumerate(groups):
+        end = f", size=..{groups[number + 1][1][0]}" if number + 1 < len(groups) else ""
+        lines.append(rule_of(comparison.collective, choice, f"[ranks={comparison.ranks}{end}]"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _entry(comparison: Comparison, within: float) -> dict[str, Any]:
     return {
         "collective": comparison.collective,
         "ranks": comparison.ranks,
         "machine": comparison.machine.name,
         "sizes_bytes": comparison.sizes_bytes,
         "algorithms": comparison.algorithms,
+        "answer": [vars(use) for use in comparison.answer(within=within)],
         "best": [vars(best) for best in comparison.best()],
+        "parameters": comparison.parameters,
         "bounds": [
             {"size_bytes": size_bytes, "time_s": bound.time_s, **vars(bound)}
             for size_bytes, bound in comparison.bounds.items()
@@ -467,17 +519,20 @@ def _print_defaults(comparison: Comparison, library: str) -> None:
         print_words(f"  {line}")
 
 
-def _print_summary(comparison: Comparison, pictures: dict[str, str | None], *, is_random: bool) -> None:
-    for name, values in comparison.parameters.items():
-        print_words(f" {name}: {values}")
+def _print_summary(
+    comparison: Comparison, pictures: dict[str, str | None], answer: str | None, within: float, *, is_random: bool
+) -> None:
+    """Print what follows the table; the answer, unless it is above the table."""
+    for name in dict.fromkeys(use.algorithm for use in comparison.answer(within=within)):
+        if name in comparison.parameters:
+            print_words(f" {name}: {comparison.parameters[name]}")
     libraries = list(dict.fromkeys(default.library for default in comparison.defaults))
     own = [library for library in libraries if library in BY_MACHINE and comparison.machine.has_gpus]
     for library in own:
         _print_defaults(comparison, library)
-    if comparison.finished_bytes:
-        say(f"\nfastest, also of what {' and '.join(own)} cannot run" if own else "\nfastest")
-    for sizes, names in best_lines(comparison):
-        print_words(f"  {sizes}: {names}")
+    if answer is not None:
+        say()
+        print_words(f"{answer}{f', also of what {own[0]} cannot run' if own else ''}")
     if is_random and comparison.simulations:
         remark = INTERVALS_NOTE if comparison.with_intervals else ONE_SAMPLE
         print_words(f"  {alike(comparison.simulations, comparison.machine) or remark}; {comparison.trials}")

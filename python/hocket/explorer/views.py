@@ -44,7 +44,7 @@ from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
     ONE_SAMPLE,
-    best_lines,
+    answer_words,
     default_lines,
     expected_lines,
     measured_table,
@@ -155,7 +155,7 @@ def _times(question: Question, on_done: OnDone) -> View:
         comparison.title,
         comparing(question),
         facts=(
-            *best_lines(comparison),
+            *((("use", answer_words(comparison.collective, uses)),) if (uses := comparison.answer()) else ()),
             *choices,
             *scene_texts(question.scene),
             *_trials(question),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from hocket.definitions.variants import quiet, with_layout, with_network
 from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
-from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, Counterpart
+from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
 from hocket.simulating.bounds import bound_if_known
 from hocket.simulating.critical_paths import Step, critical_path, total
@@ -138,7 +138,7 @@ class Expectation:
     def of_libraries(self) -> list[str]:
         """The programs that the library has, or any library if it is not known."""
         libraries = LIBRARIES if self.library is None else (self.library,)
-        programs = frozenset().union(*(_programs_of(each, self.curve.first.collective) for each in libraries))
+        programs = frozenset().union(*(programs_of(each, self.curve.first.collective) for each in libraries))
         return [label for label in self.labels if label.split()[0] in programs]
 
     def _prior(self, label: str) -> float:
@@ -274,23 +274,9 @@ def _with_parameters(collective: str) -> frozenset[Choice]:
     """Return the algorithms that libraries run with parameters of their own, where no size of segments is open."""
     return frozenset(
         (each.hocket, tuple(sorted(each.fixed.items())))
-        for each in _counterparts(LIBRARIES, collective)
+        for each in counterparts_of(LIBRARIES, collective)
         if each.hocket is not None and each.fixed and "segment" not in each.parameter_names.values()
     )
-
-
-@cache
-def _programs_of(library: str, collective: str) -> frozenset[str]:
-    """Return the algorithms of the catalogue that a library has."""
-    counterparts = tuple(_counterparts([library], collective))
-    alike = (each.similar[0] for each in counterparts if each.similar is not None)
-    return frozenset((*(name for each in counterparts for name in each.algorithms), *alike))
-
-
-def _counterparts(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:
-    for library in libraries:
-        for function in FUNCTIONS_OF.get(collective, (collective,)):
-            yield from LIBRARIES[library].algorithms.get(function, ())
 
 
 def _with_job(machine: Machine, curve: Curve) -> Machine:

@@ -36,6 +36,7 @@ from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.verification import verify
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision
+from hocket.simulating.answers import WITHIN, Use, answer_of
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
@@ -295,6 +296,14 @@ class Comparison(Result):
         """Return the fastest algorithms for each range of finished sizes."""
         ranges = (tuple(group) for _, group in groupby(sorted(self.finished_bytes), key=self.fastest))
         return tuple(Best(sizes[0], sizes[-1], self.fastest(sizes[0])) for sizes in ranges)
+
+    def answer(self, *, within: float = WITHIN) -> tuple[Use, ...]:
+        """Return the fewest algorithms and ranges of sizes that are at most this share slower than the fastest.
+
+        Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then
+        with less time. It is empty as long as no size is finished.
+        """
+        return answer_of(self, within)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""

@@ -7,16 +7,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hocket.base.table import Words
-from hocket.base.units import format_bytes, format_count, format_time, from_to, span
+from hocket.base.units import format_bytes, format_count, format_time, format_value, from_to, span
+from hocket.simulating.answers import algorithm_if_known, slower_in_words
 
 if TYPE_CHECKING:
+    from hocket.simulating.answers import Use
     from hocket.simulating.bounds import Bound
-    from hocket.simulating.comparison import Best, Comparison, MeasuredTime
+    from hocket.simulating.comparison import Comparison, MeasuredTime
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
 EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins algorithms whose intervals overlap"
-_MOST_NAMED, _FIRST_NAMED = 5, 3
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
@@ -32,22 +33,25 @@ def trials_words(trials: Trials) -> str:
     return f"{most}{format_count(trials.count, 'trial')}, seed {trials.seed}"
 
 
-def best_lines(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return ranges of sizes with the fastest algorithms and their ratio to the lower bound."""
-    return [
-        (
-            from_to(best.first_bytes, best.last_bytes),
-            f"{_alike(best.algorithms)}{_times_the_bound(comparison, best)}",
-        )
-        for best in comparison.best()
+def answer_words(collective: str, uses: Sequence[Use]) -> str:
+    """Return which algorithm to use for which sizes: "recursive_doubling to 2 KiB, ring (segment 8 KiB) above: ..."."""
+    names = [f"{one.algorithm}{_parameters_words(collective, one)}" for one in uses]
+    parts = [f"{name} to {format_bytes(one.last_bytes)}" for name, one in zip(names[:-1], uses, strict=False)]
+    return f"{', '.join([*parts, names[-1] + (' above' if parts else '')])}: {slower_in_words(uses)}"
+
+
+def _parameters_words(collective: str, use: Use) -> str:
+    """Return the values other than the defaults; of several values of a parameter, the first and the last."""
+    algorithm = algorithm_if_known(collective, use.algorithm)
+    units = {each.name: each.unit for each in algorithm.parameters} if algorithm else {}
+    values: dict[str, list[str]] = {}
+    for of_size in use.parameters.values():
+        for name, value in of_size.items():
+            values.setdefault(name, []).append(format_value(value, units.get(name, "count")))
+    words = [
+        f"{name} {texts[0] if len(set(texts)) == 1 else f'{texts[0]} to {texts[-1]}'}" for name, texts in values.items()
     ]
-
-
-def _alike(names: Sequence[str]) -> str:
-    """Return the names that share a place; of many, the first ones and how many others there are."""
-    if len(names) <= _MOST_NAMED:
-        return " = ".join(names)
-    return f"{' = '.join(names[:_FIRST_NAMED])} and {len(names) - _FIRST_NAMED} more"
+    return f" ({', '.join(words)})" if words else ""
 
 
 def default_lines(comparison: Comparison, library: str) -> list[str]:
@@ -64,12 +68,6 @@ def default_lines(comparison: Comparison, library: str) -> list[str]:
     if any((one.choice or "").startswith("han ") for one in mine):
         lines.append("OMPI_MCA_coll_han_priority=0 gives these calls to tuned, which chooses as openmpi-4.1 does")
     return lines
-
-
-def _times_the_bound(comparison: Comparison, best: Best) -> str:
-    sizes = [size for size in comparison.finished_bytes if best.first_bytes <= size <= best.last_bytes]
-    ratios = [ratio for ratio in map(comparison.times_the_bound, sizes) if ratio is not None]
-    return f", {span(ratios)} times the lower bound" if ratios else ""
 
 
 def measured_table(comparison: Comparison) -> Words:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -257,3 +258,18 @@ def library_of(name: str) -> Library:
     if len(of_kind) != 1:
         raise unknown("library", name, of_kind or names)
     return LIBRARIES[of_kind[0]]
+
+
+@cache
+def programs_of(library: str, collective: str) -> frozenset[str]:
+    """Return the algorithms of the catalogue that a library has."""
+    counterparts = tuple(counterparts_of([library], collective))
+    alike = (each.similar[0] for each in counterparts if each.similar is not None)
+    return frozenset((*(name for each in counterparts for name in each.algorithms), *alike))
+
+
+def counterparts_of(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:
+    """Give the counterparts of all algorithms of libraries for a collective."""
+    for library in libraries:
+        for function in FUNCTIONS_OF.get(collective, (collective,)):
+            yield from LIBRARIES[library].algorithms.get(function, ())

@@ -1,0 +1,122 @@
+"""The short answer of a comparison: few algorithms, of which one is fast enough at each size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hocket._native import Error
+from hocket.definitions.library import Algorithm, all_bytes, find
+from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
+
+if TYPE_CHECKING:
+    from hocket.simulating.comparison import Comparison
+    from hocket.simulating.simulation import Simulation
+
+WITHIN = 0.05
+"""The usual share by which the algorithms of an answer may be slower than the fastest."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """An algorithm for a range of sizes.
+
+    Attributes:
+        algorithm: The algorithm.
+        first_bytes: The least size.
+        last_bytes: The largest size.
+        slower: How much slower than the fastest it is at most, as a share.
+        parameters: The values of parameters other than the defaults, by size.
+    """
+
+    algorithm: str
+    first_bytes: int
+    last_bytes: int
+    slower: float
+    parameters: Mapping[int, Mapping[str, int | str]]
+
+
+def answer_of(comparison: Comparison, within: float) -> tuple[Use, ...]:
+    """Return the fewest ranges of sizes with one algorithm each, which is at most this share slower than the fastest.
+
+    Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then with
+    less time.
+    """
+    runs: dict[int, dict[str, Simulation]] = {size_bytes: {} for size_bytes in sorted(comparison.finished_bytes)}
+    for one in comparison.simulations:
+        if one.size_bytes in runs:
+            runs[one.size_bytes][one.algorithm] = one
+    slower = {size_bytes: _slower(of_size, within) for size_bytes, of_size in runs.items()}
+    names = _fewest_changes(list(slower.values()), comparison.collective)
+    uses = []
+    for name, group in groupby(zip(runs, names, strict=True), key=lambda pair: pair[1]):
+        sizes = [size_bytes for size_bytes, _ in group]
+        parameters = {size_bytes: _parameters(runs[size_bytes][name]) for size_bytes in sizes}
+        most = max(slower[size_bytes][name] for size_bytes in sizes)
+        uses.append(Use(name, sizes[0], sizes[-1], most, parameters))
+    return tuple(uses)
+
+
+def _slower(runs: Mapping[str, Simulation], within: float) -> dict[str, float]:
+    """Return the algorithms that are fast enough at a size, with how much slower than the fastest they are."""
+    least_s = min(one.time_s.mean for one in runs.values())
+    shares = {name: one.time_s.mean / least_s - 1 if least_s > 0 else 0.0 for name, one in runs.items()}
+    return {name: share for name, share in shares.items() if share <= within + 1e-9}
+
+
+def _fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> list[str]:
+    """Return one name of each choice, such that few differ from the one before, and of those the ones preferred."""
+    known = frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
+
+    def cost(name: str, share: float) -> tuple[int, int, float]:
+        algorithm = algorithm_if_known(collective, name)
+        return name not in known, len(algorithm.parameters) if algorithm else 0, share
+
+    best: dict[str, tuple[tuple[float, ...], list[str]]] = {}
+    nothing: tuple[tuple[float, ...], list[str]] = ((0, 0, 0, 0.0), [])
+    for choice in choices:
+        cheapest = min(best.values(), key=lambda each: each[0], default=nothing)
+        following = {}
+        for name, share in choice.items():
+            (changes, *before), names = cheapest
+            if name in best and best[name][0][0] <= changes + 1:
+                (changes, *before), names = best[name]
+            else:
+                changes += 1
+            costs = (old + new for old, new in zip(before, cost(name, share), strict=True))
+            following[name] = (changes, *costs), [*names, name]
+        best = following
+    return min(best.values(), key=lambda each: each[0])[1] if best else []
+
+
+def _parameters(one: Simulation) -> dict[str, int | str]:
+    """Return the values that differ from the defaults; pieces as large as all data are no pieces."""
+    algorithm = algorithm_if_known(one.collective, one.algorithm)
+    if algorithm is None:
+        return dict(one.parameters)
+    whole_bytes = all_bytes(algorithm, one.ranks, one.size_bytes)
+    defaults = {each.name: each.default for each in algorithm.parameters}
+    sizes = {each.name for each in algorithm.parameters if each.unit == "bytes"}
+    return {
+        name: value
+        for name, value in one.parameters.items()
+        if value != defaults.get(name) and not (name in sizes and int(value) >= whole_bytes)
+    }
+
+
+def algorithm_if_known(collective: str, name: str) -> Algorithm | None:
+    """Return an algorithm of the catalogue; None for one of the user."""
+    with suppress(Error):
+        return find(f"{collective}/{name}")
+    return None
+
+
+def slower_in_words(uses: Sequence[Use]) -> str:
+    """Return how much slower than the fastest these algorithms are, in words."""
+    most = max(one.slower for one in uses)
+    share = f"within {math.ceil(100 * most - 1e-6)} % of the fastest" if most > 1e-6 else "the fastest"
+    return f"{share} at each size" if any(one.first_bytes < one.last_bytes for one in uses) or len(uses) > 1 else share
