@@ -47,7 +47,7 @@ def _factor(rows: Sequence[Row]) -> float:
 
 def _from_to(rows: Sequence[Row]) -> str:
     first, last = rows[0].size_bytes, rows[-1].size_bytes
-    return f"at {format_bytes(first)}" if first == last else f"from {format_bytes(first)} to {format_bytes(last)}"
+    return f"{'at' if first == last else 'from'} {from_to(first, last)}"
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
@@ -60,9 +60,8 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     if fast := max(_ranges(rows, "fast"), key=len, default=None):
         where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
         sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
-        return Finding(
-            "fast", f"{sentence}: this is another machine, or the library does what no algorithm here does", "time"
-        )
+        why = "this is another machine, or the library does what no algorithm here does"
+        return Finding("fast", f"{sentence}: {why}", "time")
     sentence = f"{what} is as fast as machine {machine} can do it: {_factor(rows):.2f} times the simulated time"
     return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
 
@@ -128,10 +127,9 @@ def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
 def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
     """Return the fastest algorithm that a library has, or else of the catalogue, and its mean time."""
     for labels in (expectation.of_libraries, expectation.labels):
-        times_s = {label: _total_s(expectation, label, sizes_bytes) for label in labels}
-        known_s = {label: time_s for label, time_s in times_s.items() if time_s is not None}
-        if known_s:
-            return min(known_s.items(), key=lambda pair: (pair[1], pair[0]))
+        times_s = ((label, _total_s(expectation, label, sizes_bytes)) for label in labels)
+        if known_s := [(label, time_s) for label, time_s in times_s if time_s is not None]:
+            return min(known_s, key=lambda pair: (pair[1], pair[0]))
     return None
 
 
@@ -253,10 +251,8 @@ def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
     parts = [] if shape.floor_s is None else [f"small calls take {format_time(shape.floor_s)}"]
     if shape.bytes_per_s is not None:
         bus = shape.bus_bytes_per_s
-        parts.append(
-            f"large ones {format_rate(shape.bytes_per_s)}"
-            + ("" if bus is None else f" ({format_rate(bus)} of bus bandwidth)")
-        )
+        of_bus = "" if bus is None else f" ({format_rate(bus)} of bus bandwidth)"
+        parts.append(f"large ones {format_rate(shape.bytes_per_s)}{of_bus}")
     if shape.half_bytes is not None:
         parts.append(f"half the bandwidth is reached at {format_bytes(int(shape.half_bytes))}")
     if parts:
