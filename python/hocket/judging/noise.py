@@ -164,13 +164,10 @@ def _noise(pair: Pair, middle: float, error: float, freedom: float, basis: Basis
 
 def _within_runs(pair: Pair) -> tuple[float, Basis] | None:
     """Return the standard error of ln(ratio) that the spreads of two single runs tell."""
-    errors = [_error(one) for one in (*pair.before, *pair.after)]
-    if any(error is None for error in errors):
-        return None
-    is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in (*pair.before, *pair.after))
-    return math.hypot(*(error for error in errors if error is not None)), (
-        "iterations" if is_of_iterations else "intervals"
-    )
+    runs = (*pair.before, *pair.after)
+    errors = [error for one in runs if (error := _error(one)) is not None]
+    is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in runs)
+    return (math.hypot(*errors), "iterations" if is_of_iterations else "intervals") if len(errors) == 2 else None
 
 
 def _error(one: Measurement) -> float | None:
