@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from math import nan, prod, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -43,14 +44,12 @@ _MOST_OF_OTHERS_S = 0.03
 _ONE_TRIAL = Trials(count=1, threads=1)
 
 _PARTS = {
-    "latency": "latency",
-    "bandwidth": "bandwidth",
     "overhead": "overhead of messages",
     "computation": "combining and copies",
     "waiting": "messages that share links or ports",
     "fault": "faults",
-    "noise": "noise",
 }
+"""Words for parts of a critical path; the others go by their own name."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +101,8 @@ class Expectation:
     @cached_property
     def simulated_s(self) -> Floats:
         """Times of programs, at the middle of their intervals: a row for each label, a column for each size."""
-        times_s = np.full((len(self.labels), len(self.sizes_bytes)), np.nan)
-        for row, label in enumerate(self.labels):
-            for column, size in enumerate(self.sizes_bytes):
-                if (label, size) in self.simulations:
-                    low_s, high_s = self.between_s(label, size)
-                    times_s[row, column] = np.sqrt(low_s * high_s) or np.nan
-        return times_s
+        times_s = {key: sqrt(prod(self.between_s(*key))) or nan for key in self.simulations}
+        return np.array([[times_s.get((label, size), nan) for size in self.sizes_bytes] for label in self.labels])
 
     @cached_property
     def _shares(self) -> Floats:
@@ -194,19 +188,13 @@ def expect(
     comparison = compare(candidates, calls, machine=machine, measured_as=one.measured_as, executor=executor)
     simulations = {(each.algorithm, each.size_bytes): each for each in comparison.simulations}
     own_choice = {(one.algorithm, tuple(sorted(one.parameters.items())))} if one.parameters else set[Choice]()
+    run = partial(simulate, machine=machine, measured_as=one.measured_as, trials=_ONE_TRIAL)
     for name, parameters in _with_parameters(one.collective) | own_choice:
         if name not in left_out:
-            label = format_choice(name, parameters)
-            algorithm, values = find(f"{one.collective}/{name}"), dict(parameters)
+            label, algorithm = format_choice(name, parameters), find(f"{one.collective}/{name}")
             for call in calls:
                 with suppress(Error):
-                    simulations[label, call.size_bytes] = simulate(
-                        algorithm,
-                        replace(call, parameters=values),
-                        machine=machine,
-                        measured_as=one.measured_as,
-                        trials=_ONE_TRIAL,
-                    )
+                    simulations[label, call.size_bytes] = run(algorithm, replace(call, parameters=dict(parameters)))
     positive = {key: each for key, each in simulations.items() if each.time_s.mean > 0}
     if not positive:
         raise Error(f"{curve.title} takes no time on machine {machine.name}, expected a latency, an overhead or bytes")
@@ -319,4 +307,4 @@ def _limit(steps: Sequence[Step]) -> str:
         return ""
     messages = sum(step.event.kind == "recv" for step in steps)
     rounds = f" of {format_count(messages, 'message')}" if part == "latency" else ""
-    return f"{_PARTS[part]}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"
+    return f"{_PARTS.get(part, part)}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"
