@@ -96,10 +96,7 @@ class Range:
             "first_bytes": self.changes[0].size_bytes,
             "last_bytes": self.changes[-1].size_bytes,
             "sizes": len(self.changes),
-            "direction": self.direction,
-            "ratio": self.ratio,
-            "ratio_low": self.ratio_low,
-            "ratio_high": self.ratio_high,
+            **{name: getattr(self, name) for name in ("direction", "ratio", "ratio_low", "ratio_high")},
         }
 
 

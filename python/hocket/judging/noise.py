@@ -89,9 +89,8 @@ def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | N
     """Return the mean variance before and after, by series. Series of few sizes share one."""
     sides: dict[Series, tuple[list[_Variance], list[_Variance]]] = {}
     for pair in pairs:
-        before, after = sides.setdefault(pair.series, ([], []))
-        before += _own_variance(pair.before)
-        after += _own_variance(pair.after)
+        for own, runs in zip(sides.setdefault(pair.series, ([], [])), (pair.before, pair.after), strict=True):
+            own += _own_variance(runs)
     all_series = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
     return {
         series: (_mean(before) or all_series[0], _mean(after) or all_series[1])

@@ -32,7 +32,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
         _verdict(expectation, rows, whole),
         *_choices(rows),
         *_programs(expectation, [row for row in rows if not (_is_logged(row) or _is_as_chosen(row))]),
-        *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
+        *(() if whole is None else _advice(expectation, rows, whole)),
     )
 
 
@@ -207,21 +207,27 @@ def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
     return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
 
 
-def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
-    """Give what the factors over sizes point to, where no program explains them."""
+def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
+    """Give how to find a better choice, or what the factors over sizes point to if no program explains them."""
     if _is_explained(expectation, slow):
+        one, machine = expectation.curve.first, expectation.machine
+        first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
+        sizes = first if first == last else f"{first}..{last}"
+        name = machine.name if is_preset(machine.name) else machine.file
+        command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {name}"
+        yield Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
         return
     small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
     large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
-    if not (small and large):
-        return
-    few, many = _factor(small), _factor(large)
-    if many > _FLAT * few:
-        yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
-    elif few > _FLAT * many:
-        yield conclude("small messages", small=few, large=many)
-    elif _factor(rows) > _FLAT:
-        yield conclude("all messages", factor=_factor(rows))
+    if small and large:
+        few, many = _factor(small), _factor(large)
+        if many > _FLAT * few:
+            yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
+        elif few > _FLAT * many:
+            yield conclude("small messages", small=few, large=many)
+        elif _factor(rows) > _FLAT:
+            yield conclude("all messages", factor=_factor(rows))
+    yield conclude("no better choice")
 
 
 def _bandwidth(expectation: Expectation, factor: float) -> str:
@@ -230,17 +236,6 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
         if abs(factor * number / cards - 1) < 0.2:
             return f"as with {number} of the {cards} cards of a node"
     return f"as with 1/{factor:.2g} of the bandwidth"
-
-
-def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
-    one = expectation.curve.first
-    if not _is_explained(expectation, slow):
-        return conclude("no better choice")
-    first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
-    machine = expectation.machine.name if is_preset(expectation.machine.name) else expectation.machine.file
-    sizes = first if first == last else f"{first}..{last}"
-    command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {machine}"
-    return Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
 
 
 def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
