@@ -70,15 +70,12 @@ def _judge(
     )
     suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
     causes = suspects if findings[0].kind == "slow" else []
-    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
-
-
-def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
-    sizes, number = len(expectation.curve.measurements), len(curve.measurements)
-    if sizes < number:
-        yield conclude("sizes left out", number=sizes, sizes=number)
+    remarks = list[Finding]()
+    if (number := len(expectation.curve.measurements)) < len(curve.measurements):
+        remarks.append(conclude("sizes left out", number=number, sizes=len(curve.measurements)))
     if expectation.left_out:
-        yield conclude("programs left out", programs=", ".join(expectation.left_out))
+        remarks.append(conclude("programs left out", programs=", ".join(expectation.left_out)))
+    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *remarks))
 
 
 def _row(expectation: Expectation, size_bytes: int) -> Row:

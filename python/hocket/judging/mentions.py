@@ -47,15 +47,13 @@ _PARTS = {
 }
 
 
-def _expression(text: str) -> re.Pattern[str]:
+def _pattern(expression: str, **values: str) -> Pattern:
     for name, part in _PARTS.items():
-        text = text.replace(name, part)
-    return re.compile(text)
+        expression = expression.replace(name, part)
+    return Pattern(expression=re.compile(expression), **values)
 
 
-PATTERNS = tuple(
-    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
-)
+PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))
 """The patterns. Of a kind and a value, the first line counts."""
 
 
