@@ -11,7 +11,6 @@ import click
 
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.files import read_text
-from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.cli import options
 from hocket.cli.measurements import facts_options
@@ -25,20 +24,10 @@ from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
-from hocket.judging.texts import Source, Text, read, runs_of
+from hocket.judging.texts import Text, read, runs_of
 from hocket.measurements.measurement import Facts
 
 _MOST_POINTS = 40
-
-
-def _change_table(changes: Changes) -> Words:
-    """Return what changed, a row for each point; of many points, those that are slower or faster."""
-    points = changes.changes
-    if len(points) > _MOST_POINTS:
-        points = tuple(one for one in points if one.direction in ("slower", "faster"))
-    several = several_fields(one.series for one in points)
-    columns = (*(["calls"] if several else []), "size", "before", "after", "times", "95 %", "", "from")
-    return Words(columns, tuple(_row(one, several) for one in points), ("size", "before", "after", "times"))
 
 
 def _row(one: Change, several: Sequence[str]) -> tuple[str, ...]:
@@ -108,27 +97,22 @@ def judge(
     with progress("reading", None):
         sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
+    give = partial(hand_out, plot=plot, output=None, as_json=as_json)
     if not sources_before:
         with progress("simulating", None):
             assessment = look(sources)
-        show = partial(_show, assessment)
-        entry = assessment.as_dict()
-        hand_out(entry, plot=plot, output=None, as_json=as_json, draw=assessment.plot, show=show)
+        give(assessment.as_dict(), draw=assessment.plot, show=partial(_show, assessment))
         return
     outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance)
-    outcome = replace(outcome, findings=_with_remarks(outcome.findings, [*sources_before, *sources]))
+    all_sources = [*sources_before, *sources]
+    failures = [source.failures.finding for source in all_sources if source.failures is not None]
+    remarks = [one for source in all_sources for one in source.remarks]
+    outcome = replace(outcome, findings=(*failures, *outcome.findings, *remarks))
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
-    show = partial(_show_changes, outcome, algorithms)
-    hand_out(entry, plot=plot, output=None, as_json=as_json, draw=outcome.plot, show=show)
+    give(entry, draw=outcome.plot, show=partial(_show_changes, outcome, algorithms))
     if outcome.is_slower:
         click.get_current_context().exit(1)
-
-
-def _with_remarks(findings: Sequence[Finding], sources: Sequence[Source]) -> tuple[Finding, ...]:
-    """Return findings that begin with what is wrong in the results, and end with what is left out."""
-    failures = [source.failures.finding for source in sources if source.failures is not None]
-    return (*failures, *findings, *(one for source in sources for one in source.remarks))
 
 
 def _read(file: str) -> str:
@@ -155,7 +139,11 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
 
 def _show_changes(outcome: Changes, algorithms: Sequence[Finding], files: Mapping[str, str | None]) -> None:
     print_words(f"{outcome.sentence[0].upper()}{outcome.sentence[1:]}.", bold=True, inner=0)
-    table = _change_table(outcome)
-    print_table(table.columns, table.rows, right=table.right)
+    points = outcome.changes
+    if len(points) > _MOST_POINTS:
+        points = tuple(one for one in points if one.direction in ("slower", "faster"))
+    several = several_fields(one.series for one in points)
+    columns = (*(["calls"] if several else []), "size", "before", "after", "times", "95 %", "", "from")
+    print_table(columns, [_row(one, several) for one in points], right=("size", "before", "after", "times"))
     print_facts(finding_lines([*outcome.findings[1:], *algorithms]))
     print_files(files)

@@ -64,10 +64,9 @@ def _bus(shape: Shape | None, mentions: Mentions) -> float | None:
 
 def _shape_of_rows(mentions: Mentions) -> Shape | None:
     """Return the shape of rows that no format reads."""
-    rows = rows_in(mentions)
+    rows, facts = rows_in(mentions), mentions.facts
     if rows is None:
         return None
-    facts = mentions.facts
     return shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
 
 
@@ -76,44 +75,39 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
     if shape is not None and shape.ranks == 1:
         return conclude("sends nothing", call=_call(job))
     if shape is not None:
-        for verdict in (_between_runs(curve), _collapse(shape), _small_calls(shape, job), _jump(shape)):
-            if verdict is not None:
-                return verdict
-        if shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES and shape.bus_share is not None:
-            rate = shape.best[1] * shape.bus_share
-            if (rising := _rising(shape, job, rate)) is not None:
-                return rising
-            return bandwidth_verdict(rate, job, f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth")
+        verdict = _between_runs(curve) or _collapse(shape) or _small_calls(shape, job) or _jump(shape)
+        if verdict is None and (rate := _bus(shape, mentions)) is not None:
+            start = f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth"
+            verdict = _rising(shape, job, rate) or bandwidth_verdict(rate, job, start)
+        if verdict is not None:
+            return verdict
     if figures:
         return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
-    if shape is None and curve:
-        one = curve[0]
-        call = _call(replace(job, collective=one.collective, ranks=one.ranks))
-        return conclude("single time", call=call, time_s=one.time_s)
-    if shape is None:
+    if shape is None and not curve:
         return conclude("no number")
+    if shape is None:
+        call = _call(replace(job, collective=curve[0].collective, ranks=curve[0].ranks))
+        return conclude("single time", call=call, time_s=curve[0].time_s)
     if shape.bus_share is not None:
         return conclude("no large sizes", call=_call(job))
-    has_ranks = shape.ranks is not None
-    name = "ranks not told" if not has_ranks else "no bus bandwidth" if shape.collective else "collective not told"
-    return conclude(name, call=_call(job), bytes_per_s=shape.best[1])
+    name = "no bus bandwidth" if shape.collective else "collective not told"
+    return conclude(name if shape.ranks else "ranks not told", call=_call(job), bytes_per_s=shape.best[1])
 
 
 def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
     """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
     usual = usual_rate_of(job)
-    sizes, times = shape.sizes_bytes[-2:], shape.times_s[-2:]
-    if usual is None or shape.bus_bytes_per_s is None or len(sizes) < 2:
+    rates = shape.rates
+    if usual is None or shape.bus_bytes_per_s is None or len(rates) < 2:
         return None
     low = NORMAL_SHARE * usual.lowest_bytes_per_s
-    growth = (sizes[1] / times[1]) / (sizes[0] / times[0])
-    if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or growth < _LEAST_GROWTH:
+    if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or rates[-1] / rates[-2] < _LEAST_GROWTH:
         return None
     return conclude(
         "still rising",
         call=_call(job),
         bytes_per_s=bus_bytes_per_s,
-        size_bytes=sizes[1],
+        size_bytes=shape.sizes_bytes[-1],
         implied_bytes_per_s=shape.bus_bytes_per_s,
         what=usual.what,
     )
@@ -138,8 +132,7 @@ def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
 
 def _collapse(shape: Shape) -> Finding | None:
     """Return that the largest call has much less bandwidth than a smaller one."""
-    size, rate = shape.best
-    last = shape.reached_bytes_per_s
+    (size, rate), last = shape.best, shape.rates[-1]
     if size == shape.sizes_bytes[-1] or rate < _COLLAPSE_FACTOR * last or len(shape.sizes_bytes) < 3:
         return None
     share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
@@ -170,26 +163,19 @@ def _small_calls(shape: Shape, job: Job) -> Finding | None:
 
 def _jump(shape: Shape) -> Finding | None:
     """Return that the time jumps so far between two sizes that one of them is slow on any machine."""
-    jumps = [kink for kink in shape.kinks if kink.factor >= _JUMP_FACTOR]
-    if not jumps:
+    jump = max(shape.kinks, key=lambda kink: kink.factor, default=None)
+    if jump is None or jump.factor < _JUMP_FACTOR:
         return None
-    jump = max(jumps, key=lambda kink: kink.factor)
     return conclude("some sizes", size_bytes=jump.size_bytes, factor=jump.factor)
 
 
 def _between_averages(figures: Sequence[Figure]) -> Finding | None:
     """Return that the averages of runs in one text differ by more than noise."""
     averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
-    if len(averages) < 2 or averages[-1].bytes_per_s < _RUNS_FACTOR * averages[0].bytes_per_s:
+    if not averages or averages[-1].bytes_per_s < _RUNS_FACTOR * averages[0].bytes_per_s:
         return None
-    less, more = averages[0].bytes_per_s, averages[-1].bytes_per_s
-    return conclude(
-        "two averages",
-        source=averages[0].source,
-        most_bytes_per_s=more,
-        least_bytes_per_s=less,
-        factor=more / less,
-    )
+    source, less, more = averages[0].source, averages[0].bytes_per_s, averages[-1].bytes_per_s
+    return conclude("two averages", source=source, most_bytes_per_s=more, least_bytes_per_s=less, factor=more / less)
 
 
 def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
@@ -199,10 +185,8 @@ def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
         return bandwidth_verdict(
             figure.bytes_per_s, job, f"The text quotes {rate}", figure.source, is_average=figure.is_average
         )
-    share = 2 * (job.ranks - 1) / job.ranks if job.ranks and job.collective == "allreduce" else None
-    if share is None:
+    if not job.ranks or job.collective != "allreduce":
         return conclude("algorithm bandwidth", source=figure.source, bytes_per_s=figure.bytes_per_s)
-    bus = figure.bytes_per_s * share
-    return bandwidth_verdict(
-        bus, job, f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source
-    )
+    bus = figure.bytes_per_s * (2 * (job.ranks - 1) / job.ranks)
+    start = f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus"
+    return bandwidth_verdict(bus, job, start, figure.source)

@@ -39,16 +39,10 @@ _Row: TypeAlias = "tuple[re.Match[str], str]"
 
 def _comparisons(mentions: Mentions) -> Iterator[Finding]:
     """Give what lists of bandwidths in a text show."""
-    pairs, versions = (_rows(expression, mentions) for expression in (_PAIR, _VERSION))
-    if len(pairs) >= _LEAST_ROWS:
-        yield from _slow_nodes(pairs)
-    if len(versions) >= _LEAST_ROWS:
-        yield from _changes_of_version(versions)
-
-
-def _rows(expression: re.Pattern[str], mentions: Mentions) -> Sequence[_Row]:
-    lines = enumerate(lines_of(mentions.text), start=1)
-    return [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
+    for expression, findings in ((_PAIR, _slow_nodes), (_VERSION, _changes_of_version)):
+        lines = enumerate(lines_of(mentions.text), start=1)
+        rows = [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
+        yield from findings(rows) if len(rows) >= _LEAST_ROWS else ()
 
 
 def _slow_nodes(pairs: Sequence[_Row]) -> Iterator[Finding]:
@@ -196,12 +190,12 @@ def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Men
 
 def _kinks(kind: Kind, shape: Shape | None) -> Iterator[Finding]:
     """Give the sizes at which the time leaves its trend."""
-    kinks = sorted(
-        shape.kinks if shape is not None else (), key=lambda one: max(one.factor, 1 / one.factor), reverse=True
-    )
+    if shape is None:
+        return
+    kinks = sorted(shape.kinks, key=lambda one: max(one.factor, 1 / one.factor), reverse=True)
     for kink in kinks[:_MOST_KINKS]:
         finding = partial(conclude, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
-        if kink.factor < 1 and shape is not None and kink.before_bytes == shape.sizes_bytes[0]:
+        if kink.factor < 1 and kink.before_bytes == shape.sizes_bytes[0]:
             yield finding("first size", factor=1 / kink.factor)
         elif kink.is_spike:
             yield finding("one size", factor=kink.factor)
@@ -217,11 +211,10 @@ def _dips(shape: Shape | None) -> Iterator[Finding]:
     """Give the size at which the bandwidth of large calls falls most, if the time has no kink there."""
     if shape is None:
         return
-    rates = [size / time for size, time in zip(shape.sizes_bytes, shape.times_s, strict=True)]
     sizes = {kink.size_bytes for kink in shape.kinks}
     falls = [
         (rate / less, less_bytes, size)
-        for (less_bytes, less), (size, rate) in pairwise(zip(shape.sizes_bytes, rates, strict=True))
+        for (less_bytes, less), (size, rate) in pairwise(zip(shape.sizes_bytes, shape.rates, strict=True))
         if less_bytes >= _LEAST_DIP_BYTES and size not in sizes
     ]
     ratio, less_bytes, size = min(falls, default=(1.0, 0, 0))
@@ -259,10 +252,8 @@ def _is_on_trees(job: Job, mentions: Mentions) -> bool:
 
 def _average(bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that an average over sizes is far below the bandwidth of large ones, as it counts small ones too."""
-    if bus_bytes_per_s is None:
-        return
-    averages = [one for one in figures_in(mentions) if one.is_average and one.is_of_output]
-    low = [one for one in averages if one.bytes_per_s < _AVERAGE_SHARE * bus_bytes_per_s]
-    for one in low[:1]:
-        average = one.bytes_per_s
-        yield conclude("all sizes", source=one.source, average_bytes_per_s=average, bytes_per_s=bus_bytes_per_s)
+    for one in figures_in(mentions):
+        if one.is_of_output and bus_bytes_per_s and one.bytes_per_s < _AVERAGE_SHARE * bus_bytes_per_s:
+            average = one.bytes_per_s
+            yield conclude("all sizes", source=one.source, average_bytes_per_s=average, bytes_per_s=bus_bytes_per_s)
+            return

@@ -96,24 +96,21 @@ class Range:
             "first_bytes": self.changes[0].size_bytes,
             "last_bytes": self.changes[-1].size_bytes,
             "sizes": len(self.changes),
-            "direction": self.direction,
-            "ratio": self.ratio,
-            "ratio_low": self.ratio_low,
-            "ratio_high": self.ratio_high,
+            **{name: getattr(self, name) for name in ("direction", "ratio", "ratio_low", "ratio_high")},
         }
 
 
 def ranges_of(changes: Sequence[Change]) -> tuple[Range, ...]:
     """Return neighbouring sizes of each series that changed in the same direction; changes are in order."""
-    return tuple(_range(tuple(group)) for _, group in groupby(changes, lambda one: (one.series, one.direction)))
-
-
-def _range(changes: tuple[Change, ...]) -> Range:
-    return Range(
-        changes,
-        _mean([one.ratio for one in changes]) or 1.0,
-        _mean([one.ratio_low for one in changes]),
-        _mean([one.ratio_high for one in changes]),
+    groups = [tuple(group) for _, group in groupby(changes, lambda one: (one.series, one.direction))]
+    return tuple(
+        Range(
+            group,
+            _mean([one.ratio for one in group]) or 1.0,
+            _mean([one.ratio_low for one in group]),
+            _mean([one.ratio_high for one in group]),
+        )
+        for group in groups
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from hocket.base.units import format_bytes, format_count
+from hocket.base.units import format_bytes, format_count, from_to
 from hocket.definitions.libraries import library_named
 from hocket.judging.change import Change, Range, Step
 from hocket.judging.finding import Finding, Kind
@@ -61,13 +61,9 @@ def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator
 def _range_in_words(one: Range, several: Sequence[str]) -> str:
     """Return "allreduce ring on 8 ranks: 1.31 times slower from 16 KiB to 256 KiB (95 %: 1.24 to 1.38)"."""
     details = [f"95 %: {_interval(one.ratio_low, one.ratio_high, is_faster=one.direction == 'faster')}"]
-    extreme = _factor(one.extreme.ratio)
-    if (
-        one.ratio_low is not None
-        and one.ratio_high is not None
-        and not one.ratio_low <= one.extreme.ratio <= one.ratio_high
-    ):
-        details.append(f"most at {format_bytes(one.extreme.size_bytes)}: {_number(extreme)}")
+    low, extreme, high = one.ratio_low, one.extreme, one.ratio_high
+    if low is not None and high is not None and not low <= extreme.ratio <= high:
+        details.append(f"most at {format_bytes(extreme.size_bytes)}: {_number(_factor(extreme.ratio))}")
     change = f"{_number(_factor(one.ratio))} times {one.direction} {_sizes(one.changes)}".rstrip()
     return f"{one.series.text(several)}: {change} ({'; '.join(details)})"
 
@@ -89,9 +85,7 @@ def _interval(low: float | None, high: float | None, *, is_faster: bool = False)
 
 def _sizes(changes: Sequence[Change]) -> str:
     first, last = changes[0].size_bytes, changes[-1].size_bytes
-    if first == last:
-        return f"at {format_bytes(first)}" if first else ""
-    return f"from {format_bytes(first)} to {format_bytes(last)}"
+    return f"{'at' if first == last else 'from'} {from_to(first, last)}" if last else ""
 
 
 def _others(changes: Sequence[Change], tolerance: float) -> Iterator[Finding]:
@@ -103,18 +97,17 @@ def _others(changes: Sequence[Change], tolerance: float) -> Iterator[Finding]:
     unclear = [one for one in changes if one.direction == "cannot tell"]
     if not unclear:
         return
-    reaches = sorted(_factor_of_reach(one) for one in unclear if one.ratio_high is not None)
+    reaches = sorted(
+        max(_factor(one.ratio_low), _factor(one.ratio_high))
+        for one in unclear
+        if one.ratio_low is not None and one.ratio_high is not None
+    )
     sentence = f"cannot tell at {len(unclear)} of {whole} whether times changed by more than {_percent(tolerance)}"
     if reaches:
         sentence += f": their intervals reach a factor of {_number(reaches[len(reaches) // 2])} (median)"
-    without = sum(one.ratio_high is None for one in unclear)
-    if without:
+    if without := len(unclear) - len(reaches):
         sentence += f"; {format_count(without, 'point')} without spread, repeated runs, or enough neighbouring sizes"
     yield Finding("unknown", sentence, "noise")
-
-
-def _factor_of_reach(one: Change) -> float:
-    return max(_factor(ratio) for ratio in (one.ratio_low, one.ratio_high) if ratio is not None)
 
 
 def _percent(share: float) -> str:

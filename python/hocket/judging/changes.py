@@ -119,8 +119,7 @@ def _over_all_points(p_values: Sequence[float | None]) -> list[float | None]:
     ranking = sorted((p_value, place) for place, p_value in enumerate(p_values) if p_value is not None)
     result: list[float | None] = [None] * len(p_values)
     least = 1.0
-    for rank in range(len(ranking), 0, -1):
-        p_value, place = ranking[rank - 1]
+    for rank, (p_value, place) in reversed([*enumerate(ranking, start=1)]):
         least = min(least, p_value * len(ranking) / rank)
         result[place] = least
     return result

@@ -18,6 +18,7 @@ _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
 NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
 _MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
 _GPUS = re.compile(r"(?i)cuda|rocm|\bgpus?\b|(?-i:\bD D\b)")
+_HAS_LINKS = re.compile(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b")
 _SLOWEST_RDMA_GBIT = 100
 _GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
@@ -201,17 +202,13 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
     if len(names) != 1:
         return "", None
     name = names.pop()
-    form = {"SXM": "SXM", "PCI": "PCIe"}.get(next((form for _, form in parts if form), ""), "")
+    form = next((form.replace("PCI", "PCIe") for _, form in parts if form), "")
     links = _one(mentions.values("links"))
-    has_words = bool(re.search(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b", mentions.text))
-    has_links = has_words if links is None else links == NVLINK
     if links in (PAIRS, NO_NVLINK):
         form = "PCIe"
-    if not form and (has_links or name in _ONLY_SXM):
+    elif not form and (links == NVLINK or name in _ONLY_SXM or (links is None and _HAS_LINKS.search(mentions.text))):
         form = "SXM"
-    if not form and name in ("A100", "H100", "V100"):
-        return name, None
-    return name, gpu_model(name, form if form in ("SXM", "PCIe") else "")
+    return name, None if not form and name in ("A100", "H100", "V100") else gpu_model(name, form)
 
 
 def _one(values: Sequence[str]) -> str | None:

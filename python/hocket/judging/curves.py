@@ -11,6 +11,9 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.measurements.measurement import DEFAULT, Measurement
 
+_COMMON = ("system", "library", "buffers", "collective", "label", "ranks", "dims", "layout", "ranks_per_node",
+           "element_bytes", "measured_as")  # fmt: skip
+"""What calls of a curve have in common."""
 _SAME = 0.1
 """Times in place that differ by less than this share, in the median over sizes, are those out of place."""
 
@@ -55,7 +58,8 @@ def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
     """Return the curves of some measurements, in their order. Times in place are left out if they are the same."""
     groups: dict[tuple[object, ...], dict[int, list[Measurement]]] = {}
     for one in measurements:
-        groups.setdefault((*_key(one), one.in_place), {}).setdefault(one.size_bytes, []).append(one)
+        key = tuple(getattr(one, name) for name in _COMMON)
+        groups.setdefault((*key, one.in_place), {}).setdefault(one.size_bytes, []).append(one)
     curves = {key: _curve(sizes) for key, sizes in groups.items()}
     return tuple(
         curve for key, curve in curves.items() if not (key[-1] and _alike(curve, curves.get((*key[:-1], False))))
@@ -68,13 +72,6 @@ def _curve(by_size: dict[int, list[Measurement]]) -> Curve:
         for _, runs in sorted(by_size.items())
     )
     return Curve(measurements, tuple(one for runs in by_size.values() for one in runs))
-
-
-def _key(one: Measurement) -> tuple[object, ...]:
-    return (
-        *(one.system, one.library, one.buffers, one.collective, one.label, one.ranks),
-        *(one.dims, one.layout, one.ranks_per_node, one.element_bytes, one.measured_as),
-    )
 
 
 def _alike(in_place: Curve, other: Curve | None) -> bool:

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from math import nan, prod, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,14 +46,12 @@ _ONE_TRIAL = Trials(count=1, threads=1)
 _NOISY_TRIALS = 16
 
 _PARTS = {
-    "latency": "latency",
-    "bandwidth": "bandwidth",
     "overhead": "overhead of messages",
     "computation": "combining and copies",
     "waiting": "messages that share links or ports",
     "fault": "faults",
-    "noise": "noise",
 }
+"""Words for parts of a critical path; the others go by their own name."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,8 @@ class Expectation:
     @cached_property
     def simulated_s(self) -> Floats:
         """Times of programs, at the middle of their intervals: a row for each label, a column for each size."""
-        times_s = np.full((len(self.labels), len(self.sizes_bytes)), np.nan)
-        for row, label in enumerate(self.labels):
-            for column, size in enumerate(self.sizes_bytes):
-                if (label, size) in self.simulations:
-                    low_s, high_s = self.between_s(label, size)
-                    times_s[row, column] = np.sqrt(low_s * high_s) or np.nan
-        return times_s
+        times_s = {key: sqrt(prod(self.between_s(*key))) or nan for key in self.simulations}
+        return np.array([[times_s.get((label, size), nan) for size in self.sizes_bytes] for label in self.labels])
 
     @cached_property
     def _shares(self) -> Floats:
@@ -308,4 +302,4 @@ def _limit(steps: Sequence[Step]) -> str:
         return ""
     messages = sum(step.event.kind == "recv" for step in steps)
     rounds = f" of {format_count(messages, 'message')}" if part == "latency" else ""
-    return f"{_PARTS[part]}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"
+    return f"{_PARTS.get(part, part)}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"

@@ -8,7 +8,6 @@ within `_USUAL_SPREAD`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 from hocket.base.files import read_rows
 
@@ -38,10 +37,6 @@ class Fabric:
     lowest_latency_s: float | None
     highest_latency_s: float | None
 
-    def fits(self, bytes_per_s: float) -> bool:
-        """Return whether benchmarks reach this bandwidth on it."""
-        return self.lowest_bytes_per_s <= bytes_per_s <= self.highest_bytes_per_s
-
 
 @dataclass(frozen=True)
 class GpuModel:
@@ -62,50 +57,42 @@ class GpuModel:
     highest_bytes_per_s: float
 
 
-@cache
-def fabrics() -> tuple[Fabric, ...]:
-    """Return the classes of fabrics, in the order of their table."""
-    return tuple(
-        Fabric(
-            row["name"],
-            row["kind"],
-            *_range(row),
-            _number(row["lowest_latency_us"], _US),
-            _number(row["highest_latency_us"], _US),
-        )
-        for row in read_rows(__file__, "fabrics.csv")
-    )
-
-
-@cache
-def gpu_models() -> tuple[GpuModel, ...]:
-    """Return the models of GPUs, in the order of their table."""
-    return tuple(
-        GpuModel(row["model"], row["form"], row["fabric"], *_range(row)) for row in read_rows(__file__, "gpus.csv")
-    )
-
-
-def gpu_model(name: str, form: str = "") -> GpuModel | None:
-    """Return the model of a name; None if its bandwidth is not known, as where its form is another one."""
-    return next((one for one in gpu_models() if one.name == name and form in ("", one.form)), None)
-
-
-def card_fabric(kind: str, gbit_per_s: int) -> Fabric | None:
-    """Return the class of network cards of a kind and a rate; None if there is none."""
-    start = f"{gbit_per_s} Gbit/s "
-    return next((one for one in fabrics() if one.kind == kind and one.name.startswith(start)), None)
-
-
-def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric, ...]:
-    """Return the fabrics of some kinds on which benchmarks reach a bus bandwidth."""
-    return tuple(one for one in fabrics() if one.kind in kinds and one.fits(bytes_per_s))
-
-
 def _number(text: str, unit: float) -> float | None:
     return float(text) * unit if text else None
 
 
 def _range(row: dict[str, str]) -> tuple[float, float]:
     highest = float(row["highest_gb_per_s"]) * _GB
-    lowest = _number(row["lowest_gb_per_s"], _GB)
-    return (highest / _USUAL_SPREAD if lowest is None else lowest), highest
+    return _number(row["lowest_gb_per_s"], _GB) or highest / _USUAL_SPREAD, highest
+
+
+def _fabric(row: dict[str, str]) -> Fabric:
+    latencies_s = (_number(row[f"{end}_latency_us"], _US) for end in ("lowest", "highest"))
+    return Fabric(row["name"], row["kind"], *_range(row), *latencies_s)
+
+
+FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))
+"""The classes of fabrics, in the order of their table."""
+
+GPU_MODELS = tuple(
+    GpuModel(row["model"], row["form"], row["fabric"], *_range(row)) for row in read_rows(__file__, "gpus.csv")
+)
+"""The models of GPUs, in the order of their table."""
+
+
+def gpu_model(name: str, form: str = "") -> GpuModel | None:
+    """Return the model of a name; None if its bandwidth is not known, as where its form is another one."""
+    return next((one for one in GPU_MODELS if one.name == name and form in ("", one.form)), None)
+
+
+def card_fabric(kind: str, gbit_per_s: int) -> Fabric | None:
+    """Return the class of network cards of a kind and a rate; None if there is none."""
+    start = f"{gbit_per_s} Gbit/s "
+    return next((one for one in FABRICS if one.kind == kind and one.name.startswith(start)), None)
+
+
+def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric, ...]:
+    """Return the fabrics of some kinds on which benchmarks reach a bus bandwidth."""
+    return tuple(
+        one for one in FABRICS if one.kind in kinds and one.lowest_bytes_per_s <= bytes_per_s <= one.highest_bytes_per_s
+    )

@@ -129,9 +129,11 @@ def _counts(
                 local.append(("ranks_per_node", count, source))
         elif count is not None:
             yield "ranks_per_node", count, source
-        for nodes, per_node in _nodes_and_ranks(line):
-            yield "ranks", nodes * per_node, source
-            yield "ranks_per_node", per_node, source
+        for match in (match for expression in _NODES_AND_RANKS for match in expression.finditer(line)):
+            nodes, per_node = whole_number(match["nodes"]), whole_number(match["ranks"])
+            if nodes is not None and per_node is not None:
+                yield "ranks", nodes * per_node, source
+                yield "ranks_per_node", per_node, source
     if len(hosts) == 1:
         yield from local  # a launcher without hosts starts all ranks on the host that the list of devices names
     first = {int(device["rank"]): number for number, device in reversed([*devices.items()])}
@@ -197,15 +199,6 @@ def _per_node(options: str, launcher: str, ranks: int) -> Iterator[int]:
         yield slots.pop() * per_process
     elif nodes and processes and processes % nodes == 0:
         yield processes // nodes * per_process
-
-
-def _nodes_and_ranks(line: str) -> Iterator[tuple[int, int]]:
-    """Give numbers of nodes, and of ranks on a node, that a sentence tells together."""
-    for expression in _NODES_AND_RANKS:
-        for match in expression.finditer(line):
-            nodes, per_node = whole_number(match["nodes"]), whole_number(match["ranks"])
-            if nodes is not None and per_node is not None:
-                yield nodes, per_node
 
 
 def _ranks_by_ratio(rows: Sequence[Row], file: str, collective: str | None) -> Iterator[tuple[int, str]]:

@@ -21,6 +21,8 @@ _NOT_MEASURED = re.compile(
 )
 _ALGORITHM = re.compile(r"(?i)\balg\w*bw\b|\balgorithm bandwidth")
 _MEAN = re.compile(r"(?i)\bavg\b|\baverage\b")
+_BREAK = re.compile(r"[.;!?]\s|[0-9]\s?G[Bb]\S*")
+_BITS = ("Gbps", "Gb/s", "Gbit/s")
 _MOST_REACH = 80
 
 
@@ -61,21 +63,12 @@ def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figu
     figures = []
     end = 0
     for match in matches:
-        before = _before(line, match)
+        # what stands before it, back to another figure or the end of a sentence
+        before = _BREAK.split(line[max(0, match.start() - _MOST_REACH) : match.start()])[-1]
         is_repeated = bool(end) and re.fullmatch(r"[\s(`~=*x0-9,]*", line[end : match.start()]) is not None
         if not is_repeated and not _NOT_MEASURED.search(before):
             is_average = _MEAN.search(before) is not None
-            figures.append(Figure(_bytes_per_s(match), not _ALGORITHM.search(before), source, is_average))
+            bytes_per_s = float(match["value"]) * (1e9 / 8 if match.groupdict().get("unit", "") in _BITS else 1e9)
+            figures.append(Figure(bytes_per_s, not _ALGORITHM.search(before), source, is_average))
         end = match.end()
     return figures
-
-
-def _before(line: str, match: re.Match[str]) -> str:
-    """Return what stands before a figure, back to the figure before it or the end of a sentence."""
-    text = line[max(0, match.start() - _MOST_REACH) : match.start()]
-    return re.split(r"[.;!?]\s|[0-9]\s?G[Bb]\S*", text)[-1]
-
-
-def _bytes_per_s(match: re.Match[str]) -> float:
-    unit = match.groupdict().get("unit") or "GB/s"
-    return float(match["value"]) * (1e9 if unit.startswith("GB") else 1e9 / 8)

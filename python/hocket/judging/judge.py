@@ -70,15 +70,12 @@ def _judge(
     )
     suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
     causes = suspects if findings[0].kind == "slow" else []
-    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *_omissions(curve, expectation)))
-
-
-def _omissions(curve: Curve, expectation: Expectation) -> Iterator[Finding]:
-    sizes, number = len(expectation.curve.measurements), len(curve.measurements)
-    if sizes < number:
-        yield conclude("sizes left out", number=sizes, sizes=number)
+    remarks = list[Finding]()
+    if (number := len(expectation.curve.measurements)) < len(curve.measurements):
+        remarks.append(conclude("sizes left out", number=number, sizes=len(curve.measurements)))
     if expectation.left_out:
-        yield conclude("programs left out", programs=", ".join(expectation.left_out))
+        remarks.append(conclude("programs left out", programs=", ".join(expectation.left_out)))
+    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *remarks))
 
 
 def _row(expectation: Expectation, size_bytes: int) -> Row:
@@ -243,20 +240,13 @@ def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
 
 def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:
     """Return where another algorithm runs after than before, as far as both can be told."""
-    earlier = {one.curve.title: one for one in before.curves}
-    return tuple(
-        finding
-        for one in after.curves
-        if one.curve.title in earlier
-        for finding in _switches(earlier[one.curve.title], one)
-    )
-
-
-def _switches(before: CurveAssessment, after: CurveAssessment) -> Iterator[Finding]:
-    ran = {row.size_bytes: row.guess for row in before.rows}
-    pairs = [(row.size_bytes, ran[row.size_bytes], row.guess) for row in after.rows if row.size_bytes in ran]
-    for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
-        sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
-        if all(is_told for _, is_told in sizes) and not set(old) & set(new):
-            where = from_to(sizes[0][0], sizes[-1][0])
-            yield conclude("another program", title=after.curve.title, where=where, after=new[0], before=old[0])
+    findings = list[Finding]()
+    ran = {one.curve.title: {row.size_bytes: row.guess for row in one.rows} for one in before.curves}
+    for title, rows in ((one.curve.title, one.rows) for one in after.curves):
+        pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get(title, {}).get(row.size_bytes))]
+        for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
+            sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
+            if all(is_told for _, is_told in sizes) and not {*old} & {*new}:
+                where = from_to(sizes[0][0], sizes[-1][0])
+                findings.append(conclude("another program", title=title, where=where, after=new[0], before=old[0]))
+    return tuple(findings)

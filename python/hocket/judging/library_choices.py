@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from hocket._native import Error
 from hocket.base.call import Call
@@ -82,19 +83,19 @@ def _is_same(name: str, choice: Choice) -> bool:
 
 
 def _simulated(expectation: Expectation, library: str, decision: LibraryDecision) -> LibraryChoice:
+    choice = partial(LibraryChoice, library, decision.choice)
     if decision.equivalent is None:
-        return LibraryChoice(library, decision.choice, None, decision.sentence)
+        return choice(None, decision.sentence)
     algorithm, call = decision.equivalent
     if algorithm.name in expectation.left_out:
-        return LibraryChoice(library, decision.choice, None, "not simulated, as it would take too long")
-    earlier = expectation.simulations.get((algorithm.name, call.size_bytes))
-    if library in BY_MACHINE and earlier is not None and call.parameters.items() <= earlier.parameters.items():
-        return LibraryChoice(library, decision.choice, earlier.time_s.mean or None, costs=decision.costs)
-    try:
-        run = simulate_decision(decision, expectation.machine, expectation.curve.first.measured_as)
-    except Error as error:
-        return LibraryChoice(library, decision.choice, None, str(error))
-    return LibraryChoice(library, decision.choice, run.time_s.mean or None, costs=decision.costs)
+        return choice(None, "not simulated, as it would take too long")
+    run = expectation.simulations.get((algorithm.name, call.size_bytes))
+    if run is None or library not in BY_MACHINE or not call.parameters.items() <= run.parameters.items():
+        try:
+            run = simulate_decision(decision, expectation.machine, expectation.curve.first.measured_as)
+        except Error as error:
+            return choice(None, str(error))
+    return choice(run.time_s.mean or None, costs=decision.costs)
 
 
 _Key = tuple[str, bool, int]
@@ -105,13 +106,10 @@ _Key = tuple[str, bool, int]
 def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
     """Return the choices that a log of NCCL tells, each with its first line."""
     choices: dict[_Key, tuple[Choice, str]] = {}
-    if _MARK not in mentions.text:
-        return choices
     for number, line in enumerate(mentions.text.split("\n"), start=1):
-        if _MARK not in line or (match := _LINE.search(line)) is None or (choice := _choice(match)) is None:
-            continue
-        key = (_FUNCTIONS.get(match["function"], ""), match["last"] is not None, int(match["bytes"]))
-        choices.setdefault(key, (choice, f"{mentions.file}:{number}"))
+        if _MARK in line and (match := _LINE.search(line)) is not None and (choice := _choice(match)) is not None:
+            key = (_FUNCTIONS.get(match["function"], ""), match["last"] is not None, int(match["bytes"]))
+            choices.setdefault(key, (choice, f"{mentions.file}:{number}"))
     return choices
 
 

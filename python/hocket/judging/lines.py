@@ -70,8 +70,7 @@ def whole_number(text: str) -> int | None:
 def row_of_nccl(line: str) -> re.Match[str] | None:
     """Return the row of nccl-tests in a line, if there is one whose bandwidth follows from its size and its time."""
     row = ROW.search(line)
-    time_us = float(row["time"]) if row is not None else 0.0
-    if row is None or time_us <= 0:
+    if row is None or (time_us := float(row["time"])) <= 0:
         return None
     gb_per_s = float(row["alg"])
     return row if abs(int(row["size"]) / time_us / 1e3 - gb_per_s) < 0.006 + 0.01 * gb_per_s else None

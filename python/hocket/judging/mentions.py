@@ -47,15 +47,13 @@ _PARTS = {
 }
 
 
-def _expression(text: str) -> re.Pattern[str]:
+def _pattern(expression: str, **values: str) -> Pattern:
     for name, part in _PARTS.items():
-        text = text.replace(name, part)
-    return re.compile(text)
+        expression = expression.replace(name, part)
+    return Pattern(expression=re.compile(expression), **values)
 
 
-PATTERNS = tuple(
-    Pattern(expression=_expression(row.pop("expression")), **row) for row in read_rows(__file__, "patterns.csv")
-)
+PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))
 """The patterns. Of a kind and a value, the first line counts."""
 
 
@@ -122,24 +120,22 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
     """Give a mention where a list of devices has rank 0 twice: single jobs that print into each other."""
     zeros: dict[str, int] = {}
-    sizes: list[tuple[str, str]] = []
+    last_size: tuple[str, str] | None = None
     begins = 0
     for number, line in enumerate(lines, start=1):
         begins += _BEGIN.search(line) is not None
+        sentence = ""
         if (device := DEVICE.search(line)) is not None and int(device["rank"]) == 0:
             if zeros and device["host"] not in zeros and min(zeros.values()) >= number - 20 and begins > 1:
-                yield _separate(
-                    f"{file}:{number}", f"the hosts {next(iter(zeros))} and {device['host']} both have a rank 0"
-                )
+                sentence = f"the hosts {next(iter(zeros))} and {device['host']} both have a rank 0"
             zeros[device["host"]] = number
         if (row := ROW.search(line)) is not None:
             size = (line[: row.start()].strip(), row["size"])
-            if sizes[-1:] == [size] and row["size"] != "0":
-                yield _separate(f"{file}:{number}", f"the size {row['size']} has two rows in a run")
-            sizes.append(size)
+            if size == last_size and row["size"] != "0":
+                sentence = f"the size {row['size']} has two rows in a run"
+            last_size = size
         elif "algbw" in line:
-            sizes = []
-
-
-def _separate(source: str, sentence: str) -> Mention:
-    return Mention("launch", "separate runs", source, f"{sentence}: single jobs print into each other", LAUNCH)
+            last_size = None
+        if sentence:
+            words = f"{sentence}: single jobs print into each other"
+            yield Mention("launch", "separate runs", f"{file}:{number}", words, LAUNCH)

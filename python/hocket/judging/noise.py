@@ -89,9 +89,8 @@ def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | N
     """Return the mean variance before and after, by series. Series of few sizes share one."""
     sides: dict[Series, tuple[list[_Variance], list[_Variance]]] = {}
     for pair in pairs:
-        before, after = sides.setdefault(pair.series, ([], []))
-        before += _own_variance(pair.before)
-        after += _own_variance(pair.after)
+        for own, runs in zip(sides.setdefault(pair.series, ([], [])), (pair.before, pair.after), strict=True):
+            own += _own_variance(runs)
     all_series = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
     return {
         series: (_mean(before) or all_series[0], _mean(after) or all_series[1])
@@ -164,13 +163,10 @@ def _noise(pair: Pair, middle: float, error: float, freedom: float, basis: Basis
 
 def _within_runs(pair: Pair) -> tuple[float, Basis] | None:
     """Return the standard error of ln(ratio) that the spreads of two single runs tell."""
-    errors = [_error(one) for one in (*pair.before, *pair.after)]
-    if any(error is None for error in errors):
-        return None
-    is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in (*pair.before, *pair.after))
-    return math.hypot(*(error for error in errors if error is not None)), (
-        "iterations" if is_of_iterations else "intervals"
-    )
+    runs = (*pair.before, *pair.after)
+    errors = [error for one in runs if (error := _error(one)) is not None]
+    is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in runs)
+    return (math.hypot(*errors), "iterations" if is_of_iterations else "intervals") if len(errors) == 2 else None
 
 
 def _error(one: Measurement) -> float | None:

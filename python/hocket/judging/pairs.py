@@ -119,7 +119,7 @@ def pairs_of(
     first, second = _points(before, several), _points(after, several)
     common = sorted(first.keys() & second.keys(), key=_order)
     if not common:
-        raise Error(_difference(first, second))
+        raise Error(f"nothing to compare: {_difference(first, second)}")
     pairs = tuple(Pair(*point, tuple(first[point]), tuple(second[point])) for point in common)
     return pairs, _lines(first.keys() - second.keys()), _lines(second.keys() - first.keys())
 
@@ -150,19 +150,11 @@ def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict
 
 
 def _series(one: Measurement, several: Sequence[str]) -> Series:
-    texts = {name: getattr(one, name) for name in several}
-    if "dims" in texts:
-        texts["dims"] = "x".join(map(str, one.dims or ()))
-    return Series(
-        find_collective(one.collective) if is_collective(one.collective) else one.collective,
-        one.label,
-        one.ranks,
-        one.in_place,
-        one.measured_as,
-        one.ranks_per_node,
-        one.element_bytes,
-        **texts,
-    )
+    values = {name: getattr(one, name) for name in (*_WORDS, *several)}
+    if "dims" in values:
+        values["dims"] = "x".join(map(str, one.dims or ()))
+    collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
+    return Series(**{**values, "collective": collective, "algorithm": one.label})
 
 
 def _order(point: tuple[Series, int]) -> tuple[tuple[str, ...], int]:
@@ -175,12 +167,8 @@ def _difference(first: Iterable[tuple[Series, int]], second: Iterable[tuple[Seri
     for name, words in _WORDS.items():
         before, after = ({str(getattr(series, name)) for series in each} for each in values)
         if not before & after:
-            return (
-                f"nothing to compare: the {words} is {_few(before)} before and {_few(after)} after, expected the same"
-            )
-    return (
-        "nothing to compare: no call is in both sets, expected the same sizes of the same algorithms on as many ranks"
-    )
+            return f"the {words} is {_few(before)} before and {_few(after)} after, expected the same"
+    return "no call is in both sets, expected the same sizes of the same algorithms on as many ranks"
 
 
 def _few(values: Iterable[str], most: int = 3) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hocket.base.units import format_rate, format_time
 from hocket.judging.causes import ONE_CARD, causes_of
 from hocket.judging.context import Job, job_of
-from hocket.judging.fabrics import fabrics
+from hocket.judging.fabrics import FABRICS
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.judging.message_tables import Table
@@ -39,7 +39,7 @@ def _verdict(table: Table, job: Job) -> Finding:
     ways = " in each direction, both at once," if table.is_both_ways else ""
     large = "" if table.bytes_per_s is None else f"reach {format_rate(table.bytes_per_s)}{ways} if large"
     start = f"Point-to-point messages {' and '.join(part for part in (small, large) if part) or 'have few sizes'}"
-    card_s = [one.highest_latency_s for one in fabrics() if one.kind == job.net == "rdma" and one.highest_latency_s]
+    card_s = [one.highest_latency_s for one in FABRICS if one.kind == job.net == "rdma" and one.highest_latency_s]
     if table.latency_s is not None and card_s and job.is_of_cpus and table.latency_s > _SLOW_LATENCY * max(card_s):
         return conclude("messages by the processor", source=table.source, start=start, usual_s=max(card_s))
     if table.bytes_per_s is None:
@@ -53,7 +53,7 @@ def _latency(table: Table) -> Iterator[Finding]:
         return
     ranges = [
         (one.name, one.lowest_latency_s / _ALIKE_FACTOR, one.highest_latency_s * _ALIKE_FACTOR)
-        for one in fabrics()
+        for one in FABRICS
         if one.lowest_latency_s is not None and one.highest_latency_s is not None
     ]
     name = next((name for name, low_s, high_s in ranges if low_s <= table.latency_s <= high_s), None)

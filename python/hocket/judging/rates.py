@@ -6,7 +6,7 @@ from math import inf
 
 from hocket.base.units import format_count
 from hocket.judging.context import Job, carried_share, usual_rate_of
-from hocket.judging.fabrics import fabrics, fitting_fabrics
+from hocket.judging.fabrics import FABRICS, fitting_fabrics
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 
@@ -26,14 +26,11 @@ def bandwidth_verdict(
     bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False
 ) -> Finding:
     """Return the verdict on a bus bandwidth."""
-    expected = usual_rate_of(job)
-    if expected is None:
+    expected, share = usual_rate_of(job), carried_share(job)
+    low, high = (0.0, inf) if expected is None else (expected.lowest_bytes_per_s, expected.highest_bytes_per_s)
+    if expected is None or (bus_bytes_per_s >= NORMAL_SHARE * low and high == inf):
         return _fit(bus_bytes_per_s, job, start, source)
-    low, high = expected.lowest_bytes_per_s, expected.highest_bytes_per_s
-    if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
-        return _fit(bus_bytes_per_s, job, start, source)
-    usual = f"{_range(low, high)} is usual for {expected.what}"
-    share = carried_share(job)
+    usual = f"{low / 1e9:.3g}{'' if high == inf else f' to {high / 1e9:.3g}'} GB/s is usual for {expected.what}"
     if bus_bytes_per_s > _FAST_FACTOR * high:
         # nodes may combine data before they send it
         if share is not None and bus_bytes_per_s * share <= _FAST_FACTOR * high:
@@ -48,13 +45,10 @@ def bandwidth_verdict(
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
     """Return which fabrics a bus bandwidth fits, where the machine is not known."""
-    kinds = {True: _WITHIN_NODES, False: _BETWEEN_NODES, None: (*_WITHIN_NODES, *_BETWEEN_NODES)}[job.is_one_node]
-    if job.is_one_node is False and job.net:
-        kinds = (job.net,)
-    if job.is_of_cpus:
-        kinds = tuple(kind for kind in kinds if kind not in _OF_GPUS)
-    if "MI" not in job.gpu_name:
-        kinds = tuple(kind for kind in kinds if kind != "xgmi")
+    between = (job.net,) if job.is_one_node is False and job.net else _BETWEEN_NODES
+    possible = {True: _WITHIN_NODES, False: between, None: (*_WITHIN_NODES, *between)}[job.is_one_node]
+    others = _OF_GPUS if job.is_of_cpus else () if "MI" in job.gpu_name else ("xgmi",)
+    kinds = tuple(kind for kind in possible if kind not in others)
     names = [
         fabric.name
         for fabric in fitting_fabrics(bus_bytes_per_s, kinds)
@@ -65,7 +59,7 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
     if names:
         fabrics_in_words = ", or ".join(names[:_MOST_NAMES])
         return conclude("bandwidth of fabrics", source=source, start=start, fabrics=fabrics_in_words)
-    below = [one for one in fabrics() if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
+    below = [one for one in FABRICS if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
     if not below:
         return conclude("bandwidth of no fabric", source=source, start=start)
     nearest = max(below, key=lambda one: one.highest_bytes_per_s)
@@ -76,19 +70,13 @@ def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
     """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
     return [
         f"{format_count(count, 'card')} of {fabric.name}"
-        for fabric in reversed(fabrics())
+        for fabric in reversed(FABRICS)
         for count in ([cards] if cards else _CARDS_OF_NODES)
         if fabric.kind == "rdma"
         and NORMAL_SHARE * fabric.lowest_bytes_per_s
         <= bus_bytes_per_s / count
         <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
     ]
-
-
-def _range(low_bytes_per_s: float, high_bytes_per_s: float) -> str:
-    if high_bytes_per_s == inf:
-        return f"{low_bytes_per_s / 1e9:.3g} GB/s"
-    return f"{low_bytes_per_s / 1e9:.3g} to {high_bytes_per_s / 1e9:.3g} GB/s"
 
 
 def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:

@@ -83,14 +83,14 @@ class Shape:
     kinks: tuple[Kink, ...]
 
     @property
-    def reached_bytes_per_s(self) -> float:
-        """The bandwidth of the algorithm at the largest size."""
-        return self.sizes_bytes[-1] / self.times_s[-1]
+    def rates(self) -> list[float]:
+        """The bandwidth of the algorithm at each size, in bytes per second."""
+        return [size / time for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
 
     @property
     def best(self) -> tuple[int, float]:
         """The size with the greatest bandwidth of the algorithm, and this bandwidth in bytes per second."""
-        rates = [size / time for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
+        rates = self.rates
         return self.sizes_bytes[rates.index(max(rates))], max(rates)
 
     @property
@@ -146,8 +146,8 @@ def _slope(points: Sequence[tuple[int, float]]) -> float | None:
     last_size, last_time = points[-1]
     top = [point for point in points if point[0] * _TOP_SPAN >= last_size][-_TOP_ROWS:]
     slopes = [(time - less_time) / (size - less) for (less, less_time), (size, time) in combinations(top, 2)]
-    time_per_byte = median(slopes) if slopes else last_time / last_size
     reached = last_time / last_size
+    time_per_byte = median(slopes or [reached])
     if time_per_byte <= reached / _MOST_EXTRAPOLATION:
         return None if len(points) > 1 and last_time < KINK_FACTOR * points[0][1] else 1 / reached
     return 1 / time_per_byte

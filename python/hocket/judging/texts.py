@@ -54,13 +54,9 @@ def failures_in(text: str, file: str) -> Failures | None:
 
     Source: the columns `#wrong` and the last lines of nccl-tests; the column `Validation` of the OSU micro-benchmarks.
     """
-    lines = lines_of(text)
-    rows = [(number, size) for number, line in enumerate(lines, start=1) for size in _wrong_size(line)]
-    totals = [
-        (number, total)
-        for number, line in enumerate(lines, start=1)
-        if "FAILED" in line and (total := _TOTAL.search(line)) is not None
-    ]
+    lines = [*enumerate(lines_of(text), start=1)]
+    rows = [(number, size) for number, line in lines for size in _wrong_size(line)]
+    totals = [(number, total) for number, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
     if rows:
         first, _ = rows[0]
         names = ", ".join(f"{file}:{number} ({format_bytes(size)})" for number, size in rows[:_MOST_ROWS])
@@ -205,9 +201,7 @@ def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:
     Raises:
         Error: A text has no measurements, or does not tell what it must.
     """
-    runs: list[Measurement] = []
     for source in sources:
         if source.refusal is not None:
             raise source.refusal
-        runs.extend(source.measurements)
-    return tuple(runs)
+    return tuple(one for source in sources for one in source.measurements)

@@ -32,7 +32,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
         _verdict(expectation, rows, whole),
         *_choices(rows),
         *_programs(expectation, [row for row in rows if not (_is_logged(row) or _is_as_chosen(row))]),
-        *(() if whole is None else (*_cause(expectation, rows, whole), _remedy(expectation, whole))),
+        *(() if whole is None else _advice(expectation, rows, whole)),
     )
 
 
@@ -47,7 +47,7 @@ def _factor(rows: Sequence[Row]) -> float:
 
 def _from_to(rows: Sequence[Row]) -> str:
     first, last = rows[0].size_bytes, rows[-1].size_bytes
-    return f"at {format_bytes(first)}" if first == last else f"from {format_bytes(first)} to {format_bytes(last)}"
+    return f"{'at' if first == last else 'from'} {from_to(first, last)}"
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
@@ -60,9 +60,8 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     if fast := max(_ranges(rows, "fast"), key=len, default=None):
         where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
         sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
-        return Finding(
-            "fast", f"{sentence}: this is another machine, or the library does what no algorithm here does", "time"
-        )
+        why = "this is another machine, or the library does what no algorithm here does"
+        return Finding("fast", f"{sentence}: {why}", "time")
     sentence = f"{what} is as fast as machine {machine} can do it: {_factor(rows):.2f} times the simulated time"
     return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
 
@@ -128,10 +127,9 @@ def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
 def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
     """Return the fastest algorithm that a library has, or else of the catalogue, and its mean time."""
     for labels in (expectation.of_libraries, expectation.labels):
-        times_s = {label: _total_s(expectation, label, sizes_bytes) for label in labels}
-        known_s = {label: time_s for label, time_s in times_s.items() if time_s is not None}
-        if known_s:
-            return min(known_s.items(), key=lambda pair: (pair[1], pair[0]))
+        times_s = ((label, _total_s(expectation, label, sizes_bytes)) for label in labels)
+        if known_s := [(label, time_s) for label, time_s in times_s if time_s is not None]:
+            return min(known_s, key=lambda pair: (pair[1], pair[0]))
     return None
 
 
@@ -209,21 +207,27 @@ def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
     return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
 
 
-def _cause(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
-    """Give what the factors over sizes point to, where no program explains them."""
+def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
+    """Give how to find a better choice, or what the factors over sizes point to if no program explains them."""
     if _is_explained(expectation, slow):
+        one, machine = expectation.curve.first, expectation.machine
+        first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
+        sizes = first if first == last else f"{first}..{last}"
+        name = machine.name if is_preset(machine.name) else machine.file
+        command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {name}"
+        yield Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
         return
     small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
     large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
-    if not (small and large):
-        return
-    few, many = _factor(small), _factor(large)
-    if many > _FLAT * few:
-        yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
-    elif few > _FLAT * many:
-        yield conclude("small messages", small=few, large=many)
-    elif _factor(rows) > _FLAT:
-        yield conclude("all messages", factor=_factor(rows))
+    if small and large:
+        few, many = _factor(small), _factor(large)
+        if many > _FLAT * few:
+            yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
+        elif few > _FLAT * many:
+            yield conclude("small messages", small=few, large=many)
+        elif _factor(rows) > _FLAT:
+            yield conclude("all messages", factor=_factor(rows))
+    yield conclude("no better choice")
 
 
 def _bandwidth(expectation: Expectation, factor: float) -> str:
@@ -234,17 +238,6 @@ def _bandwidth(expectation: Expectation, factor: float) -> str:
     return f"as with 1/{factor:.2g} of the bandwidth"
 
 
-def _remedy(expectation: Expectation, slow: Sequence[Row]) -> Finding:
-    one = expectation.curve.first
-    if not _is_explained(expectation, slow):
-        return conclude("no better choice")
-    first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
-    machine = expectation.machine.name if is_preset(expectation.machine.name) else expectation.machine.file
-    sizes = first if first == last else f"{first}..{last}"
-    command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {machine}"
-    return Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
-
-
 def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
     """Give what the times of a curve imply by themselves: latency and bandwidth."""
     shape = shape_of(curve)
@@ -253,10 +246,8 @@ def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
     parts = [] if shape.floor_s is None else [f"small calls take {format_time(shape.floor_s)}"]
     if shape.bytes_per_s is not None:
         bus = shape.bus_bytes_per_s
-        parts.append(
-            f"large ones {format_rate(shape.bytes_per_s)}"
-            + ("" if bus is None else f" ({format_rate(bus)} of bus bandwidth)")
-        )
+        of_bus = "" if bus is None else f" ({format_rate(bus)} of bus bandwidth)"
+        parts.append(f"large ones {format_rate(shape.bytes_per_s)}{of_bus}")
     if shape.half_bytes is not None:
         parts.append(f"half the bandwidth is reached at {format_bytes(int(shape.half_bytes))}")
     if parts:

@@ -3,7 +3,7 @@
 import pytest
 
 from hocket.base.files import read_rows
-from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, fabrics, fitting_fabrics, gpu_model, gpu_models
+from hocket.judging.fabrics import FABRICS, GPU_MODELS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
 from hocket.judging.fabrics import __file__ as fabrics_file
 
 
@@ -14,16 +14,16 @@ def test_rows_have_sources_and_sensible_numbers() -> None:
             assert all(source.startswith("https://") for source in row["source"].split()), row
             nominal_gb_per_s = row.get("nominal_gb_per_s")
             assert not nominal_gb_per_s or float(row["highest_gb_per_s"]) <= 1.07 * float(nominal_gb_per_s), row
-    rows: list[Fabric | GpuModel] = [*fabrics(), *gpu_models()]
+    rows: list[Fabric | GpuModel] = [*FABRICS, *GPU_MODELS]
     for one in rows:
         assert 0 < one.lowest_bytes_per_s < one.highest_bytes_per_s, one
-    for fabric in fabrics():
+    for fabric in FABRICS:
         assert fabric.lowest_latency_s is None or 0 < fabric.lowest_latency_s <= (fabric.highest_latency_s or 0)
 
 
 def test_names_are_unique() -> None:
-    assert len({one.name for one in fabrics()}) == len(fabrics())
-    assert {one.fabric for one in gpu_models()} <= {one.name for one in fabrics()}
+    assert len({one.name for one in FABRICS}) == len(FABRICS)
+    assert {one.fabric for one in GPU_MODELS} <= {one.name for one in FABRICS}
 
 
 @pytest.mark.parametrize(("kind", "rate", "highest"), [("rdma", 100, 12e9), ("rdma", 200, 24e9), ("tcp", 25, 2.6e9)])

@@ -71,7 +71,7 @@ def test_few_rows(sizes: list[int]) -> None:
     shape = shape_of(_curve(sizes, [1e-5 + size / 1e10 for size in sizes]))
     assert shape is not None
     assert shape.kinks == ()
-    assert shape.reached_bytes_per_s <= 1e10
+    assert shape.rates[-1] <= 1e10
 
 
 def test_no_rows() -> None:
