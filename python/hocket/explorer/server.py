@@ -66,11 +66,6 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def serve(listening: socket.socket, sources: Sources, token: str) -> None:
-    """Serve until Ctrl-C."""
-    server(sources, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
-
-
 def server(sources: Sources, *, token: str, port: int) -> uvicorn.Server:
     """Return a server of the application; see `application`.
 
