@@ -43,7 +43,8 @@ def run(arguments: Sequence[str] | None) -> int:
         status = _invoke([*(sys.argv[1:] if arguments is None else arguments)])
         sys.stdout.flush()
     except BrokenPipeError:
-        return _closed_pipe()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # buffered output is dropped
+        return _CLOSED_PIPE
     except click.ClickException as error:
         return _bad_input(refusal(error))
     except UnicodeEncodeError as error:
@@ -83,9 +84,3 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _bad_input(message: str) -> int:
     return bad_input(printable(one_line(message)))
-
-
-def _closed_pipe() -> int:
-    """Exit silently; buffered output is dropped."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _CLOSED_PIPE
