@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import click
 
 from hocket.base.version import VERSION, commit
 from hocket.cli.group import Group
-
-
-class InterruptedByUserError(Exception):
-    """The user pressed Ctrl-C."""
-
-
-class ClosedPipeError(Exception):
-    """The reader of the output has closed its end."""
-
-
-@contextmanager
-def _name_of_command() -> Iterator[None]:
-    """Turn Ctrl-C and a closed pipe into named errors before click prints anything."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise InterruptedByUserError from None
-    except BrokenPipeError:
-        raise ClosedPipeError from None
-
-
-def _color() -> bool | None:
-    """Return False if the user wants no colours or the terminal has none; else None, and click colours terminals."""
-    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 class _Commands(Group):
@@ -43,16 +14,6 @@ class _Commands(Group):
         from hocket.cli.packages import COMMANDS, load_command
 
         return load_command(name) if name in COMMANDS else super().load(name)
-
-    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
-        """Read the command line; --help and --version print at this point."""
-        with _name_of_command():
-            return super().make_context(*arguments, color=_color(), **more)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        with _name_of_command():
-            return super().invoke(ctx)
 
 
 _SUMMARIES = {

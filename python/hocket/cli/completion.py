@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import click
 from click.shell_completion import CompletionItem
 
@@ -13,7 +11,7 @@ from hocket.definitions.machine import presets
 
 def collectives(_context: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
     """Return the collectives that begin with the typed text."""
-    return _beginning(beginning, COLLECTIVES)
+    return [name for name in COLLECTIVES if name.startswith(beginning)]
 
 
 def names(context: click.Context, parameter: click.Parameter, beginning: str) -> list[str]:
@@ -22,13 +20,10 @@ def names(context: click.Context, parameter: click.Parameter, beginning: str) ->
     collective = next(filter(None, before), None)
     if collective is None:
         return collectives(context, parameter, beginning)
-    return _beginning(beginning, [each.name for each in catalogue() if each.collective == collective])
+    return [one.name for one in catalogue() if one.collective == collective and one.name.startswith(beginning)]
 
 
 def machines(_context: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
     """Return the machines that come with Hocket, and have the shell add files."""
-    return [*map(CompletionItem, _beginning(beginning, presets())), CompletionItem(beginning, type="file")]
-
-
-def _beginning(beginning: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.startswith(beginning)]
+    items = [CompletionItem(name) for name in presets() if name.startswith(beginning)]
+    return [*items, CompletionItem(beginning, type="file")]

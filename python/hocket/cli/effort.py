@@ -29,15 +29,14 @@ def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes:
         UsageError: The work takes too long to start without --yes.
     """
     begin_s = monotonic()
-    longest_s = total_s = 0.0
+    longest_s = total_s = time_s = 0.0
     more = ""
     for effort_s in efforts_s:
         longest_s, total_s = max(longest_s, effort_s), total_s + effort_s
-        is_refused = max(longest_s, total_s / jobs) > _TOO_LONG_S and not yes
-        if is_refused and monotonic() - begin_s > _MOST_S_TO_REFUSE:
+        time_s = max(longest_s, total_s / jobs)
+        if time_s > _TOO_LONG_S and not yes and monotonic() - begin_s > _MOST_S_TO_REFUSE:
             more = " or more"
             break
-    time_s = max(longest_s, total_s / jobs)
     if time_s > _TOO_LONG_S and not yes:
         time_text, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(_TOO_LONG_S)
         raise click.UsageError(f"this takes {time_text}, expected at most {limit}, or --yes to start it anyway")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import click
 
+from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.table import Words
 from hocket.cli import options
@@ -15,11 +17,13 @@ from hocket.cli.output import print_facts, print_result, print_table, progress, 
 from hocket.cli.printing import say
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
+from hocket.rules.nccl.defaults import decision_on
+from hocket.rules.nccl.table import LIBRARY
+from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.simulating.explanation import Explanation, efforts_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.simulation import Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
-from hocket.words.nccl import nccl_decision, nccl_facts
 
 
 @click.command()
@@ -60,13 +64,16 @@ def explain(
         trials = Trials(count=1, seed=seed)
         explanation = explain_call(algorithm, call, machine=machine, trials=trials, among=algorithms, **how)
     write_picture(plot, explanation.plot)
-    decision = nccl_decision(machine, algorithm.collective, call)
+    decision = None
+    if machine.has_gpus:
+        with suppress(Error):  # NCCL has no such collective
+            decision = decision_on(machine, of_function(algorithm.collective), call.ranks, call.size_bytes)
     if as_json:
         of_nccl = decision.as_dict() if decision else None
         print_result({**explanation.as_dict(), "nccl": of_nccl, "plot": plot})
         return
     _print(explanation)
-    print_facts(nccl_facts(decision))
+    print_facts([(LIBRARY, decision.sentence)] if decision else [])
     if plot is not None:
         say(f"\nplot: {plot}")
 

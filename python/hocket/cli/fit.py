@@ -21,7 +21,7 @@ from hocket.definitions.discrepancies import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
-from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Judgement, Regret, deviation
+from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Judgement, deviation
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
@@ -148,7 +148,12 @@ def _show(
     if fit.values:
         _print_values(fit)
     if fit.is_beyond_noise:
-        print_words(_beyond_noise(fit))
+        noise = "5 % is usual" if fit.noise is None else f"times of the same call differ by {100 * fit.noise:.0f} %"
+        print_words(
+            "the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
+            f"{100 * fit.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
+            "model or topology"
+        )
     _print_deviations(fit)
     _print_discrepancies(fit)
     _print_regrets(fit)
@@ -159,7 +164,8 @@ def _show(
 
 
 def _print_values(fit: Fit) -> None:
-    rows = [[one.name, one.text, one.interval, _remark(one.is_known, one.is_at_bound)] for one in fit.values]
+    remarks = ["at a bound" if one.is_at_bound else "" if one.is_known else "wide" for one in fit.values]
+    rows = [[one.name, one.text, one.interval, remark] for one, remark in zip(fit.values, remarks, strict=True)]
     print_table(["key", "value", "95 % interval", ""], rows, right=["value"])
     for value in fit.values:
         if not value.is_known:
@@ -171,19 +177,6 @@ def _print_values(fit: Fit) -> None:
         print_words(f"at a bound of the range, so that the range decides: {', '.join(at_bounds)}")
     for sentence in fit.minima:
         print_words(sentence)
-
-
-def _beyond_noise(fit: Fit) -> str:
-    noise = "5 % is usual" if fit.noise is None else f"times of the same call differ by {100 * fit.noise:.0f} %"
-    return (
-        "the fit is far beyond the noise of the measurements: simulated times differ from measured times by "
-        f"{100 * fit.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
-        "model or topology"
-    )
-
-
-def _remark(is_known: bool, is_at_bound: bool) -> str:
-    return "at a bound" if is_at_bound else "" if is_known else "wide"
 
 
 def _print_deviations(fit: Fit) -> None:
@@ -242,29 +235,24 @@ def _print_regrets(fit: Fit) -> None:
     """Print how much slower simulated choices are than the best measured ones and than the libraries' own choices."""
     for what, is_held_out in (("", False), (", held out", True)):
         some = [one for one in fit.regrets if one.is_held_out == is_held_out]
-        if some:
-            say()
-            _print_regret(what, some)
-
-
-def _print_regret(what: str, some: Sequence[Regret]) -> None:
-    right = sum(one.is_right for one in some)
-    mean_regret = format_ratio(mean(one.regret for one in some))
-    print_words(
-        f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
-        f"{mean_regret} the time of the best measured algorithm on average"
-    )
-    worst = max(some, key=lambda one: one.regret)
-    if not worst.is_right:
-        where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
-        print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.choice} instead of {worst.best}")
-    ratios = [(one.choice_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
-    if ratios:
-        slower = sum(ratio > AS_FAST for ratio, _ in ratios)
-        own = format_ratio(mean(default for _, default in ratios))
+        if not some:
+            continue
+        right = sum(one.is_right for one in some)
+        mean_regret = format_ratio(mean(one.regret for one in some))
+        say()
         print_words(
-            f"  the library's own choices: {own} at {len(ratios)} points; simulated choices are slower at {slower}"
+            f"choices by simulation{what}: right at {right} of {format_count(len(some), 'point')}; "
+            f"{mean_regret} the time of the best measured algorithm on average"
         )
+        worst = max(some, key=lambda one: one.regret)
+        if not worst.is_right:
+            where = f"{worst.collective} of {format_bytes(worst.size_bytes)} on {format_count(worst.ranks, 'rank')}"
+            print_words(f"  at worst {format_ratio(worst.regret)}: {where}, {worst.choice} instead of {worst.best}")
+        ratios = [(one.choice_s / one.default_s, one.default_s / one.best_s) for one in some if one.default_s]
+        if ratios:
+            slower = sum(ratio > AS_FAST for ratio, _ in ratios)
+            own = f"{format_ratio(mean(default for _, default in ratios))} at {len(ratios)} points"
+            print_words(f"  the library's own choices: {own}; simulated choices are slower at {slower}")
 
 
 def _print_left_out(names: Counter[str], what: str) -> None:

@@ -29,14 +29,11 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
         answer({**_entry(variant), "text": variant.text}, say, variant.text.rstrip(), as_json=as_json)
         return
     preset_machines = [Machine.load(name) for name in presets()]
-    rows = [(one.name, one.model, f"{one.description}{_protocols(one)}") for one in preset_machines]
+    protocols = [f" Protocols: {', '.join(one.protocols)}." * bool(one.protocols) for one in preset_machines]
+    rows = [(one.name, one.model, one.description + text) for one, text in zip(preset_machines, protocols, strict=True)]
     columns = ["machine", "network model", "what it is"]
     answer([*map(_entry, preset_machines)], print_table, columns, rows, as_json=as_json)
 
 
 def _entry(machine: Machine) -> dict[str, Any]:
     return {name: getattr(machine, name) for name in ("name", "model", "description", "protocols")}
-
-
-def _protocols(machine: Machine) -> str:
-    return f" Protocols: {', '.join(machine.protocols)}." if machine.protocols else ""

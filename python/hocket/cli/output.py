@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,12 +98,9 @@ def hand_out(
         draw: Draws the picture.
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
-    write_picture(plot, draw)
     entry = {**entry, "plot": plot, "version": VERSION}
-    if output is not None:
-        files.write(output, json.dumps(entry) + "\n")
-        if files.is_stdout(output):
-            return
+    if write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
+        return
     if as_json:
         print_json(entry)
     else:
@@ -200,10 +198,8 @@ def _fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Seque
     words = [number for number, column in enumerate(columns) if column not in right]
     for heading in (words[:count] for count in range(len(words))):
         columns_left = [number for number in range(len(columns)) if number not in heading]
-        titles, cells = (
-            [columns[number] for number in columns_left],
-            [[row[number] for number in columns_left] for row in rows],
-        )
+        titles = [columns[number] for number in columns_left]
+        cells = [[row[number] for number in columns_left] for row in rows]
         for gap in (_GAP, _NARROW_GAP):
             if _least_width(_table(titles, cells, right, gap)) <= width():
                 return heading, gap

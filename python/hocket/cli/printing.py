@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import click
 
-from hocket._native import Error
 from hocket.base.checks import printable_lines
 from hocket.base.error import printable
+from hocket.base.files import naming
 
 
 class StyledText(str):
@@ -41,12 +41,8 @@ def put(text: str) -> None:
         Error: It cannot be printed.
         BrokenPipeError: Nobody reads stdout.
     """
-    try:
+    with naming("stdout"):
         click.echo(text, nl=False)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Error(f"stdout: cannot be written: {error.strerror}") from error
 
 
 def note(text: str) -> None:

@@ -29,12 +29,9 @@ def refusal(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         options = [name for each in context.command.params for name in each.opts if name.startswith("--")]
         nearest_option = hint(error.option_name, options)
-        hint_text = (
-            nearest_option
-            if nearest_option.startswith(_HINT_START)
-            else f"expected one that `{context.command_path} --help` lists"
-        )
-        return f'unknown option "{error.option_name}", {hint_text}'
+        if not nearest_option.startswith(_HINT_START):
+            nearest_option = f"expected one that `{context.command_path} --help` lists"
+        return f'unknown option "{error.option_name}", {nearest_option}'
     if too_many := _TOO_MANY.fullmatch(error.message):
         return f'got "{too_many["words"]}" as well, expected only {_usage(context)}'
     return error.format_message()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import click
 
-from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_files, print_json, print_table, write_picture
+from hocket.cli.output import print_facts, print_files, print_json, print_table, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
+from hocket.drawing.encoding import picture_of
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.rules.choosing import rules_text
@@ -71,11 +72,9 @@ def replay(
         result = replay_trace(trace, machine, **how)
     else:
         result, events = replay_events(trace, machine, **how)
-    write_picture(plot, lambda: space_time_chart(events, title=result.title))
-    if timeline is not None:
-        files.write(timeline, timeline_text(events, result.as_dict()))
-        if files.is_stdout(timeline):
-            return  # print nothing after the requested output
+    draw = partial(picture_of, lambda: space_time_chart(events, title=result.title))
+    if write_all([(plot, draw), (timeline, lambda _: timeline_text(events, result.as_dict()))]):
+        return
     if as_json:
         print_json(result.as_dict())
         return

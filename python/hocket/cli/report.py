@@ -15,7 +15,7 @@ from hocket.cli.printing import say
 from hocket.cli.trials import compared_trials, compared_trials_option
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
-from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources, name_of
+from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS, names_of_views, sections
 from hocket.simulating.scenes import Scene
@@ -87,13 +87,11 @@ def report(
         ranks=options.required(ranks, "--ranks", "rank counts such as 64 or 4,16,64"),
         sizes_bytes=options.sizes_of(collective, sizes if has_size else None, example="8B..64MiB"),
         machine=machine,
-        machine_name=name_of(machine),
         sources=Sources(load, measured=measured_files(measured, measured_algorithm, measured_ranks)),
         parameters=param,
         trials=compared_trials(trials, seed, None, machine, is_drawn=scene.is_drawn),
         scene=scene,
         other_machine=other_machine,
-        other_machine_name=None if other_machine is None else name_of(other_machine),
         **choices,
     )
     view_names = views or names_of_views(question)

@@ -51,6 +51,6 @@ def serve(
     _ = sources.algorithms  # report errors in the files now
     token = secrets.token_urlsafe(24)
     listening = server.listen(port)
-    address = f"http://{server.HOST}:{listening.getsockname()[1]}/?token={token}"
-    say(f"explorer: {address}\nCtrl-C ends it")
-    server.serve(listening, sources, token)
+    port = listening.getsockname()[1]
+    say(f"explorer: http://{server.HOST}:{port}/?token={token}\nCtrl-C ends it")
+    server.server(sources, token=token, port=port).run(sockets=[listening])

@@ -85,19 +85,16 @@ def show(
             raise click.UsageError("--ranks: does not apply to a collective, expected one of its algorithms")
         _show_collective(find_collective(names[0]), algorithms, as_json=as_json)
         return
-    _show_algorithm(options.one_algorithm(names, algorithms), ranks or _RANKS, as_json=as_json)
-
-
-def _show_algorithm(algorithm: Algorithm, ranks: int, *, as_json: bool) -> None:
+    algorithm, ranks = options.one_algorithm(names, algorithms), ranks or _RANKS
     if ranks > _MOST_RANKS:
         raise click.UsageError(f"--ranks: got {ranks}, expected at most {_MOST_RANKS} for a picture")
-    entry = _entry(algorithm, ranks)
-    answer(entry, _print, algorithm, entry["picture"], as_json=as_json)
-
-
-def _entry(algorithm: Algorithm, ranks: int) -> dict[str, Any]:
-    example = {"ranks": ranks, "text": _picture(algorithm, ranks)}
-    return {**algorithm_entry(algorithm, "header"), "listing": algorithm.listing, "picture": example}
+    try:
+        text = picture(algorithm, ranks=ranks, width=width())
+    except Error as error:
+        text = f"no picture: {error}"
+    example = {"ranks": ranks, "text": text}
+    entry = {**algorithm_entry(algorithm, "header"), "listing": algorithm.listing, "picture": example}
+    answer(entry, _print, algorithm, example, as_json=as_json)
 
 
 def _print(algorithm: Algorithm, example: Mapping[str, Any]) -> None:
@@ -126,18 +123,10 @@ def _parameter(parameter: Parameter) -> tuple[str, str, str, str]:
     return parameter.name, default, least, parameter.meaning
 
 
-def _picture(algorithm: Algorithm, ranks: int) -> str:
-    try:
-        return picture(algorithm, ranks=ranks, width=width())
-    except Error as error:
-        return f"no picture: {error}"
-
-
 _SIZES = {
     "the block of one rank": ("allgather", "gather", "gatherv", "neighbor_allgather"),
     "one block": ("alltoall", "alltoallv", "neighbor_alltoall", "scatter", "scatterv"),
 }
-_VECTOR = "the whole vector"
 
 
 def _show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) -> None:
@@ -158,7 +147,7 @@ def _show_collective(name: str, among: Sequence[Algorithm], *, as_json: bool) ->
 
 def _arguments(collective: str) -> dict[str, str]:
     """Return the options that describe a call of a collective, and what each one counts."""
-    size = next((size for size, names in _SIZES.items() if collective in names), _VECTOR)
+    size = next((size for size, names in _SIZES.items() if collective in names), "the whole vector")
     arguments_needed = {"--ranks": "how many ranks"}
     facts = COLLECTIVES[collective]
     if facts.has_size:

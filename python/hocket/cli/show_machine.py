@@ -15,7 +15,7 @@ from hocket.base.units import format_bytes, format_count, format_rate, format_ti
 from hocket.cli.output import NO_BREAK, print_facts, print_json, print_table, write_picture
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Hop, Topology
+from hocket.definitions.topology import Topology
 from hocket.drawing.network_picture import network_chart
 
 _MOST_LISTED = 65536  # limits of JSON: nodes and switches, and links
@@ -51,25 +51,28 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
     print_facts([("topology", topology.name), *_keys(machine), *_facts(topology)])
     say(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
-        _print_route(route, hops)
+        source, target = route
+        say(f"\nfrom rank {source} to rank {target}: {format_count(len(hops), 'link')}")
+        if hops:
+            rows = [(hop.name, hop.to, str(hop.link), str(hop.channel)) for hop in hops]
+            print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])
     if plot is not None:
         say(f"\nplot: {plot}")
 
 
 def _entry(machine: Machine, topology: Topology | None) -> dict[str, Any]:
-    return {
+    entry = {
         "machine": machine.name,
         "topology": None if topology is None else topology.name,
         **{name: getattr(machine, name) for name in ("network", "node", "host", "noise", "quantities")},
         "sections": dict(_sections(parse_toml(machine.text, machine.file))),
-        **({} if topology is None else _network(topology)),
     }
-
-
-def _network(topology: Topology) -> dict[str, Any]:
+    if topology is None:
+        return entry
     vertices, links = topology.parts(_MOST_LISTED)
     count = topology.nodes + topology.switches
     return {
+        **entry,
         **{key: value for key, value in vars(topology).items() if key not in ("machine", "name", "file", "handle")},
         "vertices": [vars(vertex) for vertex in vertices],
         "links": [link.as_dict() for link in links],
@@ -85,14 +88,6 @@ def _facts(topology: Topology) -> Iterator[tuple[str, str]]:
     yield "mean route", f"{topology.mean_route:.4g} links, over all pairs of nodes"
     if topology.bisection is not None:
         yield "bisection", f"{format_count(topology.bisection, 'link')} each way"
-
-
-def _print_route(route: tuple[int, int], hops: Sequence[Hop]) -> None:
-    source, target = route
-    say(f"\nfrom rank {source} to rank {target}: {format_count(len(hops), 'link')}")
-    if hops:
-        rows = [(hop.name, hop.to, str(hop.link), str(hop.channel)) for hop in hops]
-        print_table(["link", "to", "number", "channel"], rows, right=["number", "channel"])
 
 
 def _keys(machine: Machine) -> Iterator[tuple[str, str]]:

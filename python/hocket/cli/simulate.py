@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -129,9 +128,11 @@ def simulate(
         {"--timeline": timeline, "--links": links, "--links-over-time": links_over_time, "--plot": plot}
     )
     if estimate is not None:
-        _estimate(_with_estimate(arguments, scene), machine, estimate, yes=yes, as_json=as_json)
+        _estimate(arguments, scene, machine, estimate, yes=yes, as_json=as_json)
         return
-    _check_maps(machine, links, links_over_time)
+    topology = machine.topology
+    if topology and any(path and Path(path).suffix in PICTURES for path in (links, links_over_time)):
+        drawn_links(topology, 1)  # refuses maps with too many links before simulating
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     files_by_kind: dict[Detail, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
@@ -149,8 +150,13 @@ def simulate(
         check_operations(2 * simulation_plan.messages)  # a send and a receive each
     announce([simulation_plan.effort_s], bound_of(repeated), yes=yes)
     has_trials = repeated.count > 1
-    with _naming_sends(names, sends), progress("simulating", repeated.count if has_trials else None) as bar:
-        result = simulation_plan.run(bar.reach if has_trials else None)
+    with progress("simulating", repeated.count if has_trials else None) as bar:
+        try:
+            result = simulation_plan.run(bar.reach if has_trials else None)
+        except Error as error:
+            if names[0] == "schedule" and sends == "waiting" and str(error).startswith("deadlock: rank"):
+                raise Error(f"{error}; {options.BUFFERED_SENDS}") from error
+            raise
     makers: list[tuple[str | None, Callable[[str], str | bytes]]] = [
         (links, partial(_links, result, machine)),
         (links_over_time, partial(_links_over_time, result, machine)),
@@ -164,17 +170,6 @@ def simulate(
     else:
         _print(result, algorithm, machine)
         print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
-
-
-@contextmanager
-def _naming_sends(names: Sequence[str], sends: Sends) -> Iterator[None]:
-    """Name the option for buffered sends if the ranks of a schedule wait for ever."""
-    try:
-        yield
-    except Error as error:
-        if names[0] == "schedule" and sends == "waiting" and str(error).startswith("deadlock: rank"):
-            raise Error(f"{error}; {options.BUFFERED_SENDS}") from error
-        raise
 
 
 _Subject = tuple[Algorithm, Call] | tuple[Schedule]
@@ -192,19 +187,6 @@ def _schedule(
 
     schedule = read_schedule(names, size)
     return Algorithm("schedule", schedule.name), (schedule,)
-
-
-def _check_maps(machine: Machine, *paths: str | None) -> None:
-    """Refuse maps with too many links before simulating.
-
-    Raises:
-        Error: There are too many.
-    """
-    if not any(Path(path).suffix in PICTURES for path in paths if path is not None):
-        return
-    topology = machine.topology
-    if topology is not None:
-        drawn_links(topology, 1)
 
 
 def _links(result: Simulation, machine: Machine, ending: str) -> str | bytes:
@@ -233,12 +215,14 @@ _NOT_OF_ESTIMATES = (
 """The options that ask for more than the time of one isolated call."""
 
 
-def _with_estimate(subject: _Subject, scene: Scene) -> tuple[Algorithm, Call]:
-    """Return the algorithm and the call, if they can be estimated.
+def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:
+    """Estimate the time of a call, and print it.
 
     Raises:
         UsageError: A schedule, a scene, trials or further files.
     """
+    from hocket.simulating.estimates import estimate
+
     if len(subject) == 1:
         raise click.UsageError("--estimate: got a schedule, expected an algorithm")
     if scene != NO_SCENE:
@@ -247,13 +231,6 @@ def _with_estimate(subject: _Subject, scene: Scene) -> tuple[Algorithm, Call]:
     for name in _NOT_OF_ESTIMATES:
         if sources(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name.replace('_', '-')}: expected none, as --estimate is given")
-    return subject
-
-
-def _estimate(subject: tuple[Algorithm, Call], machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:
-    """Estimate the time of a call, and print it."""
-    from hocket.simulating.estimates import estimate
-
     algorithm, call = subject
 
     def tell_sizes(sizes_bytes: list[int]) -> None:

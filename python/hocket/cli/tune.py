@@ -27,7 +27,6 @@ from hocket.rules.tuning_files.activation import environment_of, parameters_text
 from hocket.rules.tuning_files.counterparts import Library, library_of
 from hocket.tuning.candidates import USUAL_SIZES
 from hocket.tuning.choice import DEFAULT
-from hocket.tuning.deciding import Regret
 from hocket.tuning.exporting import PARAMETERS_FILE, file_name
 from hocket.tuning.measuring import Measured, of_guidelines, of_the_catalogue
 from hocket.tuning.planning import Plan, plan_of, tuned_collectives
@@ -114,12 +113,7 @@ def tune(
     machine: Machine | None,
     factor: float,
     library: Library | None,
-    order: str,
-    mpi: str | None,
-    mpicc: str | None,
-    launcher: str | None,
-    hosts: str | None,
-    lab: str | None,
+    order: Literal["any", "fixed"],
     limit_s: float,
     tolerance: float,
     check: bool,
@@ -135,13 +129,15 @@ def tune(
     jobs: int,
     yes: bool,
     as_json: bool,
+    **measuring: str | None,
 ) -> None:
     """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
     folder = output or ""
     if not check:
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
-    measuring = {"mpi": mpi, "mpicc": mpicc, "launcher": launcher, "hosts": hosts, "lab": lab}
+    measuring = {name: measuring[name] for name in ("mpi", "mpicc", "launcher", "hosts", "lab")}
+    mpi, mpicc, launcher, hosts, lab = measuring.values()
     is_simulated = not any(measuring.values())
     if executor.name != "local" and (machine is None or trace or measured or not is_simulated):
         raise click.UsageError(f"--executor: got {executor.name}, expected --machine and no other source of times")
@@ -150,21 +146,23 @@ def tune(
         _refuse(
             {**measuring, **finding, "baseline": baseline, "trials": trials}, "--measured, whose files have all times"
         )
-        settings: dict[str, Any] = {"tolerance": tolerance, "order": order}
-        _write(_tune_files(measured, measured_algorithm, names, ranks, sizes, **settings), folder, as_json)
+        tuning = _tune_files(measured, measured_algorithm, names, ranks, sizes, tolerance, order)
+        _write(tuning, folder, as_json)
         return
     if library is not None and (machine is None or not is_simulated):
         raise click.UsageError(f"--library: got {library.name}, expected --machine beside it and no option of an MPI")
     order_is_fixed = order == "fixed"
     if order_is_fixed and (library or check):
         raise click.UsageError(f"--order: got {order}, expected neither --library nor --check beside it")
-    model = None if machine is None else _simulated(machine, trials, seed, library, order_is_fixed=order_is_fixed)
+    model = None
+    if machine is not None:
+        repeated = asked_trials(trials or usual_trials(machine).count, seed, None, machine)
+        model = Simulated(machine, replace(repeated, threads=1), library.name if library else None, order_is_fixed)
     if trace is not None:
         calls = {"ranks": ranks, "sizes": sizes, "check": check}
         _refuse({**measuring, **calls}, "--trace, which tunes by simulation")
         evaluator = options.required(model, "--machine", "the machine of the replay")
-        output_options: Any = {"folder": folder, "jobs": jobs, "as_json": as_json}
-        tune_trace(trace, names, evaluator, baseline, tolerance, threshold, **output_options)
+        tune_trace(trace, names, evaluator, baseline, tolerance, threshold, folder=folder, jobs=jobs, as_json=as_json)
         return
     if baseline is not None:
         raise click.UsageError(f"--baseline: got {baseline}, expected --trace beside it")
@@ -183,7 +181,11 @@ def tune(
     def begin(plan: Plan) -> None:
         announce(work.efforts_s(plan.training), jobs=jobs, yes=yes)
         if not as_json:
-            say(f"{_calls(plan, check)}: {work.announcement(plan.training)}")
+            calls = format_count(len(plan.training), "call")
+            if not check:
+                judging = format_count(len(plan.judging), "other")
+                calls += f" to decide, {judging} to judge the decisions, more calls where decisions change"
+            say(f"{calls}: {work.announcement(plan.training)}")
 
     if check:
         _print_checked(check_defaults(plan, work, folder=folder, on_begin=begin), work, folder, as_json)
@@ -197,7 +199,6 @@ def _tune_files(
     collectives: Sequence[str],
     ranks: Sequence[int] | None,
     sizes_bytes: Sequence[int] | None,
-    *,
     tolerance: float,
     order: Literal["any", "fixed"],
 ) -> Tuning:
@@ -239,26 +240,11 @@ def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
         _print(tuning, folder)
 
 
-def _simulated(
-    machine: Machine, trials: int | None, seed: int, library: Library | None, *, order_is_fixed: bool
-) -> Simulated:
-    repeated = asked_trials(trials or usual_trials(machine).count, seed, None, machine)
-    return Simulated(machine, replace(repeated, threads=1), library.name if library else None, order_is_fixed)
-
-
 def _refuse(values: Mapping[str, object], companion: str) -> None:
     """Refuse options that contradict another one."""
     for name, value in values.items():
         if value:
             raise click.UsageError(f"--{name}: cannot be combined with {companion}")
-
-
-def _calls(plan: Plan, check: bool) -> str:
-    if check:
-        return format_count(len(plan.training), "call")
-    judging = format_count(len(plan.judging), "other")
-    calls = f"{format_count(len(plan.training), 'call')} to decide, {judging} to judge the decisions"
-    return f"{calls}, more calls where decisions change"
 
 
 def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool) -> None:
@@ -297,12 +283,6 @@ def _print(tuning: Tuning, folder: str) -> None:
         say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
 
 
-def _where(regrets: Sequence[Regret]) -> str:
-    """Return where the worst regret is, if there is any."""
-    worst = max(regrets, key=lambda one: one.share)
-    return f" ({worst.point}: {worst.choice}, the fastest is {worst.best})" if worst.share > 0 else ""
-
-
 def _judgement_lines(tuning: Tuning) -> list[str]:
     lines: list[Any] = []
     if tuning.undecided_points:
@@ -316,7 +296,9 @@ def _judgement_lines(tuning: Tuning) -> list[str]:
         sizes = format_count(len(tuning.regrets), "held-out call")
         number_beyond = sum(one.is_beyond_noise for one in tuning.regrets)
         noise = f", beyond the noise at {number_beyond}" if tuning.judging_noise else ""
-        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{_where(tuning.regrets)}{noise}")
+        one = max(tuning.regrets, key=lambda regret: regret.share)
+        where = f" ({one.point}: {one.choice}, the fastest is {one.best})" if one.share > 0 else ""
+        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{where}{noise}")
     else:
         reason = "the time limit was reached, or there is only one size"
         if "measured" in tuning.about:

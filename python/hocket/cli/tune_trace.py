@@ -21,8 +21,6 @@ from hocket.traces import load
 from hocket.tuning.simulating import Simulated
 from hocket.tuning.tracing import Application, Effect, Gain, TracedTuning, fewest_rules, propose, traced_calls
 
-_RULES, _DECISIONS = "hocket.rules", "decisions.json"
-
 
 def tune_trace(
     file: str,
@@ -67,15 +65,12 @@ def tune_trace(
         **tuning.as_dict(),
         "version": VERSION,
     }
-    _write(entry, application.complete(tuning.rules), Path(folder))
-    answer({**entry, "folder": folder}, _print, entry, tuning, folder, as_json=as_json)
-
-
-def _write(entry: dict[str, Any], rules: str, folder: Path) -> None:
     files.make_folder(folder)
     source = ", ".join(f"{name} {entry[name]}" for name in ("trace", "machine", "baseline", "order"))
-    files.write(folder / _RULES, f"# By hocket tune {VERSION}: {source}.\n{rules}")
-    files.write(folder / _DECISIONS, json.dumps(entry, indent=2) + "\n")
+    head = f"# By hocket tune {VERSION}: {source}.\n"
+    files.write(Path(folder) / "hocket.rules", head + application.complete(tuning.rules))
+    files.write(Path(folder) / "decisions.json", json.dumps(entry, indent=2) + "\n")
+    answer({**entry, "folder": folder}, _print, entry, tuning, folder, as_json=as_json)
 
 
 def _print(entry: dict[str, Any], tuning: TracedTuning, folder: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -16,7 +16,7 @@ from hocket.cli.output import answer, print_result, print_words, progress, width
 from hocket.cli.printing import StyledText, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
 from hocket.definitions.parameters import values_of
-from hocket.definitions.verification import Finding, Verdict, Verification, plan
+from hocket.definitions.verification import Finding, Verdict, plan
 from hocket.schedules.formats import format_of, verify_file
 from hocket.schedules.schedule import Sends
 from hocket.traces import lint
@@ -99,23 +99,21 @@ def verify(
         is_drawn=ranks is None,
     )
     if ranks is None:
-        work = _within_a_minute(work)
+        # Leave out the rank counts at which Python programs take too long, and name those that stay.
+        short = work.within(_MOST_S)
+        if more := len(work.tasks) - len(short.tasks):
+            left = format_ranks([task.ranks for task in short.tasks if task.algorithm.program is not None])
+            many = f"the {format_count(more, 'larger rank count')} would take too long"
+            note(f"P = {left} for programs in Python: {many}; --ranks names others")
+        work = short
     announce(work.efforts_s(), jobs=jobs, yes=yes)
     with open_executor(executor, jobs=jobs, say=note) as pool, progress("verifying", len(work.tasks)) as on_done:
         verdict = work.run(executor=pool, on_done=on_done, most_s=2 * _MOST_S if ranks is None else None)
-    entry = with_version({**_entry(verdict), "combining": _combining(chosen_ones)})
+    # The order in which the reductions of the catalogue combine; None depends on the element or the size.
+    combining = [{"collective": a.collective, "algorithm": a.name, "order": a.order} for a in chosen_ones if order(a)]
+    entry = with_version({**_entry(verdict), "combining": combining})
     answer(entry, _print, verdict, {algorithm.label: algorithm for algorithm in chosen_ones}, as_json=as_json)
     return 0 if verdict.ok else _WRONG
-
-
-def _within_a_minute(work: Verification) -> Verification:
-    """Return the work without the rank counts at which Python programs take too long, and name those that are left."""
-    short = work.within(_MOST_S)
-    left = [task.ranks for task in short.tasks if task.algorithm.program is not None]
-    if len(short.tasks) < len(work.tasks):
-        many = f"the {format_count(len(work.tasks) - len(short.tasks), 'larger rank count')} would take too long"
-        note(f"P = {format_ranks(left)} for programs in Python: {many}; --ranks names others")
-    return short
 
 
 def _verify_schedule(file: str, sends: Sends, as_json: bool) -> int:
@@ -189,11 +187,6 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
             if f.calls_left or f.fewer_elements
         ],
     }
-
-
-def _combining(algorithms: Iterable[Algorithm]) -> list[dict[str, str | None]]:
-    """Return in which order the reductions of the catalogue combine; None depends on the element or the size."""
-    return [{"collective": a.collective, "algorithm": a.name, "order": a.order} for a in algorithms if order(a)]
 
 
 def _print(verdict: Verdict, algorithms: Mapping[str, Algorithm]) -> None:

@@ -10,7 +10,7 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import RATES, format_time
 from hocket.definitions.topology import Topology
-from hocket.drawing.link_map import Colour, Frames, drawn_links, map_of, scale_labels
+from hocket.drawing.link_map import Colour, drawn_links, map_of, scale_labels
 
 if TYPE_CHECKING:
     from hocket.simulating.simulation import Passage
@@ -53,14 +53,14 @@ def activity_chart(
     names = [f"{format_time(part * step_s)} to {format_time((part + 1) * step_s)}" for part in range(parts)]
     labels = json.dumps(scale_labels(most / step_s, _rate))
     subtitle = f"bytes per second over each link, in {parts} equal parts of the time"
-    frames = Frames.of(faults, topology)
     if has_slider:
         cells = [(link, {"moments": [round(share, _DIGITS) for share in own]}) for link, own in shares]
         heading = alt.ExprRef(f"{json.dumps(names)}[moment]")
-        return map_of([(heading, cells)], _sliding(labels, most / step_s), frames, title=title, subtitle=subtitle)
+        colour = _sliding(labels, most / step_s)
+        return map_of([(heading, cells)], colour, faults, topology, title=title, subtitle=subtitle)
     maps = [(name, [(link, {"share": own[part]}) for link, own in shares]) for part, name in enumerate(names)]
     colour = Colour({"shown": "datum.share"}, labels, _TITLE, ("link",))
-    return map_of(maps, colour, frames, title=title, subtitle=subtitle)
+    return map_of(maps, colour, faults, topology, title=title, subtitle=subtitle)
 
 
 def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> dict[int, list[float]]:

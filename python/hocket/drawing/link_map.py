@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
@@ -48,21 +48,6 @@ class Colour:
     parameters: tuple[alt.Parameter, ...] = ()
 
 
-@dataclass(frozen=True)
-class Frames:
-    """The links whose cells have red frames, and what these mean, in lines."""
-
-    links: frozenset[int] = frozenset()
-    words: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, faults: Sequence[str], topology: Topology) -> Frames:
-        """Return frames for the links that have faults."""
-        changes = changes_of_links(faults, topology)
-        links = frozenset(link for _, link, share in changes if share < 1)
-        return cls(links, tuple(f"red frame: {fault}" for fault in faults))
-
-
 def link_chart(
     uses: Mapping[str, Iterable[LinkUse]],
     topology: Topology,
@@ -87,13 +72,16 @@ def link_chart(
     """
     among("load", load, get_args(Load))
     links = drawn_links(topology, len(uses))
-    runs = {name: {use.link: _loads(use) for use in own} for name, own in uses.items()}
+    runs: dict[str, dict[int, dict[Load, float]]] = {
+        name: {use.link: {"bytes": use.bytes, "busy": use.busy_s, "waiting": use.waiting_s} for use in own}
+        for name, own in uses.items()
+    }
     most = {
         one: max((own[one] for run in runs.values() for own in run.values()), default=0.0) for one in get_args(Load)
     }
     maps = [(name, [(link, _fields(run.get(link.id), most)) for link in links]) for name, run in runs.items()]
-    frames = Frames.of(faults, topology)
-    return map_of(maps, _colour(load, most, is_choosable), frames, title=title, subtitle="what each link carried")
+    colour = _colour(load, most, is_choosable)
+    return map_of(maps, colour, faults, topology, title=title, subtitle="what each link carried")
 
 
 def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
@@ -118,17 +106,26 @@ def scale_labels(most: float, text: Callable[[float], str]) -> list[str]:
 
 
 def map_of(
-    runs: Iterable[tuple[str | alt.ExprRef, Cells]], colour: Colour, frames: Frames, *, title: str, subtitle: str
+    runs: Iterable[tuple[str | alt.ExprRef, Cells]],
+    colour: Colour,
+    faults: Sequence[str],
+    topology: Topology,
+    *,
+    title: str,
+    subtitle: str,
 ) -> alt.VConcatChart:
     """Return the maps of several runs below each other, in the same colours.
 
     Args:
         runs: The name and the cells of each run.
         colour: The colours of the cells.
-        frames: The cells with frames.
+        faults: The faults of links, as texts; their links are framed in red.
+        topology: The network.
         title: The title above the maps.
         subtitle: The line below the title; what frames mean follows.
     """
+    faulty = {link for _, link, share in changes_of_links(faults, topology) if share < 1}
+    words = [f"red frame: {fault}" for fault in faults]
     encoding = alt.Color(
         "shown:Q",
         title=colour.title,
@@ -142,18 +139,14 @@ def map_of(
     )
     maps = [
         alt.VConcatChart(
-            vconcat=list(_lines(cells, colour, frames, encoding)),
+            vconcat=list(_lines(cells, colour, faulty, encoding)),
             title=alt.TitleParams(name, anchor="start", fontSize=12),
         )
         for name, cells in runs
     ]
     parameters: list[Any] = [one.param for one in colour.parameters]
-    heading = alt.TitleParams(title, subtitle=[subtitle, *frames.words], anchor="start", fontSize=14, offset=12)
+    heading = alt.TitleParams(title, subtitle=[subtitle, *words], anchor="start", fontSize=14, offset=12)
     return alt.VConcatChart(vconcat=maps, title=heading, params=parameters)
-
-
-def _loads(use: LinkUse) -> dict[Load, float]:
-    return {"bytes": use.bytes, "busy": use.busy_s, "waiting": use.waiting_s}
 
 
 def _fields(loads: Mapping[Load, float] | None, most: Mapping[Load, float]) -> dict[str, Any]:
@@ -174,7 +167,7 @@ def _colour(load: Load, most: Mapping[Load, float], is_choosable: bool) -> Colou
     return Colour({"shown": "datum[load]"}, f"({json.dumps(labels)})[load]", "", ("link", *_VERBS.values()), (choice,))
 
 
-def _lines(cells: Cells, colour: Colour, frames: Frames, encoding: alt.Color) -> Iterator[alt.HConcatChart]:
+def _lines(cells: Cells, colour: Colour, faulty: Collection[int], encoding: alt.Color) -> Iterator[alt.HConcatChart]:
     """Give lines of panels; panels of one place are in the same line as far as they fit."""
     for panels in _places(cells):
         columns = [_size(panel)[0] for panel in panels]
@@ -187,7 +180,7 @@ def _lines(cells: Cells, colour: Colour, frames: Frames, encoding: alt.Color) ->
             if line and width > left:
                 yield alt.HConcatChart(hconcat=line)
                 line, left = [], _WIDTH
-            line.append(_panel(panel, colour, frames, encoding, side))
+            line.append(_panel(panel, colour, faulty, encoding, side))
             left -= width
         yield alt.HConcatChart(hconcat=line)
 
@@ -205,14 +198,14 @@ def _size(panel: Cells) -> tuple[int, int]:
     return 1 + max(link.spot.column for link, _ in panel), 1 + max(link.spot.row for link, _ in panel)
 
 
-def _panel(panel: Cells, colour: Colour, frames: Frames, encoding: alt.Color, side: int) -> alt.Chart:
+def _panel(panel: Cells, colour: Colour, faulty: Collection[int], encoding: alt.Color, side: int) -> alt.Chart:
     columns, lines = _size(panel)
     width, height = min(side, _WIDTH / columns), min(side if lines > 1 else _MOST_SIDE, _HEIGHT / lines)
-    cells = sorted(panel, key=lambda cell: cell[0].id in frames.links)  # later cells cover earlier ones
+    cells = sorted(panel, key=lambda cell: cell[0].id in faulty)  # later cells cover earlier ones
     rows = [{"link": link.name, "column": link.spot.column, "row": link.spot.row, **own} for link, own in cells]
     spot = panel[0][0].spot
     line = 0.5 if min(width, height) >= _LEAST_FRAMED else 0.0
-    names = [link.name for link, _ in panel if link.id in frames.links]
+    names = [link.name for link, _ in panel if link.id in faulty]
     has_frame = f"indexof({json.dumps(names)}, datum.link) >= 0"
 
     def axis(name: str, title: str, count: int) -> dict[str, Any]:

@@ -40,7 +40,9 @@ def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -
     hops = topology.route(*route) if route else ()
     edges = _edges(links)
     curves = dict(zip(edges, _curves(edges, vertices), strict=True))
-    (left, top), (right, bottom) = _corners([*(vertex.position for vertex in vertices), *chain(*curves.values())])
+    columns, rows = zip(*(vertex.position for vertex in vertices), *chain(*curves.values()), strict=True)
+    left, right = min(columns) - _MARGIN, max(columns) + _MARGIN
+    top, bottom = min(rows) - _MARGIN, max(rows) + _MARGIN
     scale = min(_SPACING_PIXELS, _WIDTH / (right - left), _HEIGHT / (bottom - top))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[top, bottom], nice=False, reverse=True))
@@ -117,12 +119,6 @@ def _curves(edges: Iterable[tuple[int, int]], vertices: Sequence[Vertex]) -> Ite
         bow = positions[start] + shares * way + 4 * _BOW * shares * (1 - shares) * normal
         points = positions[[start, end]] if is_straight else bow
         yield [(float(x), float(y)) for x, y in points]
-
-
-def _corners(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the corners of a rectangle around all points: left and top, right and bottom."""
-    columns, rows = zip(*points, strict=True)
-    return (min(columns) - _MARGIN, min(rows) - _MARGIN), (max(columns) + _MARGIN, max(rows) + _MARGIN)
 
 
 def _points(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 from hocket.base.call import Call
+from hocket.base.units import runs
 from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
@@ -70,13 +70,12 @@ def space_time(events: Iterable[Event], *, ranks: int, width: int) -> str:
 def _cell(to: set[int], source: set[int]) -> str:
     """Return "↔1" for an exchange, "→3 ←1" for messages to and from others, "·" for a pause."""
     parts = (("↔", to & source), ("→", to - source), ("←", source - to))
-    return " ".join(arrow + _ranges(sorted(peers)) for arrow, peers in parts if peers) or "·"
+    return " ".join(arrow + _ranges(peers) for arrow, peers in parts if peers) or "·"
 
 
-def _ranges(peers: Sequence[int]) -> str:
-    groups_of_peers = groupby(enumerate(peers), key=lambda pair: pair[1] - pair[0])
-    runs = ([peer for _, peer in run] for _, run in groups_of_peers)
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+def _ranges(peers: Iterable[int]) -> str:
+    ranges = [[first, last] if first < last else [first] for first, last in runs(peers)]
+    return ",".join(("-" if run[-1] > run[0] + 1 else ",").join(map(str, run)) for run in ranges)
 
 
 def _bands(columns: Sequence[Sequence[str]], width: int) -> list[list[Sequence[str]]]:

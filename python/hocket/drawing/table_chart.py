@@ -33,7 +33,11 @@ def table_chart(
     Raises:
         Error: There is no such column, no time above zero, or too much to draw.
     """
-    records = [_without_values_by_formula(record) for record in table.records()]
+    # Values of parameters that a formula chose tell no lines apart.
+    records = [
+        {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}
+        for record in table.records()
+    ]
     names = [name for name in table.columns if name.startswith(_PARAMETER)]
     parameters = tuple(name for name in names if any(record[name] is not None for record in records))
     numbers = (*_NUMBERS, *(name for name in parameters if all(isinstance(row[name], int | None) for row in records)))
@@ -43,7 +47,8 @@ def table_chart(
             among(what, name, fields)
     simulated = [record for record in records if record["refusal"] is None]
     x = x or next((name for name in numbers if _varies(simulated, name)), "ranks")
-    rows = [row for row in simulated if row["time_mean_s"] > 0 and _has_place(row[x], x)]
+    drawable = [row for row in simulated if row[x] is not None and (row[x] > 0 or x not in _NUMBERS)]
+    rows = [row for row in drawable if row["time_mean_s"] > 0]
     if not rows:
         raise Error(f"nothing to draw, expected simulations with a time and {x} above zero")
     if len(rows) > _MOST_ROWS:
@@ -59,18 +64,8 @@ def table_chart(
     return _chart(points, x, _label(rows[0], same), [*_notes(table, rows, len(simulated), x)])
 
 
-def _without_values_by_formula(record: _Row) -> dict[str, Any]:
-    """Return a row without the values of parameters that a formula chose: they tell no lines apart."""
-    return {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}
-
-
 def _varies(rows: Iterable[_Row], name: str) -> bool:
     return len({row[name] for row in rows} - {None}) > 1
-
-
-def _has_place(value: int | None, x: str) -> bool:
-    """Return whether a row can be drawn: its size and ranks are above zero, and it has the parameter."""
-    return value is not None and (value > 0 or x not in _NUMBERS)
 
 
 def _point(row: _Row, x: str) -> dict[str, Any]:

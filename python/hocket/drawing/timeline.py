@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from hocket.base.checks import memory
 from hocket.schedules.dependencies import pair_ends
@@ -40,18 +39,13 @@ def timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
     return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other}) + "\n"
 
 
-@dataclass(frozen=True)
-class _Bar:
-    """An event with its lane: the lane shows no other event of its rank at that time."""
+class _Bar(NamedTuple):
+    """An event with its rank and lane: the lane shows no other event of its rank at that time."""
 
     event: Event
-    lane: int
+    place: dict[str, int]
     start_ps: int
     end_ps: int
-
-    @property
-    def place(self) -> dict[str, int]:
-        return {"pid": self.event.rank, "tid": self.lane}
 
 
 def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
@@ -61,11 +55,11 @@ def _lay_out(events: Iterable[Event]) -> Iterator[_Bar]:
         start_ps, end_ps = round(event.start_s * 1e12), round(event.end_s * 1e12)
         lane = next((i for i, until_ps in enumerate(free_ps) if until_ps <= start_ps), len(free_ps))
         free_ps[lane:] = [end_ps, *free_ps[lane + 1 :]]
-        yield _Bar(event, lane, start_ps, end_ps)
+        yield _Bar(event, {"pid": event.rank, "tid": lane}, start_ps, end_ps)
 
 
 def _names(bars: Iterable[_Bar]) -> Iterator[dict[str, Any]]:
-    for rank, lane in sorted({(bar.event.rank, bar.lane) for bar in bars}):
+    for rank, lane in sorted({(bar.event.rank, bar.place["tid"]) for bar in bars}):
         place = {"ph": "M", "pid": rank, "tid": lane}
         if lane == 0:
             yield {**place, "name": "process_name", "args": {"name": f"rank {rank}"}}

@@ -100,7 +100,6 @@ class Question:
         ranks: Rank counts in order. A map shows all of them; other views show the last one.
         sizes_bytes: Sizes in order.
         machine: The machine.
-        machine_name: The name of its preset or the path of its file; None if its text is neither.
         sources: The files that the user named.
         algorithm: The algorithm to explain and verify; None for the fastest at the last size.
         size_bytes: The size at which to explain it; None for the last size.
@@ -110,7 +109,6 @@ class Question:
         defaults: Libraries whose default choices are also simulated.
         scene: When the ranks begin the call, how often they call, and which links are slow or down.
         other_machine: A second machine for the same question, or None.
-        other_machine_name: The second machine's name, as `machine_name`.
         output: The output of a benchmark, to be judged; empty to judge the measured files.
         is_judged_alone: Whether measured times are judged without the machine.
     """
@@ -120,7 +118,6 @@ class Question:
     ranks: tuple[int, ...]
     sizes_bytes: tuple[int, ...]
     machine: Machine
-    machine_name: str | None
     sources: Sources
     algorithm: str | None = None
     size_bytes: int | None = None
@@ -130,7 +127,6 @@ class Question:
     defaults: tuple[str, ...] = ()
     scene: Scene = NO_SCENE
     other_machine: Machine | None = None
-    other_machine_name: str | None = None
     output: str = ""
     is_judged_alone: bool = False
 
@@ -145,6 +141,11 @@ class Question:
             few = "fewer ranks, sizes or algorithms"
             raise Error(f"got {simulations} simulations, expected at most {_MOST_SIMULATIONS}: {few}")
         self._values()
+
+    @cached_property
+    def machine_name(self) -> str | None:
+        """The name of the machine's preset or the path of its file; None if its text is neither."""
+        return name_of(self.machine)
 
     @cached_property
     def measured(self) -> Mapping[MeasuredFile, tuple[Measurement, ...]]:
@@ -204,14 +205,7 @@ class Question:
         assert self.other_machine is not None
         keeps_trials = self.other_machine.noise or self.scene.is_drawn
         trials = self.trials if keeps_trials else replace(UNTIL_DECIDED, seed=self.trials.seed)
-        return replace(
-            self,
-            machine=self.other_machine,
-            machine_name=self.other_machine_name,
-            trials=trials,
-            other_machine=None,
-            other_machine_name=None,
-        )
+        return replace(self, machine=self.other_machine, trials=trials, other_machine=None)
 
     def calls(self, ranks: int, sizes_bytes: Iterable[int]) -> list[Call]:
         """Return the calls at some sizes."""
@@ -238,14 +232,9 @@ def name_of(machine: Machine) -> str | None:
     preset = machine.file.replace(".toml", "", 1)  # a protocol may follow
     path = machine.file if os.path.exists(machine.file) else machine.file.rpartition(":")[0]
     for name, is_there in ((preset, is_preset(preset)), (machine.file, Path(path).is_file())):
-        if is_there and _text_of(name) == machine.text:
-            return name
-    return None
-
-
-def _text_of(name: str) -> str | None:
-    with suppress(Error):
-        return find_machine(name)[0]
+        with suppress(Error):
+            if is_there and find_machine(name)[0] == machine.text:
+                return name
     return None
 
 
@@ -274,9 +263,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
             raise Error(message if message.startswith(name) else f"{name}: {message}") from None
 
     collective = field("collective", find_collective)
-    machine, machine_name = _machine(texts.get("machine", ""), sources)
-    other = texts.get("beside", "")
-    other_machine = Machine.load(among("beside", other, sources.machine_texts)) if other else None
+    machine, other = _machine(texts.get("machine", ""), sources), texts.get("beside", "")
     has_size = COLLECTIVES[collective].has_size
     return Question(
         collective=collective,
@@ -284,7 +271,6 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         ranks=field("ranks", parse_ranks),
         sizes_bytes=field("sizes", parse_sizes) if has_size else (0,),
         machine=machine,
-        machine_name=machine_name,
         sources=sources,
         algorithm=texts.get("algorithm", "").strip() or None,
         size_bytes=field("size", _one_size_if_any) if has_size else None,
@@ -297,8 +283,7 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
             cadence=field("cadence", lambda text: read_cadence(text) if text else None),
             faults=field("faults", lambda text: read_faults(text) or None),
         ),
-        other_machine=other_machine,
-        other_machine_name=None if other_machine is None else name_of(other_machine),
+        other_machine=Machine.load(among("beside", other, sources.machine_texts)) if other else None,
         output=_output(texts.get("output", "")),
         is_judged_alone=field("alone", _is("alone")),
     )
@@ -352,18 +337,18 @@ def _between(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-def _machine(text: str, sources: Sources) -> tuple[Machine, str | None]:
-    """Return the machine of a text, and its name if it is a preset or a machine that the user named.
+def _machine(text: str, sources: Sources) -> Machine:
+    """Return the machine of a text, with the file of a preset or of a machine that the user named.
 
     Raises:
         Error: The text is not a machine, or it refers to a file. A page must not be able to read any file.
     """
     for name, machine_text in sources.machine_texts.items():
         if text == machine_text:
-            return Machine.parse(text, find_machine(name)[1]), name
+            return Machine.parse(text, find_machine(name)[1])
     if _has_file(parse_toml(text, _SHOWN_FILE)):
         raise Error(f"{_SHOWN_FILE}: got a key `file`, expected it only in an unchanged file that --machine names")
-    return Machine.parse(text, _SHOWN_FILE), None
+    return Machine.parse(text, _SHOWN_FILE)
 
 
 def _has_file(values: Any) -> bool:

@@ -46,15 +46,12 @@ found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_tri
 for best in found.best():
     print(best)"""
     words = ["compare", *_compared_words(question, question.ranks[-1:])]
-    words += [*(["--defaults"] if question.defaults else []), *_measured_words(question)]
-    return Source(_command(question, words), _python(question, _candidates(question), body))
-
-
-def _measured_words(question: Question) -> list[str]:
-    files = [word for file in question.measured for word in ("--measured", file.path)]
+    words += ["--defaults"] if question.defaults else []
+    words += [word for file in question.measured for word in ("--measured", file.path)]
     names = [file.algorithm or DEFAULT for file in question.measured]
     each_name = names if len(set(names)) > 1 else names[:1]
-    return [*files, *(word for name in each_name for word in ("--measured-algorithm", name))]
+    words += [word for name in each_name for word in ("--measured-algorithm", name)]
+    return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
 def _measured(question: Question) -> str:
@@ -98,10 +95,14 @@ def simulating(question: Question) -> Source:
 
 
 def _of_one_call(question: Question, verb: str, files: Sequence[str], argument: str, end: str) -> Source:
-    words = [verb, *_explained_words(question), *_scene_words(question), *files]
+    algorithm, call = question.explained_algorithm, question.explained_call
+    has_size = COLLECTIVES[question.collective].has_size
+    words = [verb, algorithm.collective, algorithm.name, "--ranks", str(question.ranks[-1])]
+    words += ["--size", _size(question.size_explained_bytes)] if has_size else []
+    words += [*_parameter_words(call.parameters.items()), *_seed_words(question), *_scene_words(question), *files]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
-call = {_explained_call(question)}
+call = hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{_parameters(call.parameters)})
 found = hocket.{verb}(algorithm, call, machine=machine{_scene(question)}{seed}{argument})
 {end}"""
     return Source(_command(question, words), _python(question, _algorithm_line(question), body))
@@ -110,8 +111,10 @@ found = hocket.{verb}(algorithm, call, machine=machine{_scene(question)}{seed}{a
 def verifying(question: Question) -> Source:
     """Return the source of a verification."""
     algorithm, ranks = question.explained_algorithm, list(question.verified_ranks)
+    without_gaps = range(ranks[0], ranks[-1] + 1)
+    numbers = without_gaps if ranks == list(without_gaps) else ranks
     body = f"""\
-verdict = hocket.verify(algorithm, {_compact(ranks)}{_parameters(question.values(algorithm))})
+verdict = hocket.verify(algorithm, {numbers}{_parameters(question.values(algorithm))})
 print(verdict.ok, verdict.checked)
 for counterexample in verdict.counterexamples:
     print(counterexample["message"])"""
@@ -166,14 +169,6 @@ def _on_machine(question: Question, words: Sequence[str], *more_words: str) -> s
     return f"{line} <<'{end}'\n{text}\n{end}"
 
 
-def _size_words(question: Question) -> list[str]:
-    sizes = question.sizes_bytes
-    if not COLLECTIVES[question.collective].has_size:
-        return []
-    text = f"{_size(sizes[0])}..{_size(sizes[-1])}" if _is_doubling(sizes) else ",".join(map(_size, sizes))
-    return ["--sizes", text]
-
-
 def scene_texts(scene: Scene) -> list[tuple[str, str]]:
     """Return what a scene says, by the keys of a scene file."""
     arrivals = None if scene.arrivals is None else arrivals_text(scene.arrivals)
@@ -190,20 +185,12 @@ def _scene(question: Question) -> str:
 
 
 def _compared_words(question: Question, ranks: Sequence[int]) -> list[str]:
-    names = [question.collective, *question.names, "--ranks", _ranks(ranks)]
+    words, sizes = [question.collective, *question.names, "--ranks", _ranks(ranks)], question.sizes_bytes
+    if COLLECTIVES[question.collective].has_size:
+        ends = f"{_size(sizes[0])}..{_size(sizes[-1])}"
+        words += ["--sizes", ends if _is_doubling(sizes) else ",".join(map(_size, sizes))]
     trials = [] if question.trials.until_decided else ["--trials", str(question.trials.count)]
-    parameters = [*_parameter_words(question.parameters), *trials, *_seed_words(question)]
-    return [*names, *_size_words(question), *_scene_words(question), *parameters]
-
-
-def _explained_words(question: Question) -> list[str]:
-    algorithm = question.explained_algorithm
-    has_size = COLLECTIVES[question.collective].has_size
-    size = ["--size", _size(question.size_explained_bytes)] if has_size else []
-    ranks = ["--ranks", str(question.ranks[-1])]
-    names = [algorithm.collective, algorithm.name]
-    parameters = _parameter_words(question.explained_call.parameters.items())
-    return [*names, *ranks, *size, *parameters, *_seed_words(question)]
+    return [*words, *_scene_words(question), *_parameter_words(question.parameters), *trials, *_seed_words(question)]
 
 
 def _parameter_words(parameters: Iterable[tuple[str, object]]) -> list[str]:
@@ -268,11 +255,6 @@ def _call(question: Question, ranks: object) -> str:
     return f"hocket.Call(ranks={ranks}, size_bytes=size_bytes{_parameters(call.parameters)})"
 
 
-def _explained_call(question: Question) -> str:
-    parameters = _parameters(question.explained_call.parameters)
-    return f"hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{parameters})"
-
-
 def _parameters(values: Mapping[str, float | str]) -> str:
     return f", parameters={values}" if values else ""
 
@@ -288,8 +270,3 @@ def _trials(question: Question) -> str:
 def _sizes(question: Question) -> str:
     sizes = question.sizes_bytes
     return f"[{sizes[0]} << i for i in range({len(sizes)})]" if _is_doubling(sizes) else str(list(sizes))
-
-
-def _compact(ranks: Sequence[int]) -> str:
-    first, last = ranks[0], ranks[-1]
-    return f"range({first}, {last + 1})" if list(ranks) == list(range(first, last + 1)) else str(list(ranks))

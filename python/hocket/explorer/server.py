@@ -66,11 +66,6 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def serve(listening: socket.socket, sources: Sources, token: str) -> None:
-    """Serve until Ctrl-C."""
-    server(sources, token=token, port=listening.getsockname()[1]).run(sockets=[listening])
-
-
 def server(sources: Sources, *, token: str, port: int) -> uvicorn.Server:
     """Return a server of the application; see `application`.
 
@@ -156,7 +151,7 @@ def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
 
     async def submit(request: Request) -> Response:
         try:
-            return JSONResponse({"id": jobs.submit(_request(await _body(request))).id}, 202)
+            return JSONResponse({"id": jobs.submit(await _read(request)).id}, 202)
         except Error as error:
             return _error_response(400, str(error))
         except ClientDisconnect:  # nobody is there to read an answer
@@ -224,17 +219,13 @@ class _Guard:
         await answer(scope, receive, send_guarded)
 
 
-async def _body(request: Request) -> bytes:
+async def _read(request: Request) -> Mapping[str, Any]:
+    """Return the name of a view and the fields of the form."""
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > _MOST_BODY_BYTES:
             raise Error(f"request: too long, expected at most {_MOST_BODY_BYTES} bytes")
-    return body
-
-
-def _request(body: bytes) -> Mapping[str, Any]:
-    """Return the name of a view and the fields of the form."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):

@@ -150,6 +150,7 @@ def _times(question: Question, on_done: OnDone) -> View:
     comparison = _compare(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
     choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
+    ways = sorted({one.measured_as for one in measurements} - {"isolated"})
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
     return View(
         comparison.title,
@@ -160,18 +161,12 @@ def _times(question: Question, on_done: OnDone) -> View:
             *scene_texts(question.scene),
             *_trials(question),
             *expected_lines(comparison),
-            *_measured_as(measurements),
+            *(("measured", f"as {way}; simulated as isolated") for way in ways),
         ),
         refusals=tuple(not_compared_lines(comparison)),
         chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
         tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
     )
-
-
-def _measured_as(measurements: Iterable[Measurement]) -> list[tuple[str, str]]:
-    """Return how times were measured that simulated ones are not."""
-    ways = sorted({one.measured_as for one in measurements} - {"isolated"})
-    return [("measured", f"as {way}; simulated as isolated") for way in ways]
 
 
 def _compare(
@@ -203,11 +198,8 @@ def _simulations(question: Question) -> int:
 
 
 def _trials(question: Question) -> list[tuple[str, str]]:
-    if not question.is_random:
-        return []
-    return [
-        ("trials", f"{trials_words(question.trials)}; {ONE_SAMPLE if question.trials.count == 1 else INTERVALS_NOTE}")
-    ]
+    remark = ONE_SAMPLE if question.trials.count == 1 else INTERVALS_NOTE
+    return [("trials", f"{trials_words(question.trials)}; {remark}")] if question.is_random else []
 
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
@@ -225,11 +217,8 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
             refusals.append((format_count(ranks, "rank"), str(error)))
         else:
             rows += winners(comparison)
-            refusals += [
-                (format_count(ranks, "rank"), one.sentence)
-                for one in comparison.not_compared
-                if not comparison.simulations
-            ][:1]
+            if not comparison.simulations:
+                refusals.append((format_count(ranks, "rank"), comparison.not_compared[0].sentence))
         before += _simulations(question)
     if not rows:
         raise Error(refusals[0][1])

@@ -11,7 +11,6 @@ from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
 
 if TYPE_CHECKING:
-    from hocket.simulating.bounds import Bound
     from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
 
@@ -30,16 +29,14 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
         first = explanation.steps[0]
         begin = f"rank {first.from_rank} begins the call, {format_time(first.start_s)} after the first arrival"
         facts.append(("critical path", f"{format_time(explanation.path_s)} from when {begin}"))
-    if explanation.bound and explanation.bound.time_s > 0:
-        times = f", {explanation.time_s / explanation.bound.time_s:.2f} times as long" if explanation.time_s else ""
-        facts.append(("lower bound", f"{format_time(explanation.bound.time_s)}{times}; {_demands(explanation.bound)}"))
+    bound = explanation.bound
+    if bound and bound.time_s > 0:
+        times = f", {explanation.time_s / bound.time_s:.2f} times as long" if explanation.time_s else ""
+        # The bound is the greatest of three times; each includes all that its demand costs.
+        times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
+        demands = ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s)
+        facts.append(("lower bound", f"{format_time(bound.time_s)}{times}; {demands}"))
     return facts
-
-
-def _demands(bound: Bound) -> str:
-    """Return the three times of which a lower bound is the greatest; each includes all that its demand costs."""
-    times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
-    return ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s)
 
 
 def ranks_of_path(steps: Sequence[Step]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hocket.definitions.topology import LinkUse
     from hocket.simulating.estimates import Estimate
     from hocket.simulating.replays import Replay
-    from hocket.simulating.simulation import Links, Simulation
+    from hocket.simulating.simulation import Simulation
 
 MEASURED = {
     "isolated": "until the last rank ends",
@@ -129,18 +129,15 @@ def estimate_words(result: Estimate) -> list[tuple[str, str]]:
 
 def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
     """Return the load of the network, if messages share links."""
-    facts = [("links", _links(result.links))] if result.links else []
+    facts = []
+    if links := result.links:
+        share = f"{links.contended_links / max(links.used_links, 1):.2%}"
+        most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
+        facts.append(("links", f"{links.used_links} of {links.links} used, {share} of these were waited for; {most}"))
     if circuits := result.circuits:
         circuit_text = f"{circuits.set_ups} set up, {circuits.refused} refused; {circuits.cut} messages cut"
         facts.append(("circuits", circuit_text))
     return facts
-
-
-def _links(links: Links) -> str:
-    """Return the load of links in words."""
-    share = f"{links.contended_links / max(links.used_links, 1):.2%}"
-    most = f"at most {format_bytes(round(links.most_bytes))} and {format_time(links.most_busy_s)} busy"
-    return f"{links.used_links} of {links.links} used, {share} of these were waited for; {most}"
 
 
 def busiest_links(uses: Sequence[LinkUse]) -> Words:

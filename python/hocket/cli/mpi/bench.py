@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,12 +64,6 @@ class BenchRequest:
     scene: Scene = NO_SCENE
 
     @property
-    def scene_arguments(self) -> dict[str, Any]:
-        """The scene, as arguments of `hocket.mpi.benchmark.bench`."""
-        texts = self.scene.texts
-        return {name: texts[name] for name in ("arrivals", "cadence")}
-
-    @property
     def simulated(self) -> dict[str, Any]:
         """The scene with the trials whose arrivals are measured, as arguments of a simulation."""
         trials = Trials(draws(self.call.ranks)) if self.scene.is_drawn else ONE_TRIAL
@@ -82,7 +76,8 @@ class BenchRequest:
             least_s: Time of the fewest samples allowed of all algorithms at a size, if it is known.
             more: Other arguments of `hocket.mpi.benchmark.bench`.
         """
-        more |= {"share": self.share, "limit_s": self.limit_s, **self.scene_arguments}
+        scene = {name: self.scene.texts[name] for name in ("arrivals", "cadence")}
+        more |= {"share": self.share, "limit_s": self.limit_s, **scene}
         tell(sum(max(self.limit_s, least_s(size)) for size in self.sizes_bytes), "up to ")
         with progress("measuring", len(self.sizes_bytes) * len(self.candidates)) as on_done:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
@@ -118,7 +113,6 @@ def bench_options(
         )
         @wraps(command)
         def with_request(
-            *arguments: Any,
             collective: str,
             ranks: int,
             installation: Installation,
@@ -142,7 +136,7 @@ def bench_options(
                 ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, named_candidates)
             )
             request = BenchRequest(installation, candidates, call, sizes, until_ci, time_limit, scene)
-            return command(*arguments, request=request, **more)
+            return command(request=request, **more)
 
         return mpi_options(with_request)
 
@@ -221,18 +215,15 @@ def print_bench(
         print_words(words)
     names = [name for name in results.algorithms if any(one.algorithm == name for one in results.measurements)]
     predictions_by_call = {(one.size_bytes, one.algorithm): one for one in predictions}
-    ratios = [(_NATIVE, _over_native)] if NATIVE_NAME in names else []
+    ratios: list[tuple[str, _Ratio]] = []
+    if NATIVE_NAME in names:
+        ratios.append((f"over {NATIVE_NAME}", partial(_over_native, results)))
     if machine is not None:
-        ratios.append(
-            (
-                f"over {machine.name}",
-                lambda results, size, name: _over_machine(results, predictions_by_call, size, name),
-            )
-        )
+        ratios.append((f"over {machine.name}", partial(_over_machine, predictions_by_call)))
     if results.arrivals:
-        ratios.append(("last arrival", lambda results, size, name: _ratio_to(results.at(size, name), "arriving_s")))
+        ratios.append(("last arrival", lambda one: format_time(median(one.arriving_s))))
     if results.cadence:
-        ratios.append(("interval", lambda results, size, name: _ratio_to(results.at(size, name), "interval_s")))
+        ratios.append(("interval", lambda one: format_time(median(one.interval_s))))
     (_print_every if every else _print_fastest)(results, names, ratios)
     ours = [name for name in names if name != NATIVE_NAME]
     if machine is not None and ours:
@@ -252,7 +243,7 @@ def print_bench(
     print_files(files)
 
 
-_Ratio = Callable[[Bench, int, str], str]
+_Ratio = Callable[[Measurement], str]
 """Returns the ratio of a measurement to something else, as text."""
 
 
@@ -262,56 +253,46 @@ def _print_fastest(results: Bench, names: Sequence[str], ratios: Sequence[tuple[
     for size in results.sizes_bytes:
         first = results.places(size)[0].names[0]
         one = results.at(size, first)
-        cells = [cell(results, size, first) for _, cell in ratios]
+        cells = ["-" if one is None else text_of(one) for _, text_of in ratios]
         table.print_row(size, results.places(size), cells, reach=None if one is None else one.reach)
 
 
 def _print_every(results: Bench, names: Sequence[str], ratios: Sequence[tuple[str, _Ratio]]) -> None:
-    sizes = results.sizes_bytes
-    for what, cell in [(f"{_MEDIAN}; fastest as far as intervals tell (*)", _median), (_TAIL, _tail), *ratios]:
+    tables: dict[str, _Ratio] = {
+        f"{_MEDIAN}; fastest as far as intervals tell (*)": partial(_median, results),
+        "90th and 99th percentile of the samples": lambda one: f"{format_time(one.p90_s)} {format_time(one.p99_s)}",
+    }
+    rows = [[results.at(size, name) for size in results.sizes_bytes] for name in names]
+    for what, text_of in (*tables.items(), *ratios):
         say()
         print_words(what)
-        cells = [[cell(results, size, name) for size in sizes] for name in names]
-        print_transposed(names, [*map(format_bytes, sizes)], cells)
+        cells = [["-" if one is None else text_of(one) for one in row] for row in rows]
+        print_transposed(names, [*map(format_bytes, results.sizes_bytes)], cells)
 
 
-def _median(results: Bench, size: int, name: str) -> str:
-    one = results.at(size, name)
-    if one is None:
-        return "-"
+def _median(results: Bench, one: Measurement) -> str:
     text = f"{format_time(one.median_s)} {format_reach(one.reach)}"
-    return StyledText(f"{text} *", fg="green", bold=True) if name in results.fastest(size) else text
+    is_fastest = one.algorithm in results.fastest(one.size_bytes)
+    return StyledText(f"{text} *", fg="green", bold=True) if is_fastest else text
 
 
-def _tail(results: Bench, size: int, name: str) -> str:
-    one = results.at(size, name)
-    return "-" if one is None else f"{format_time(one.p90_s)} {format_time(one.p99_s)}"
-
-
-def _over_native(results: Bench, size: int, name: str) -> str:
+def _over_native(results: Bench, ours: Measurement) -> str:
     """Return a time over the MPI's own, with the interval of the ratio."""
-    ours, native = results.at(size, name), results.at(size, NATIVE_NAME)
-    if ours is None or native is None or name == NATIVE_NAME:
+    native = results.at(ours.size_bytes, NATIVE_NAME)
+    if native is None or native == ours:
         return "-"
     low, high = ours.low_s / native.high_s, ours.high_s / native.low_s
     return f"{ours.median_s / native.median_s:.2f} ({low:.2f}-{high:.2f})"
 
 
-def _over_machine(results: Bench, predictions: Mapping[tuple[int, str], Prediction], size: int, name: str) -> str:
+def _over_machine(predictions: Mapping[tuple[int, str], Prediction], ours: Measurement) -> str:
     """Return a time over the simulated time, and over the formula's."""
-    ours, one = results.at(size, name), predictions.get((size, name))
-    if ours is None or one is None:
+    one = predictions.get((ours.size_bytes, ours.algorithm))
+    if one is None:
         return "-"
     formula = f"{ours.median_s / one.formula_s:.2f}" if one.formula_s else "-"
     return f"{ours.median_s / one.time_s:.2f} / {formula}" if one.time_s else "-"
 
 
-def _ratio_to(one: Measurement | None, name: str) -> str:
-    """Return the median of what is measured beside the times."""
-    return "-" if one is None else format_time(median(getattr(one, name)))
-
-
 _MEDIAN = "median, and how far its 95 % interval reaches"
-_TAIL = "90th and 99th percentile of the samples"
-_NATIVE = f"over {NATIVE_NAME}"
 _WIDEST_OVER = "0.53 (0.52-0.55)"

@@ -11,7 +11,6 @@ from hocket.cli.mpi.options import installation_options, rules_options
 from hocket.cli.output import print_facts, print_json
 from hocket.cli.printing import say
 from hocket.mpi import Installation
-from hocket.mpi.installing import InstalledLibrary
 from hocket.mpi.installing import install as install_library
 from hocket.mpi.launch import joined_rules
 
@@ -42,7 +41,9 @@ def install(
     text = joined_rules(rules, file) if rules or file is not None else None
 
     def describe(one: Installation) -> dict[str, str]:
-        return _facts(one, install_library(one, prefix, rules=text, **library_options))
+        library = install_library(one, prefix, rules=text, **library_options)
+        paths = {what: str(path) for what, path in vars(library).items() if what != "name"}
+        return {"mpi": one.library, **paths, "load": library.load}
 
     other = installation.other_abi()
     facts, facts_of_other = describe(installation), None if other is None else describe(other)
@@ -53,8 +54,3 @@ def install(
     if facts_of_other is not None:
         say()
         print_facts(facts_of_other.items())
-
-
-def _facts(installation: Installation, library: InstalledLibrary) -> dict[str, str]:
-    paths = {what: str(path) for what, path in vars(library).items() if what != "name"}
-    return {"mpi": installation.library, **paths, "load": library.load}

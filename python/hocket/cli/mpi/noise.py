@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from hocket._native import Error
-from hocket.base import files
 from hocket.base.units import format_time, parse_ranks, parse_time
 from hocket.cli import options
-from hocket.cli.output import answer, print_facts, print_table
+from hocket.cli.output import answer, print_facts, print_table, write_all
 from hocket.cli.printing import say
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
 
 def _processors(text: str) -> tuple[int, ...]:
     usable = os.sched_getaffinity(0)
-    numbers = tuple(sorted({number - 1 for number in parse_ranks(_one_more(text))}))
+    if not all(number.isdecimal() for number in re.split("[-,]", text)):
+        raise Error(f'got "{text}", expected processors such as 0-3 or 0,2')
+    # Counted from 1, they read as a list of rank counts.
+    one_more = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), text)
+    numbers = tuple(sorted({number - 1 for number in parse_ranks(one_more)}))
     missing = set(numbers) - usable
     if missing:
         raise Error(f'got "{text}", expected processors of {", ".join(map(str, sorted(usable)))}')
     return numbers
-
-
-def _one_more(text: str) -> str:
-    """Shift a list of processors, counted from 0, by one, so that it reads as a list of rank counts."""
-    parts = (part.split("-") for part in text.split(","))
-    if not all(number.isdecimal() for part in parts for number in part):
-        raise Error(f'got "{text}", expected processors such as 0-3 or 0,2')
-    return ",".join("-".join(str(int(number) + 1) for number in part.split("-")) for part in text.split(","))
 
 
 @click.command()
@@ -66,10 +62,8 @@ def noise(
         recordings = record(processors or sorted(os.sched_getaffinity(0)), length_s=length_s, threshold_s=threshold_s)
     kinds = by_duration(recordings)
     text, all_s = noise_trace(recordings)
-    if output is not None:
-        files.write(output, text)
-        if files.is_stdout(output):
-            return  # print nothing after the requested output
+    if write_all([(output, lambda _: text)]):
+        return
     entry = {
         "processors": [
             {**asdict(one), "share": one.share, "period_s": one.period_s, "events": len(one.events)}

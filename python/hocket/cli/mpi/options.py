@@ -27,10 +27,8 @@ def installation_options(command: F) -> F:
 
     @mpi_options
     @wraps(command)
-    def with_installation(
-        *arguments: Any, mpi: str | None, mpicc: str | None, launcher: str | None, **more: Any
-    ) -> Any:
-        return command(*arguments, installation=found_installation(mpi, mpicc, launcher), **more)
+    def with_installation(mpi: str | None, mpicc: str | None, launcher: str | None, **more: Any) -> Any:
+        return command(installation=found_installation(mpi, mpicc, launcher), **more)
 
     return with_installation  # type: ignore[return-value]
 
@@ -76,11 +74,9 @@ def measuring_options(command: F) -> F:
     @hosts_option
     @lab_option
     @wraps(command)
-    def with_launcher(
-        *arguments: Any, installation: Installation, hosts: str | None, lab: str | None, **more: Any
-    ) -> Any:
+    def with_launcher(installation: Installation, hosts: str | None, lab: str | None, **more: Any) -> Any:
         launcher, entered_lab = launcher_for(installation, hosts, lab)
-        return command(*arguments, installation=installation, launcher=launcher, lab=entered_lab, **more)
+        return command(installation=installation, launcher=launcher, lab=entered_lab, **more)
 
     return installation_options(with_launcher)  # type: ignore[return-value]
 
@@ -104,8 +100,7 @@ def launcher_for(installation: Installation, hosts: str | None, lab: str | None)
 
 def say_what_root_lacks(installation: Installation) -> None:
     """Say what Open MPI needs to start programs as root."""
-    lack = note_for_root(installation)
-    if lack is not None:
+    if (lack := note_for_root(installation)) is not None:
         note(lack)
 
 

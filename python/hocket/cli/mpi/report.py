@@ -63,22 +63,15 @@ def report(logs: tuple[str, ...], criteria: tuple[str, ...], top: int, skip_dama
                 left.add(log)
             bar()
     reasons = [row for row in left.rows if row.group["reason"] is not None]
-    entry = with_version(_entry(totals, reasons, skipped_count))
-    answer(entry, _print, totals, reasons, skipped_count, top, as_json=as_json)
-
-
-def _entry(totals: Report, reasons: list[ReportRow], omissions: int) -> dict[str, Any]:
-    return {
+    entry = {
         "jobs": totals.jobs,
-        "skipped": omissions,
-        "first": totals.first,
-        "last": totals.last,
-        "rank_s": totals.rank_s,
-        "time_s": totals.time_s,
+        "skipped": skipped_count,
+        **{name: getattr(totals, name) for name in ("first", "last", "rank_s", "time_s")},
         "by": list(totals.criteria),
         "rows": [_row(row) for row in totals.rows],
         "left_to_mpi": [_row(row) for row in reasons],
     }
+    answer(with_version(entry), _print, totals, reasons, skipped_count, top, as_json=as_json)
 
 
 def _row(row: ReportRow) -> dict[str, Any]:

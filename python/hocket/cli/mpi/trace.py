@@ -18,7 +18,7 @@ from hocket.cli.printing import say
 from hocket.mpi import Installation
 from hocket.mpi.tracing import program_name
 from hocket.mpi.tracing import trace as trace_program
-from hocket.traces import Call, RankTrace, Trace
+from hocket.traces import Trace
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -46,7 +46,11 @@ def trace(
         raise click.UsageError("no program, expected a program after --")
     if output is not None and files.is_stdout(output):
         raise click.UsageError(f"--output: got {output}, expected a file, as the program writes to stdout")
-    path = output or _unused(f"{program_name(program)}.hktrace")
+    path = output or f"{program_name(program)}.hktrace"
+    if output is None:
+        if os.path.lexists(path):  # it may be the trace of another program
+            raise click.UsageError(f"{path} exists, expected --output {path} to overwrite it, or another file")
+        files.writable(path)
     say_what_root_lacks(installation)
     trace_read, status = trace_program(installation, ranks, program, path)
     output_files = {"trace": path}
@@ -59,17 +63,6 @@ def trace(
     return status
 
 
-def _unused(path: str) -> str:
-    """Return a path that can be written and has no file.
-
-    Raises:
-        UsageError: There is a file, which may be the trace of another program.
-    """
-    if os.path.lexists(path):
-        raise click.UsageError(f"{path} exists, expected --output {path} to overwrite it, or another file")
-    return files.writable(path)
-
-
 def _summary(trace: Trace) -> dict[str, Any]:
     functions: dict[str, dict[str, float]] = defaultdict(lambda: {"calls": 0, "time_s": 0.0, "bytes": 0})
     for rank in trace.ranks:
@@ -77,7 +70,9 @@ def _summary(trace: Trace) -> dict[str, Any]:
             row = functions[call.function]
             row["calls"] += call.arguments.get("tries", 1)
             row["time_s"] += call.end_s - call.start_s
-            row["bytes"] += _moved_bytes(rank, call)
+            is_alltoall = call.function in ("MPI_Alltoall", "MPI_Ialltoall")
+            blocks = len(rank.communicators[call["comm"]].peers) if is_alltoall else 1  # one for each rank
+            row["bytes"] += blocks * (call.size_bytes() or call.size_bytes("recv_"))
     ends_s = [rank.on_rank_0_s(rank.end_s) for rank in trace.ranks]
     return {
         "program": trace.program,
@@ -89,14 +84,6 @@ def _summary(trace: Trace) -> dict[str, Any]:
         "clock_offset_s": max(abs(offset) for rank in trace.ranks for offset in rank.clock_offset_s),
         "functions": dict(sorted(functions.items(), key=lambda item: -item[1]["time_s"])),
     }
-
-
-def _moved_bytes(rank: RankTrace, call: Call) -> int:
-    """Return the bytes that a rank's call moves: for an alltoall, a block for each rank."""
-    blocks = 1
-    if call.function in ("MPI_Alltoall", "MPI_Ialltoall"):
-        blocks = len(rank.communicators[call["comm"]].peers)
-    return blocks * (call.size_bytes() or call.size_bytes("recv_"))
 
 
 def _print(summary: dict[str, Any], files: dict[str, str]) -> None:

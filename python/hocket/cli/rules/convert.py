@@ -59,12 +59,8 @@ def convert(
         )
         if share is not None:
             own = f"{format.library}'s own choices on {format_ranks(set(ranks or RANKS))} ranks of {machine.name}"
-            is_gain = share >= 0
-            notes.append(
-                f"{share:.0%} of the gain over {own} is kept"
-                if is_gain
-                else f"the converted rules are slower than {own}"
-            )
+            gain = f"{share:.0%} of the gain over {own} is kept"
+            notes.append(gain if share >= 0 else f"the converted rules are slower than {own}")
     files.write(target, content)
     print_notes([*notes, *_activation(target, format, conversion.rules)])
 

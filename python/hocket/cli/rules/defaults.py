@@ -36,7 +36,11 @@ def defaults(
 ) -> None:
     """Print the choices that LIBRARY makes without a tuning file, with their source."""
     if library in BY_MACHINE:
-        default_rules = _on(given_machine(machine, library), ranks, library)
+        machine = given_machine(machine, library)
+        if ranks is None:
+            raise click.UsageError(f"--ranks: expected the numbers of ranks for which {library} decides")
+        rules = Rules(library, tuple(rule for count in ranks for rule in rules_on(machine, count).rules))
+        default_rules = Defaults(library, SOURCE, library, write_rules(rules, FORMATS[library]))
     else:
         default_rules = defaults_of(library)
         for option, value, takers in (("--machine", machine, ()), ("--ranks", ranks, BY_NODES)):
@@ -51,10 +55,3 @@ def defaults(
         return
     print_notes([f"{default_rules.format} rules: {default_rules.source}"])
     put(default_rules.text)
-
-
-def _on(machine: Machine, ranks: tuple[int, ...] | None, library: str) -> Defaults:
-    if ranks is None:
-        raise click.UsageError(f"--ranks: expected the numbers of ranks for which {library} decides")
-    rules = Rules(library, tuple(rule for count in ranks for rule in rules_on(machine, count).rules))
-    return Defaults(library, SOURCE, library, write_rules(rules, FORMATS[library]))

@@ -76,7 +76,11 @@ def explain(
             dict.fromkeys(map(level_of, rules.of(each))),
         )
     ]
-    answers = [(call, _component_of(file, rules, call)) for call in calls]
+    # An MPI takes a call by its name; the tuning files of Open MPI are for the calls that tuned takes.
+    is_name = file in (*PRIORITIES, *MPI_DEFAULTS) and not path.exists(file)
+    answers = [
+        (call, component_for(file, call) if is_name else component_for(rules.library, call, rules)) for call in calls
+    ]
     if as_json:
         print_json([_entry(rules, call, component) for call, component in answers])
         return
@@ -170,13 +174,6 @@ def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[s
         "remark": _remark(rules, call, decides),
         "component": None if component is None else asdict(component),
     }
-
-
-def _component_of(file: str, rules: Rules, call: Situation) -> Component | None:
-    """Return the component that takes a call, for an MPI by its name and for tuning files of Open MPI's tuned."""
-    if file in (*PRIORITIES, *MPI_DEFAULTS) and not path.exists(file):
-        return component_for(file, call)
-    return component_for(rules.library, call, rules)
 
 
 def _print_component(component: Component) -> None:

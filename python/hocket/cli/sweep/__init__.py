@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 
@@ -21,7 +19,6 @@ from hocket.cli.printing import note, say
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import (
     FORMATS,
-    Cell,
     Grid,
     Row,
     Table,
@@ -68,37 +65,25 @@ def sweep(
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
     grid = Grid.load(spec)
-    announce(map(_effort_s, unfinished_cells(grid, output=output)), jobs=jobs, yes=yes)
-    with (
-        _telling_what_is_kept(grid, output),
-        open_executor(executor, jobs=jobs, say=note) as pool,
-        progress("simulating", len(grid.cells)) as on_done,
-    ):
-        table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
+    efforts_s = (
+        simulation_s(one.algorithm, one.call, machine=one.setting.machine, trials=one.trials, scene=one.setting.scene)
+        for one in unfinished_cells(grid, output=output)
+    )
+    announce(efforts_s, jobs=jobs, yes=yes)
+    count = len(grid.cells)
+    try:
+        with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", count) as on_done:
+            table = sweep_grid(grid, output=output, executor=pool, on_done=on_done)
+    except KeyboardInterrupt:
+        if finished_count := count - len(unfinished_cells(grid, output=output)):
+            note(f"{finished_count} of {count} simulations are kept, run the same command again to go on")
+        raise
     write_picture(plot, table.plot)
     if as_json:
         print_result({"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot})
         return
     _print(table, spec, output)
     print_files({"plot": plot})
-
-
-def _effort_s(cell: Cell) -> float:
-    setting = cell.setting
-    return simulation_s(cell.algorithm, cell.call, machine=setting.machine, trials=cell.trials, scene=setting.scene)
-
-
-@contextmanager
-def _telling_what_is_kept(grid: Grid, output: str | None) -> Iterator[None]:
-    """On an interruption, say how many cells are already done."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        count = len(grid.cells)
-        finished_count = count - len(unfinished_cells(grid, output=output))
-        if finished_count:
-            note(f"{finished_count} of {count} simulations are kept, run the same command again to go on")
-        raise
 
 
 def _print(table: Table, spec: str, output: str | None) -> None:

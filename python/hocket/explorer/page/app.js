@@ -26,10 +26,6 @@ function fields(view) {
   return { ...texts, output, alone: byId("alone").checked ? "alone" : "" };
 }
 
-function hasOutput() {
-  return byId("output").value.trim() !== "";
-}
-
 function chosenNames() {
   return [...byId("names").querySelectorAll("input:checked")].map((box) => box.value);
 }
@@ -203,7 +199,7 @@ function select(name, isFocused = true) {
   if (isFocused) byId(`tab-${name}`).focus();
   byId("judged").hidden = name !== "judge";
   if (isCurrent(name)) return;
-  if (name !== "judge" || hasOutput() || offered.has_measured) return run();
+  if (name !== "judge" || byId("output").value.trim() || offered.has_measured) return run();
   cancel(); // there is nothing to judge yet
   showRunning(false, "");
 }
