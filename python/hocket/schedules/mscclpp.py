@@ -233,8 +233,8 @@ class _Node:
             raise self.error(f"{key}: got {checks.quote(name)}, expected {', '.join(names)}")
         return name
 
-    def truth(self, key: str, *, default: bool = False) -> bool:
-        value = self.members.get(key, default)
+    def truth(self, key: str) -> bool:
+        value = self.members.get(key, False)
         if not isinstance(value, bool):
             raise self.error(f"{key}: {self._got(key)}, expected true or false")
         return value
@@ -405,9 +405,9 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
         raise node.error(f"{name}: {_SWITCH}")
     if name not in names or (is_inner and name == "pipeline"):
         raise node.error(f"name: got {checks.quote(name)}, expected {', '.join(names)}")
-    kind = (
-        node.one_of("channel_type", ("memory", "port", "none", "switch")) if "channel_type" in node.members else "none"
-    )
+    kind = "none"
+    if "channel_type" in node.members:
+        kind = node.one_of("channel_type", ("memory", "port", "none", "switch"))
     if kind == "switch":
         raise node.error(f"{name}: {_SWITCH}")
     part = _part(node)
@@ -493,14 +493,12 @@ def _operand(node: _Node, letter: str, reach: _Reach, kind: str) -> Operand:
     if is_remote != (letter.lower() == "r"):
         got, expected = ("buffer_id", "type") if is_remote else ("no buffer_id", "buffer_id")
         raise node.error(f"got {got}, expected {expected}, a buffer of {'its own' if is_remote else 'another'} GPU")
-    gpu, buffer = reach.gpu, ""
-    if is_remote:
-        number = node.whole("buffer_id")
-        if number >= len(reach.buffers[kind]):
-            raise node.error(f"buffer_id: got {number}, expected one of the {len(reach.buffers[kind])} of its block")
+    if not is_remote:
+        gpu, buffer = reach.gpu, node.one_of("type", [*BUFFERS])
+    elif (number := node.whole("buffer_id")) < len(reach.buffers[kind]):
         gpu, buffer = reach.buffers[kind][number]
     else:
-        buffer = node.one_of("type", [*BUFFERS])
+        raise node.error(f"buffer_id: got {number}, expected one of the {len(reach.buffers[kind])} of its block")
     if letter.isupper() and buffer != "s":
         raise node.error(f"got packets in the {BUFFERS[buffer]}, expected packets in the scratch buffer")
     return Operand(gpu, buffer, node.whole("index"), node.whole("size", least=1), letter.isupper())
