@@ -253,9 +253,8 @@ def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequenc
     for receive, source in zip(receives, sources, strict=True):
         by_source[source].append(receive)
     for source, receives_of_source in by_source.items():
-        for receive, message in zip(
-            receives_of_source, _in_order(sent.get(source, []), receives_of_source), strict=True
-        ):
+        messages = _in_order(sent.get(source, []), receives_of_source)
+        for receive, message in zip(receives_of_source, messages, strict=True):
             if receive.got is not None:
                 _tell(rank, receive, source, message)
 

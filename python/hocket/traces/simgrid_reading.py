@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
@@ -209,25 +209,21 @@ class _Rank:
 
     def log(self) -> RankLog:
         """Read all actions."""
-        with closing(self._files.lines(self._number)) as lines:
-            self._read(lines)
-        if not self._log.calls or self._log.calls[-1].function != "MPI_Finalize":
-            raise self._error("the file ends, expected finalize")
-        return self._log
-
-    def _read(self, lines: Iterable[tuple[int, bytes]]) -> None:
         calls = self._log.calls
         cache: dict[bytes, tuple[str, dict[str, Any]]] = {}
-        for number, line in lines:
-            self._line = number
-            action, values = cache.get(line) or self._parse(line)
-            if (action == "init") != (not calls):
-                raise self._error(f"got {action}, expected init exactly once, as the first action")
-            if calls and calls[-1].function == "MPI_Finalize":
-                raise self._error(f"got {action}, expected nothing after finalize")
-            self._take(action, values)
-            if len(cache) < _MOST_KNOWN:
-                cache[line] = action, values
+        with closing(self._files.lines(self._number)) as lines:
+            for self._line, line in lines:
+                action, values = cache.get(line) or self._parse(line)
+                if (action == "init") != (not calls):
+                    raise self._error(f"got {action}, expected init exactly once, as the first action")
+                if calls and calls[-1].function == "MPI_Finalize":
+                    raise self._error(f"got {action}, expected nothing after finalize")
+                self._take(action, values)
+                if len(cache) < _MOST_KNOWN:
+                    cache[line] = action, values
+        if not calls or calls[-1].function != "MPI_Finalize":
+            raise self._error("the file ends, expected finalize")
+        return self._log
 
     def _error(self, message: str) -> Error:
         return self._log.error(self._line, message)
@@ -248,10 +244,10 @@ class _Rank:
         for name in names:
             key = name.rstrip("?")
             many = self._ranks if key.endswith("sizes") else 1
-            if len(rest) < many:
-                if key == name:
-                    raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+            if len(rest) < many and key != name:
                 break
+            if len(rest) < many:
+                raise self._refusal(action, names, words)
             if key.endswith("sizes"):
                 values[key] = [self._value("size", word) for word in rest[:many]]
             else:
@@ -260,13 +256,14 @@ class _Rank:
             if action == "allgatherv" and name == "recv_sizes" and len(rest) > 2:
                 rest = rest[: len(rest) - self._ranks]  # displacements follow the types
         if rest:
-            raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+            raise self._refusal(action, names, words)
         if action == "allgatherv" and "type" in values:
             values.setdefault("recv_type", values["type"])
         return values
 
-    def _expected(self, names: Iterable[str]) -> str:
-        return " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
+    def _refusal(self, action: str, names: list[str], words: list[str]) -> Error:
+        expected = " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
+        return self._error(f"{action}: got {len(words)} values, expected {expected}")
 
     def _value(self, key: str, word: str) -> Any:
         kind = key.removeprefix("recv_")
