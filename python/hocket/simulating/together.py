@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count
@@ -207,13 +207,16 @@ def simulate_together(
         }
         for job in read
     ]
+    algorithms = [job.algorithm for job in read if job.algorithm.program is not None]
     failing = as_faults(faults)
     request = _trials(trials, is_drawn=place == "random" or bool(loaded_machine.noise))
 
     def run(trial: int) -> Any:
         request_of_trial = {**request, "first": trial, "count": 1}
         ask = partial(_native.simulate_together, loaded_machine.handle, requests, *how, request_of_trial, failing)
-        return _guard_all(read, ask)
+        for algorithm in algorithms:
+            ask = partial(guard, algorithm, ask)  # an exception of a program written in Python names the program
+        return ask()
 
     numbers = range(request["first"], request["first"] + request["count"])
     counter = count(1)
@@ -243,15 +246,10 @@ def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Tri
     places(jobs, machine=machine, place=place, seed=0)
     for job in jobs:
         prepare(job.algorithm, job.call, machine)
-    return (
-        2
-        * trials.count
-        * sum(
-            job.groups
-            * simulation_s(job.algorithm, job.call, machine=machine, engine="events", scene=Scene(cadence=job.cadence))
-            for job in jobs
-        )
-    )
+    scenes = [Scene(cadence=job.cadence) for job in jobs]
+    run = partial(simulation_s, machine=machine, engine="events")
+    times_s = (job.groups * run(job.algorithm, job.call, scene=scene) for job, scene in zip(jobs, scenes, strict=True))
+    return 2 * trials.count * sum(times_s)
 
 
 def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
@@ -261,14 +259,6 @@ def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     if request["count"] > 1 and not is_drawn:
         raise Error(f"trials: got {request['count']}, expected 1, as neither places nor noise are drawn")
     return request
-
-
-def _guard_all(jobs: Iterable[Job], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer; an exception of a program written in Python names the program."""
-    for job in jobs:
-        if job.algorithm.program is not None:
-            ask = partial(guard, job.algorithm, ask)
-    return ask()
 
 
 def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> Together:
