@@ -47,8 +47,7 @@ _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
-    rules: list[Measurement] = []
-    unknown: list[Measurement] = []
+    ones: list[tuple[Measurement, bool]] = []
     name, ranks, heads, sizes = "", 0, list[str](), Sizes()
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
@@ -60,18 +59,15 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             heads, sizes = names, Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
-            if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
+            is_known = is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks)
+            if is_known:
                 sizes.add(one.size_bytes, (file, number))
                 collective = find_collective(name)
                 algorithm, parameters = call_of(collective, facts, file)
-                rules.append(replace(one, collective=collective, algorithm=algorithm, parameters=parameters))
-            else:
-                unknown.append(one)
+                one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
+            ones.append((one, is_known))
     measured_as = _measured_as(text)
-    return Reading(
-        tuple(replace(one, measured_as=measured_as) for one in rules),
-        tuple(replace(one, measured_as=measured_as) for one in unknown),
-    )
+    return Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
 
 
 def _measured_as(text: str) -> MeasuredAs:
@@ -133,5 +129,4 @@ FORMAT = Format(
     needs=("processes = ",),
     digits=2,
     tables=partial(tables_of_lines, names_in=_names),
-    doubles_sizes=True,
 )

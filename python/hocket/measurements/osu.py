@@ -163,5 +163,4 @@ FORMAT = Format(
     row=matching(_ROW),
     digits=2,
     tables=partial(tables_of_lines, names_in=_names),
-    doubles_sizes=True,
 )

@@ -69,9 +69,8 @@ def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, exempt: Container[int] =
     for task in tasks:
         ends = set(task.get("after", ()))
         through = [number for number in ends if number in exempt]
-        awaited_ends.append(
-            (ends.difference(through)).union(*(awaited_ends[n] for n in (*through, *task.get("after_start", ()))))
-        )
+        others = (*through, *task.get("after_start", ()))
+        awaited_ends.append(ends.difference(through).union(*(awaited_ends[number] for number in others)))
     return awaited_ends
 
 

@@ -380,9 +380,8 @@ class _Reader:
     def _check(self, content: Plan, where: str, operation: Operation) -> None:
         """Refuse chunks beyond the end of a buffer, and operands of different sizes."""
         for operand in (*operation.sources, *operation.targets):
-            room = {"i": content.input_chunks, "o": content.output_chunks}.get(
-                operand.buffer, content.gpus[operand.gpu].scratch_chunks
-            )
+            rooms = {"i": content.input_chunks, "o": content.output_chunks}
+            room = rooms.get(operand.buffer, content.gpus[operand.gpu].scratch_chunks)
             if operand.index + operand.size > room:
                 what = f"{BUFFERS[operand.buffer]} chunks {operand.index} to {operand.index + operand.size - 1}"
                 raise Error(
@@ -410,7 +409,11 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
         kind = node.one_of("channel_type", ("memory", "port", "none", "switch"))
     if kind == "switch":
         raise node.error(f"{name}: {_SWITCH}")
-    part = _part(node)
+    part = (0, 1)
+    if "tbg_info" in node.members:
+        group = _Node.of(f"{node.where}, tbg_info", node.members["tbg_info"])
+        parts = group.whole("tbg_size", least=1, most=_MOST_PARTS)
+        part = group.whole("tb_id", most=parts - 1), parts
     if form := FORMS.get(name):
         return _transfer(node, reach, name, form, kind, part)
     if name in _CHANNEL_NAMES:
@@ -432,21 +435,12 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
     return Operation(name)
 
 
-def _part(node: _Node) -> tuple[int, int]:
-    if "tbg_info" not in node.members:
-        return 0, 1
-    group = _Node.of(f"{node.where}, tbg_info", node.members["tbg_info"])
-    parts = group.whole("tbg_size", least=1, most=_MOST_PARTS)
-    return group.whole("tb_id", most=parts - 1), parts
-
-
 def _channels_of(node: _Node, reach: _Reach, kind: str) -> tuple[Channel, ...]:
-    channels = reach.channels[kind]
-    for number in (numbers := node.wholes("channel_ids")):
+    channels, numbers = reach.channels[kind], node.wholes("channel_ids")
+    for number in numbers:
         if number >= len(channels):
-            raise node.error(
-                f"channel_ids: got {number}, expected one of the {len(channels)} {kind} channels of its block"
-            )
+            known = f"the {len(channels)} {kind} channels of its block"
+            raise node.error(f"channel_ids: got {number}, expected one of {known}")
     return tuple(channels[number] for number in numbers)
 
 

@@ -41,12 +41,10 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
             rank, line.
     """
     target = Path(checks.path("folder", folder))
-    texts = {
-        f"rank-{number}.txt": "".join(
-            f"{number} {action}\n" for action in _Rank(trace, number, rank, flops_per_s).actions()
-        )
-        for number, rank in enumerate(trace.ranks)
-    }
+    texts = {}
+    for number, rank in enumerate(trace.ranks):
+        actions = _Rank(trace, number, rank, flops_per_s).actions()
+        texts[f"rank-{number}.txt"] = "".join(f"{number} {action}\n" for action in actions)
     files.make_folder(target)
     index = target / "trace.txt"
     index_text = "".join(f"{name}\n" for name in texts)

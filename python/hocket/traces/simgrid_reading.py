@@ -306,7 +306,7 @@ class _Rank:
             self._wait(action, values)
         elif action == "waitall":
             self._call("Waitall", self._log.complete(self._log.open()))
-        elif action in _COLLECTIVES:
+        elif action != "location" and not action.startswith("comm_"):
             self._collective(action, values)
 
     def _call(self, name: str, arguments: dict[str, Any]) -> None:
@@ -359,35 +359,21 @@ class _Rank:
             self._call("Test", arguments)
 
     def _collective(self, action: str, values: dict[str, Any]) -> None:
-        fields = _COLLECTIVES[action]
         arguments: dict[str, Any] = {"comm": WORLD}
         is_root = True
-        if "root" in fields:
+        if "root?" in _ACTIONS[action]:
             arguments["root"] = values.get("root", 0)
             is_root = arguments["root"] == self._number
-        if "op" in fields:
+        if "flops" in values:
             arguments.update(_OPERATOR)
-        if "send" in fields or ("send_at_root" in fields and is_root):
+        if values.keys() & {"size", "sizes"} and (is_root or not action.startswith("scatter")):
             arguments.update(self._data(values))
-        if "recv" in fields or ("recv_at_root" in fields and is_root):
+        if values.keys() & {"recv_size", "recv_sizes"} and (is_root or not action.startswith("gather")):
             arguments.update(self._data(values, "recv_"))
         self._call("Reduce_scatter" if action == "reducescatter" else action.title(), arguments)
         self._flops += values.get("flops", 0.0)
 
 
-_COLLECTIVES: Mapping[str, frozenset[str]] = {
-    action: frozenset(names.split())
-    for actions, names in (
-        ("barrier", ""),
-        ("bcast", "root send"),
-        ("reduce", "root op send"),
-        ("allreduce scan exscan reducescatter", "op send"),
-        ("alltoall alltoallv allgather allgatherv", "send recv"),
-        ("gather gatherv", "root send recv_at_root"),
-        ("scatter scatterv", "root send_at_root recv"),
-    )
-    for action in actions.split()
-}
 _UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
 """The data of a receive whose buffer size is not in the trace: as much as it gets."""
 
