@@ -58,14 +58,8 @@ class JobTimes:
     def of(cls, job: Job, times_s: Sequence[float], alone_s: Sequence[float]) -> JobTimes:
         """Return the times of a job, given those of each trial."""
         slowdown = [time_s / least_s if least_s > 0 else 1.0 for time_s, least_s in zip(times_s, alone_s, strict=True)]
-        return cls(
-            job=job.text,
-            ranks=job.ranks,
-            time_s=Statistics.of(tuple(times_s)),
-            alone_s=Statistics.of(tuple(alone_s)),
-            slowdown=Statistics.of(tuple(slowdown)),
-            times_s=tuple(times_s),
-        )
+        time, alone, ratio = (Statistics.of(tuple(values)) for values in (times_s, alone_s, slowdown))
+        return cls(job.text, job.ranks, time, alone, ratio, tuple(times_s))
 
 
 @dataclass(frozen=True)
@@ -222,8 +216,23 @@ def simulate_together(
     counter = count(1)
     with workers(request["threads"]) as executor:
         outcomes = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(counter)))
-    return _together(
-        read, outcomes, machine=loaded_machine.name, place=place, faults=tuple(failing), seed=request["seed"]
+    first = outcomes[0]
+    meetings = None if first["meetings"] is None else [Meeting(**meeting) for meeting in first["meetings"]]
+    return Together(
+        jobs=tuple(
+            JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
+            for number, job in enumerate(read)
+        ),
+        machine=loaded_machine.name,
+        place=place,
+        faults=tuple(failing),
+        seed=request["seed"],
+        trials=len(outcomes),
+        engine=first["engine"],
+        messages=first["messages"],
+        message_bytes=first["message_bytes"],
+        meetings=None if meetings is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
+        version=VERSION,
     )
 
 
@@ -259,21 +268,3 @@ def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     if request["count"] > 1 and not is_drawn:
         raise Error(f"trials: got {request['count']}, expected 1, as neither places nor noise are drawn")
     return request
-
-
-def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> Together:
-    first = outcomes[0]
-    meetings = [Meeting(**meeting) for meeting in first["meetings"] or ()]
-    return Together(
-        jobs=tuple(
-            JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
-            for number, job in enumerate(jobs)
-        ),
-        **request,
-        trials=len(outcomes),
-        engine=first["engine"],
-        messages=first["messages"],
-        message_bytes=first["message_bytes"],
-        meetings=None if first["meetings"] is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
-        version=VERSION,
-    )
