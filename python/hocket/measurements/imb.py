@@ -52,7 +52,8 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
         if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
-            name, ranks, heads = _name(title[1]), 0, []
+            name = re.sub(r"^I(?=[a-z])", "", title[1]).lower().removesuffix("_pure")  # of Ibcast_pure it is bcast
+            ranks, heads = 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif names := _names(line):
@@ -80,11 +81,6 @@ def _measured_as(text: str) -> MeasuredAs:
 def _names(line: str) -> list[str]:
     """Return the names of the columns; none if the line is another one."""
     return [cell.lstrip("#") for cell in line.split()] if _HEAD.search(line) else []
-
-
-def _name(benchmark: str) -> str:
-    """Return the name of what a benchmark measures: of Ibcast and Ibcast_pure it is bcast."""
-    return re.sub(r"^I(?=[a-z])", "", benchmark).lower().removesuffix("_pure")
 
 
 def _is_row(heads: Sequence[str], cells: Sequence[str]) -> bool:
