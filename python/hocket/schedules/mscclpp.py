@@ -429,8 +429,8 @@ def _channels_of(node: _Node, reach: _Reach, kind: str) -> tuple[Channel, ...]:
     channels, numbers = reach.channels[kind], node.wholes("channel_ids")
     for number in numbers:
         if number >= len(channels):
-            known = f"the {len(channels)} {kind} channels of its block"
-            raise node.error(f"channel_ids: got {number}, expected one of {known}")
+            expected = f"one of the {len(channels)} {kind} channels of its block"
+            raise node.error(f"channel_ids: got {number}, expected {expected}")
     return tuple(channels[number] for number in numbers)
 
 

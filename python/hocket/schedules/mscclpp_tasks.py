@@ -38,9 +38,8 @@ def schedule_of(plan: Plan, size_bytes: int | str) -> Schedule:
         what = f"{plan.chunks} chunks, each a multiple of {plan.alignment_bytes} B"
         raise Error(f"size: got {size_bytes} B, expected a multiple of {least} B: the plan has {what}")
     layout = Layout.in_bytes(plan, size_bytes // plan.chunks)
-    executions = sum(
-        layout.count((gpu, number)) for gpu, of in enumerate(plan.gpus) for number in range(len(of.blocks))
-    )
+    blocks = ((gpu, number) for gpu, of in enumerate(plan.gpus) for number in range(len(of.blocks)))
+    executions = sum(map(layout.count, blocks))
     if executions > _MOST_EXECUTIONS:
         raise Error(f"{plan.name}: {executions} operations, expected at most {_MOST_EXECUTIONS}, with a smaller size")
     tasks = _Tasks(layout)
@@ -67,9 +66,8 @@ class _Tasks(Walk[int]):
             raise Error(f"{self.plan.name}: deadlock: {execution} waits for {self.reason(execution)}")
         if left := +self._put_bytes:
             gpu, _, peer = next(iter(left))
-            raise Error(
-                f"{self.plan.name}: gpu {gpu} puts data to gpu {peer} without a signal afterwards, expected a signal"
-            )
+            what = f"gpu {gpu} puts data to gpu {peer} without a signal afterwards"
+            raise Error(f"{self.plan.name}: {what}, expected a signal")
 
     def can_transfer(self, execution: Execution) -> bool:
         operation = execution.operation

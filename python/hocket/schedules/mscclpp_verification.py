@@ -78,9 +78,8 @@ class _Fault:
     @property
     def message(self) -> str:
         where = f"gpu {self.at_ranks[0]}" if self.span is None else self.span
-        return "\n  ".join(
-            (f"{self.kind}: {where}", f"expected {self.expected}", f"got      {self.got}", *self.details)
-        )
+        lines = (f"{self.kind}: {where}", f"expected {self.expected}", f"got      {self.got}", *self.details)
+        return "\n  ".join(lines)
 
 
 class _Access(NamedTuple):
@@ -305,9 +304,9 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             knowledge = marks[count - 1][1]
         else:  # any of them may be the first: what holds after so many of them, whichever these are
             knowledge = _Knowledge(np.sort(np.stack([one.clock for _, one in marks]), axis=0)[count - 1])
-        self._learn(
-            execution.block, thread, knowledge.without_writes() if execution.operation.name == "rlxwait" else knowledge
-        )
+        if execution.operation.name == "rlxwait":
+            knowledge = knowledge.without_writes()
+        self._learn(execution.block, thread, knowledge)
 
     def _learn(self, block: Block, thread: int, knowledge: _Knowledge) -> None:
         agent = self._agents[block]
@@ -535,17 +534,16 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _in_words(self, terms: tuple[tuple[int, int], ...]) -> str:
         """Return a value in words."""
-        cells: dict[int, list[int]] = defaultdict(list)
+        cells: dict[int, Counter[int]] = defaultdict(Counter)
         for gpu, cell in terms:
-            cells[cell].append(gpu)
+            cells[cell][gpu] += 1
         parts = []
         for cell, gpus in cells.items():
             if cell < 0:
                 parts.append("memory that was never written")
                 continue
-            several = Counter(gpus)
-            for times in sorted(set(several.values())):
-                those = [gpu for gpu, count in several.items() if count == times]
+            for times in sorted(set(gpus.values())):
+                those = [gpu for gpu, count in gpus.items() if count == times]
                 name = f"gpu {those[0]}" if len(those) == 1 else f"gpus {format_ranks(those)}"
                 often = "" if times == 1 else f", {times} times"
                 parts.append(f"{BUFFERS['i']}[{cell / self.layout.chunk:g}] of {name}{often}")

@@ -257,9 +257,7 @@ communicator, what the rank says, request; start: count, what is started; receiv
 A call with request -1 returns when it is done. A receive from -1 is never completed.
 """
 
-_STANDARD, _SYNCHRONOUS, _BUFFERED = range(3)
-"""The modes of sends."""
-
+_STANDARD_MODE, _SYNCHRONOUS_MODE, _BUFFERED_MODE = range(3)
 _BLOCKING = -1
 _MOST_BYTES = 1 << 50
 _NOWHERE = -1
@@ -455,7 +453,7 @@ class _RankEncoder:
 
 
 _MODE = {
-    name: _SYNCHRONOUS if "ssend" in name.lower() else _BUFFERED if "bsend" in name.lower() else _STANDARD
-    for name, function in FUNCTIONS.items()
+    key: _SYNCHRONOUS_MODE if "ssend" in key.lower() else _BUFFERED_MODE if "bsend" in key.lower() else _STANDARD_MODE
+    for key, function in FUNCTIONS.items()
     if function.kind in (Kind.SEND, Kind.EXCHANGE)
 }

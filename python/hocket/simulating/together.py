@@ -58,8 +58,8 @@ class JobTimes:
     def of(cls, job: Job, times_s: Sequence[float], alone_s: Sequence[float]) -> JobTimes:
         """Return the times of a job, given those of each trial."""
         slowdown = [time_s / least_s if least_s > 0 else 1.0 for time_s, least_s in zip(times_s, alone_s, strict=True)]
-        time, alone, ratio = (Statistics.of(tuple(values)) for values in (times_s, alone_s, slowdown))
-        return cls(job.text, job.ranks, time, alone, ratio, tuple(times_s))
+        time, own_time, ratio = (Statistics.of(tuple(values)) for values in (times_s, alone_s, slowdown))
+        return cls(job.text, job.ranks, time, own_time, ratio, tuple(times_s))
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,11 @@ class _Spec:
 
 def _variants(spec: _Spec) -> tuple[Variant, ...]:
     load = _load(spec)
-    collective = _collective(spec)
+    collective = spec.values.get("collective")
+    if collective is not None:
+        if not isinstance(collective, str):
+            raise spec.refuse("collective", collective, "the name of a collective")
+        collective = spec.read("collective", find_collective, collective)
     algorithm_table = spec.table("algorithms", spec.values.get("algorithms", {}))
     if not algorithm_table:
         example = '[algorithms] with "allreduce/ring" = {}'
@@ -224,15 +228,6 @@ def _load(spec: _Spec) -> tuple[Source, ...]:
     load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
     spec.read("load", known_algorithms, load)
     return load
-
-
-def _collective(spec: _Spec) -> str | None:
-    collective = spec.values.get("collective")
-    if collective is None:
-        return None
-    if not isinstance(collective, str):
-        raise spec.refuse("collective", collective, "the name of a collective")
-    return spec.read("collective", find_collective, collective)
 
 
 def _variants_of(
@@ -279,9 +274,10 @@ def _numbers(spec: _Spec, key: str, expected: str, parse: Callable[[str], Iterab
 
 def _settings(spec: _Spec) -> tuple[Setting, ...]:
     machines = [_machine(spec, name) for name in spec.texts("machine", "machines", default=["cluster"])]
-    for index, machine in enumerate(machines):
-        if machine.name in [other.name for other in machines[:index]]:
-            raise spec.error("machine", f'two machines are named "{machine.name}", expected different names')
+    names = [machine.name for machine in machines]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise spec.error("machine", f'two machines are named "{twice}", expected different names')
     noises = spec.table("noises", spec.values.get("noises", {"": {}}))
     if not noises:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
