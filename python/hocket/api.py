@@ -41,7 +41,10 @@ from hocket.simulating.simulation import (
     simulate,
     simulate_until,
 )
-from hocket.simulating.sweeps import Grid, Row, Table, sweep
+from hocket.simulating.sweeps import sweep
+from hocket.simulating.sweeps.grid import Grid
+from hocket.simulating.sweeps.row import Row
+from hocket.simulating.sweeps.table import Table
 from hocket.simulating.together import JobTimes, Meeting, Together, simulate_together
 from hocket.tuning.from_measurements import tune_measured
 from hocket.tuning.report import Tuning

@@ -27,7 +27,7 @@ from hocket.simulating.critical_paths import critical_path
 from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
-from hocket.simulating.sweeps import Table
+from hocket.simulating.sweeps.table import Table
 from hocket.words.scenes import played_lines, scene_lines
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels

@@ -11,7 +11,7 @@ from hocket.base.names import among
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes
-from hocket.simulating.sweeps import Table
+from hocket.simulating.sweeps.table import Table
 
 _MOST_ROWS = 20_000  # more rows take a browser seconds to draw
 _MOST_PANELS = 24

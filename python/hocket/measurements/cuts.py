@@ -51,7 +51,8 @@ def lack(cells: Sequence[str], fellows: Sequence[Sequence[str]], digits: int = 0
     nearest = fellows[-1] if fellows else cells
     if cells[0].isdecimal() != nearest[0].isdecimal():
         return None
-    if len(cells) > len(nearest) or any(_differ(*pair) for pair in zip(cells, nearest, strict=False)):
+    pairs = ((cell, other) for cell, other in zip(cells, nearest, strict=False) if cell and other)
+    if len(cells) > len(nearest) or any(_is_number(cell) != _is_number(other) for cell, other in pairs):
         return None
     if len(cells) < len(nearest):
         return f"it has {len(cells)} of {len(nearest)} columns"
@@ -75,16 +76,12 @@ def odd_row(text: str, title: Mark, row: Mark) -> int | None:
 
 def first_like_row(lines: Iterable[str]) -> int | None:
     """Return the number of the first line of several numbers, which may have units; None if there is none."""
-    numbers = (
-        number for number, line in enumerate(lines, start=1) if (cells := line.split()) and _looks_like_row(cells)
-    )
-    return next(numbers, None)
+    rows = enumerate(map(str.split, lines), start=1)
+    return next((number for number, cells in rows if cells and _looks_like_row(cells)), None)
 
 
 def without_lines(text: str, numbers: Collection[int]) -> str:
     """Return a text in which the lines of some numbers are empty."""
-    if not numbers:
-        return text
     return "\n".join("" if number in numbers else line for number, line in enumerate(text.split("\n"), start=1))
 
 
@@ -107,11 +104,10 @@ def _looks_like_row(cells: Sequence[str]) -> bool:
     return numbers == len(cells) or (len(cells) >= _LEAST_CELLS_WITH_WORDS and 2 * numbers > len(cells))
 
 
-def _differ(cell: str, other: str) -> bool:
-    """Return whether one cell is a number and the other one is not."""
-    return bool(cell and other) and (_NUMBER.fullmatch(cell) is None) != (_NUMBER.fullmatch(other) is None)
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
 
 
 def digits_of(cell: str) -> int:
     """Return how many digits after the point a number has; 0 for other cells."""
-    return len(cell.partition(".")[2]) if _NUMBER.fullmatch(cell) is not None else 0
+    return len(cell.partition(".")[2]) if _is_number(cell) else 0

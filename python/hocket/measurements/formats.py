@@ -48,9 +48,8 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
     Raises:
         Error: As `read_measurements`.
     """
-    facts = (
-        Facts() if facts is None else instance("facts", facts, Facts, "hocket.measurements.measurement.Facts, or None")
-    )
+    expected = "hocket.measurements.measurement.Facts, or None"
+    facts = instance("facts", Facts() if facts is None else facts, Facts, expected)
     text = readable(text)
     format = _format_of(text, file)
     cuts: dict[int, str] = {}
@@ -84,9 +83,7 @@ def _library(text: str, file: str) -> tuple[str, ...]:
 
 def _with_facts(one: Measurement, facts: Facts) -> Measurement:
     """Return a measurement with the ranks on a node that are told, if it does not tell them itself."""
-    if one.ranks_per_node is not None or facts.ranks_per_node is None:
-        return one
-    return replace(one, ranks_per_node=facts.ranks_per_node)
+    return replace(one, ranks_per_node=one.ranks_per_node or facts.ranks_per_node)
 
 
 def cuts_in(text: str, file: str) -> dict[int, str]:
@@ -110,7 +107,7 @@ def _cuts(output: str, file: str, format: Format) -> Mapping[int, str]:
     if format.row is not None:
         cuts_of_format = cut_rows(output, format.title, format.row, format.digits)
     cuts = ((number, "is cut and", what) for number, what in cuts_of_format)
-    contradictory = contradictions(format.tables(output), are_doubled=format.doubles_sizes)
+    contradictory = contradictions(format.tables(output), are_doubled=format.row is not None)
     odd = ((number, "contradicts itself and is", what) for number, what in contradictory)
     return {
         number: f'{file}:{number}: "{_words(output, number)}" {fault} left out: {what}'
@@ -144,7 +141,5 @@ def _format_of(text: str, file: str) -> Format:
 
 @lru_cache(maxsize=2)
 def _outputs(text: str, file: str, format: Format) -> Sequence[str]:
-    outputs_apart = outputs(text, file, format.title)
-    return (
-        outputs_apart if format.row is None else [remove_labels(output, file, format.row) for output in outputs_apart]
-    )
+    parts = outputs(text, file, format.title)
+    return parts if format.row is None else [remove_labels(part, file, format.row) for part in parts]

@@ -43,16 +43,15 @@ def _read_bench(text: str, file: str, facts: Facts) -> Reading:
     try:
         collective = find_collective(entry["collective"][:MOST_NAME_LETTERS])
         call = Call(ranks=_count(entry["ranks"]), size_bytes=0)
-        ones = [(_of_bench(collective, one, call, facts, file), one) for one in entry["measurements"]]
+        ones = [(_of_bench(collective, one, call, facts, file), out_of_order(one)) for one in entry["measurements"]]
     except Error as error:
         raise Error(f"{file}: {error}") from None
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Error(f"{file}: expected the output of `hocket mpi bench --json`") from None
     return Reading(
-        tuple(rule for rule, one in ones if not out_of_order(one)),
-        cuts=tuple(f"{rule.source} contradicts itself and is left out: {fault}"
-                   for rule, one in ones if (fault := out_of_order(one))),
-    )  # fmt: skip
+        tuple(rule for rule, fault in ones if not fault),
+        cuts=tuple(f"{rule.source} contradicts itself and is left out: {fault}" for rule, fault in ones if fault),
+    )
 
 
 def _of_bench(collective: str, one: Mapping[str, Any], call: Call, facts: Facts, file: str) -> Measurement:
@@ -93,8 +92,7 @@ BENCH = Format(
 
 
 def _read_tune(text: str, file: str, _: Facts) -> Reading:
-    rules: list[Measurement] = []
-    unknown: list[Measurement] = []
+    ones: list[tuple[Measurement, bool]] = []
     cuts: list[str] = []
     is_begun = False
     for number, line in enumerate(text[: text.rfind("\n") + 1].split("\n"), start=1):
@@ -105,8 +103,8 @@ def _read_tune(text: str, file: str, _: Facts) -> Reading:
                 if fault:
                     cuts.append(f"{one.source}: {one.algorithm} contradicts itself and is left out: {fault}")
                 else:
-                    (rules if is_known else unknown).append(one)
-    return Reading(tuple(rules), tuple(unknown), tuple(cuts))
+                    ones.append((one, is_known))
+    return Reading.of(ones, cuts)
 
 
 def _of_tune(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, bool, str]]:
@@ -142,9 +140,7 @@ def _of_tune(line: str, where: tuple[str, int]) -> Iterator[tuple[Measurement, b
 
 def _label(owner: str, name: str, parameters: Mapping[str, object], **_: object) -> str:
     """Return a choice without counterpart as text."""
-    if owner == "mpi":
-        return f"MPI's {name}"
-    return format_choice(name, parameters.items(), ", ")
+    return f"MPI's {name}" if owner == "mpi" else format_choice(name, parameters.items(), ", ")
 
 
 TUNE = Format("hocket-tune", "`measurements.jsonl` of `hocket tune`", matching(_TUNE, "tune"), _read_tune)

@@ -47,31 +47,28 @@ _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
-    rules: list[Measurement] = []
-    unknown: list[Measurement] = []
+    ones: list[tuple[Measurement, bool]] = []
     name, ranks, heads, sizes = "", 0, list[str](), Sizes()
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
         if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
-            name, ranks, heads = _name(title[1]), 0, []
+            name = re.sub(r"^I(?=[a-z])", "", title[1]).lower().removesuffix("_pure")  # of Ibcast_pure it is bcast
+            ranks, heads = 0, []
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif names := _names(line):
             heads, sizes = names, Sizes()
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
-            if is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks):
+            is_known = is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks)
+            if is_known:
                 sizes.add(one.size_bytes, (file, number))
                 collective = find_collective(name)
                 algorithm, parameters = call_of(collective, facts, file)
-                rules.append(replace(one, collective=collective, algorithm=algorithm, parameters=parameters))
-            else:
-                unknown.append(one)
+                one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
+            ones.append((one, is_known))
     measured_as = _measured_as(text)
-    return Reading(
-        tuple(replace(one, measured_as=measured_as) for one in rules),
-        tuple(replace(one, measured_as=measured_as) for one in unknown),
-    )
+    return Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
 
 
 def _measured_as(text: str) -> MeasuredAs:
@@ -84,11 +81,6 @@ def _measured_as(text: str) -> MeasuredAs:
 def _names(line: str) -> list[str]:
     """Return the names of the columns; none if the line is another one."""
     return [cell.lstrip("#") for cell in line.split()] if _HEAD.search(line) else []
-
-
-def _name(benchmark: str) -> str:
-    """Return the name of what a benchmark measures: of Ibcast and Ibcast_pure it is bcast."""
-    return re.sub(r"^I(?=[a-z])", "", benchmark).lower().removesuffix("_pure")
 
 
 def _is_row(heads: Sequence[str], cells: Sequence[str]) -> bool:
@@ -133,5 +125,4 @@ FORMAT = Format(
     needs=("processes = ",),
     digits=2,
     tables=partial(tables_of_lines, names_in=_names),
-    doubles_sizes=True,
 )

@@ -182,6 +182,14 @@ class Reading:
     cuts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, ones: Iterable[tuple[Measurement, bool]], *sentences: Iterable[str]) -> Reading:
+        """Return what a file has, given each measurement with whether it has a counterpart; then cuts and remarks."""
+        lists: dict[bool, list[Measurement]] = {True: [], False: []}
+        for one, is_known in ones:
+            lists[is_known].append(one)
+        return cls(tuple(lists[True]), tuple(lists[False]), *map(tuple, sentences))
+
 
 Mark: TypeAlias = "Callable[[str], int | None]"
 """Returns where the text of a format begins in a line; None if the line has no such text."""
@@ -200,13 +208,12 @@ class Format(NamedTuple):
         what: What writes it.
         title: Finds the first line of a table or file.
         read: Returns what a text has: the text, the name of its file, and what is told besides.
-        row: Finds a row of a table whose sizes rise; None for other formats.
+        row: Finds a row of a table whose sizes rise, most often to twice the one before; None for other formats.
         is_known_by_rows: Whether rows without a title suffice.
         needs: What a text must have besides.
         digits: How many digits after the point the last number of a row has, if no other row tells.
         cuts: Gives the line of each row of a text that lacks its end, and what it lacks, in formats without `row`.
         tables: Gives the tables of a text, whose columns must not contradict each other.
-        doubles_sizes: Whether each size is usually twice the one before it.
     """
 
     name: str
@@ -219,7 +226,6 @@ class Format(NamedTuple):
     digits: int = 0
     cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
     tables: Callable[[str], Iterable[Table]] = lambda _: ()
-    doubles_sizes: bool = False
 
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""
@@ -262,15 +268,13 @@ def matching(pattern: str, word: str = "") -> Mark:
     return mark
 
 
-_TYPE_BYTES: Mapping[str, int] = MappingProxyType(
-    {
-        **dict.fromkeys(("byte", "char", "int8", "uint8", "int8_t", "uint8_t"), 1),
-        **dict.fromkeys(("f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
-        **dict.fromkeys(("half", "bfloat16", "float16", "bf16", "fp16", "int16_t"), 2),
-        **dict.fromkeys(("float", "float32", "fp32", "int", "int32", "uint32", "int32_t", "uint32_t"), 4),
-        **dict.fromkeys(("double", "float64", "fp64", "int64", "uint64", "int64_t", "uint64_t"), 8),
-    }
-)
+_TYPE_BYTES: Mapping[str, int] = {
+    **dict.fromkeys(("byte", "char", "int8", "uint8", "int8_t", "uint8_t"), 1),
+    **dict.fromkeys(("f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"), 1),
+    **dict.fromkeys(("half", "bfloat16", "float16", "bf16", "fp16", "int16_t"), 2),
+    **dict.fromkeys(("float", "float32", "fp32", "int", "int32", "uint32", "int32_t", "uint32_t"), 4),
+    **dict.fromkeys(("double", "float64", "fp64", "int64", "uint64", "int64_t", "uint64_t"), 8),
+}
 
 
 NCCL_NAMES: Mapping[str, str] = MappingProxyType({"all_gather": "allgather", "all_reduce": "allreduce"})

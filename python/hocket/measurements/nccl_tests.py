@@ -106,8 +106,7 @@ def _runs(text: str, file: str) -> Iterator[_Run]:
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
-    rules: list[Measurement] = []
-    unknown: list[Measurement] = []
+    ones: list[tuple[Measurement, bool]] = []
     remarks: list[str] = []
     for run in _runs(text, file):
         name = NCCL_NAMES.get(run.name, run.name) or facts.collective
@@ -115,8 +114,8 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             raise Error(f"{file}: does not name the collective, expected --collective")
         ranks, remark = _ranks(run, name, facts, file)
         remarks += [remark] if remark else []
-        (rules if is_collective(name) else unknown).extend(_measurements(run, name, ranks, facts, file))
-    return Reading(tuple(rules), tuple(unknown), remarks=tuple(dict.fromkeys(remarks)))
+        ones += [(one, is_collective(name)) for one in _measurements(run, name, ranks, facts, file)]
+    return Reading.of(ones, (), dict.fromkeys(remarks))
 
 
 def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:

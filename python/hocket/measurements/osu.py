@@ -92,8 +92,10 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             table = _table(title["name"], facts, file)
         elif table is not None and _is_row(table, cells):
             rules.append(_measurement(table, cells, facts, (file, number)))
+        elif table is not None and (datatype := _DATATYPE.match(line)) and table.collective in REDUCTIONS:
+            table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
         elif table is not None:
-            _note(table, line)
+            table.heads = _names(line) or table.heads
     return Reading(tuple(rules))
 
 
@@ -106,15 +108,6 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
         raise Error(f"{file}: does not contain the number of ranks, expected --ranks")
     collective = find_collective(name)
     return _Table(collective, call_of(collective, facts, file), floats(collective))
-
-
-def _note(table: _Table, line: str) -> None:
-    """Note what a line tells of the rows below it."""
-    datatype = _DATATYPE.match(line)
-    if datatype is not None and table.collective in REDUCTIONS:
-        table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
-    else:
-        table.heads = _names(line) or table.heads
 
 
 def _names(line: str) -> Sequence[str]:
@@ -163,5 +156,4 @@ FORMAT = Format(
     row=matching(_ROW),
     digits=2,
     tables=partial(tables_of_lines, names_in=_names),
-    doubles_sizes=True,
 )

@@ -57,12 +57,8 @@ _LAST_SEGMENT = 64 << 10
 
 
 def _read(text: str, file: str, _: Facts) -> Reading:
-    rules: list[Measurement] = []
-    unknown: list[Measurement] = []
-    for head, cells, where in rows_of(text, file, _COLUMNS):
-        one, is_known = _measurement(dict(zip(head.names, cells, strict=False)), where)
-        (rules if is_known else unknown).append(one)
-    return Reading(tuple(rules), tuple(unknown))
+    rows = rows_of(text, file, _COLUMNS)
+    return Reading.of(_measurement(dict(zip(head.names, cells, strict=False)), where) for head, cells, where in rows)
 
 
 def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Measurement, bool]:
@@ -112,18 +108,14 @@ def _program(collective: str, name: str, total: int, ranks: int) -> Program | No
     algorithm, parameters = program
     elements = total // _ELEMENT_BYTES
     if algorithm == "trinaryx3":
-        return algorithm, {"segment": _segment(collective, elements)}
+        steps = _BROADCAST_SEGMENTS if collective == "broadcast" else _SEGMENTS
+        return algorithm, {"segment": next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)}
     if collective == "allreduce":
         if name == "recursive_doubling_mpich" and total > _SMALL_MPICH_BYTES:
             return None  # the times are the times of Rabenseifner's algorithm
         if algorithm == "ring" and elements < ranks:
             return "recursive_doubling", _NONE  # in Open MPI, and in FJMPI, which is based on it
     return algorithm, parameters
-
-
-def _segment(collective: str, elements: int) -> int:
-    steps = _BROADCAST_SEGMENTS if collective == "broadcast" else _SEGMENTS
-    return next((segment for most, segment in steps if elements <= most), _LAST_SEGMENT)
 
 
 FORMAT = Format(

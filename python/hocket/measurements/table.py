@@ -216,7 +216,7 @@ class _Row:
             ranks=ranks,
             size_bytes=self._size_bytes(),
             time_s=self._time_s(),
-            measured_as=self._measured_as() or facts.measured_as,
+            measured_as=cast(MeasuredAs, self._word("measured_as", get_args(MeasuredAs), facts.measured_as)),
             parameters=parameters,
             element_bytes=self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
             dims=self._dims(),
@@ -278,13 +278,10 @@ class _Row:
             return parse_bytes(cell)
         raise self._error("size", f'got "{cell:.60}", expected a whole number of bytes, or a size such as 64 KiB')
 
-    def _measured_as(self) -> MeasuredAs | None:
-        return cast(MeasuredAs, self._word("measured_as", get_args(MeasuredAs))) if self._cell("measured_as") else None
-
     def _spread(self) -> Spread | None:
         if not (self._cell("low") and self._cell("high")):
             return None
-        what = cast(SpreadOf, self._word("spread", get_args(SpreadOf))) if self._cell("spread") else "interval"
+        what = cast(SpreadOf, self._word("spread", get_args(SpreadOf), "interval"))
         low_s, high_s = (
             positive(_plain(self._cell(role)), self.columns[role][1], self.where) * _UNIT_S[self.columns[role][2]]
             if self._cell(role).strip("0.,")
@@ -296,9 +293,9 @@ class _Row:
         except Error as error:
             raise at(*self.where, str(error)) from None
 
-    def _word(self, role: str, words: Sequence[str]) -> str:
+    def _word(self, role: str, words: Sequence[str], default: str) -> str:
         try:
-            return among(self.columns[role][1], self._cell(role), words)
+            return among(self.columns[role][1], self._cell(role), words) if self._cell(role) else default
         except Error as error:
             raise at(*self.where, str(error)) from None
 
@@ -311,9 +308,8 @@ class _Row:
         try:
             time_s = parse_time(re.sub(r"(?<=[0-9\s])[µμ]s$|(?<=[0-9\s])usec$", "us", cell))
         except Error:
-            expected = (
-                f"a unit in its name, such as {re.sub('[^a-z]', '', name.lower())[:20] or 'time'}_us, or in each value"
-            )
+            example = f"{re.sub('[^a-z]', '', name.lower())[:20] or 'time'}_us"
+            expected = f"a unit in its name, such as {example}, or in each value"
             raise self._error("time", f'got "{cell:.60}" without a unit, expected {expected}') from None
         return seconds(repr(time_s), name, self.where, 1.0)
 

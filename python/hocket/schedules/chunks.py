@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.schedules.msccl import COLLECTIVES
 from hocket.schedules.schedule import Schedule
 
 _MOST_CHUNKS = 1 << 15  # the readers of MSCCL XML keep offsets in 16 bits
@@ -28,14 +29,12 @@ class Chunks:
         in_place: Whether input and result are the same memory.
     """
 
-    def __init__(
-        self, schedule: Schedule, form: str, collectives: Collection[str], *, most_ranks: float = math.inf
-    ) -> None:
+    def __init__(self, schedule: Schedule, form: str, *, most_ranks: float = math.inf) -> None:
         self._form = form
         self._name = checks.instance("schedule", schedule, Schedule, "hocket.Schedule").name
-        if schedule.collective is None or schedule.collective not in collectives:
+        if schedule.collective is None or schedule.collective not in COLLECTIVES:
             got = schedule.collective or "an unknown collective"
-            raise self.refusal(f"got a schedule of {got}, expected {', '.join(collectives)}")
+            raise self.refusal(f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
         self.collective, self.ranks = schedule.collective, schedule.data["ranks"]
         if len(self.ranks) > most_ranks:
             raise self.refusal(f"got {len(self.ranks)} ranks, expected at most {most_ranks}")

@@ -50,7 +50,8 @@ def dependency_graph(schedule: Schedule) -> str:
         lines += [f'    r{rank}t{number} [label="{label}"];' for number, label in enumerate(labels)]
         lines += [f"    r{rank}t{one} -> r{rank}t{other}{style};" for one, other, style in _waits(tasks)]
         lines.append("  }")
-    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in pair_ends(_ends(data["ranks"]))]
+    names = ([f"r{rank}t{number}" for rank, number in ends] for ends in messages_of(data["ranks"]))
+    lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in names]
     return "\n".join([*lines, "}\n"])
 
 
@@ -68,9 +69,8 @@ def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, exempt: Container[int] =
     for task in tasks:
         ends = set(task.get("after", ()))
         through = [number for number in ends if number in exempt]
-        awaited_ends.append(
-            (ends.difference(through)).union(*(awaited_ends[n] for n in (*through, *task.get("after_start", ()))))
-        )
+        others = (*through, *task.get("after_start", ()))
+        awaited_ends.append(ends.difference(through).union(*(awaited_ends[number] for number in others)))
     return awaited_ends
 
 
@@ -91,14 +91,16 @@ def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
             yield from ((earlier, number, style) for earlier in task.get(key, ()))
 
 
-def _ends(ranks: list[list[dict[str, Any]]]) -> Iterator[tuple[str, int, int, int, str]]:
-    """Give the ends of messages, in the form of `pair_ends`."""
+def messages_of(ranks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Give the send and the receive of each message, each as its rank and task; receives from any rank have none."""
+    ends = []
     for rank, tasks in enumerate(ranks):
         for number, task in enumerate(tasks):
             kind, keys = next(iter(task["action"].items()))
             peer = keys.get("to" if kind == "send" else "from")
             if peer is not None:
-                yield kind, rank, peer, keys["tag"], f"r{rank}t{number}"
+                ends.append((kind, rank, peer, keys["tag"], (rank, number)))
+    return pair_ends(ends)
 
 
 def pair_ends(ends: Iterable[tuple[str, int, int, int, T]]) -> Iterator[tuple[T, T]]:

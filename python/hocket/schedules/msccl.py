@@ -18,9 +18,6 @@ from hocket.base.error import printable
 from hocket.base.files import read_text
 from hocket.schedules.schedule import Schedule
 
-Buffer = str
-"""`i`: input, `o`: output, `s`: scratch."""
-
 _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", "step": "tb"}
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
@@ -38,11 +35,6 @@ class Action:
     writes: bool = False
     sends: bool = False
 
-    @property
-    def has_source(self) -> bool:
-        """Whether it reads its source: to reduce received data with it, or because it receives nothing."""
-        return self.reduces or not self.receives
-
 
 _ACTIONS: Mapping[str, Action | None] = {
     "nop": None,
@@ -59,9 +51,9 @@ _ACTIONS: Mapping[str, Action | None] = {
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a buffer of a GPU, in chunks."""
+    """A place in a buffer of a GPU (`i`: input, `o`: output, `s`: scratch), in chunks."""
 
-    buffer: Buffer
+    buffer: str
     offset: int
 
 
@@ -216,7 +208,10 @@ class Tasks:
         ends: dict[tuple[int, int], int] = {}
         places = dict.fromkeys(blocks, 0)
         longest = {number: max((step.count for step in block.steps), default=0) for number, block in blocks.items()}
-        landing = {number: self._landing(chunks) for number, chunks in longest.items()}
+        landing = {}  # scratch memory for received data that will be reduced
+        for number, chunks in longest.items():
+            landing[number] = {"buffer": "scratch", "offset": self.scratch_bytes, "len": chunks * chunk_bytes}
+            self.scratch_bytes += chunks * chunk_bytes
         is_going = True
         while is_going:
             is_going = False
@@ -247,12 +242,6 @@ class Tasks:
     def _end(self, last: Iterable[int]) -> None:
         """Append what comes after the last task of each thread block."""
 
-    def _landing(self, chunks: int) -> dict[str, Any]:
-        """Return scratch memory for received data that will be reduced."""
-        span = {"buffer": "scratch", "offset": self.scratch_bytes, "len": chunks * self._chunk_bytes}
-        self.scratch_bytes += chunks * self._chunk_bytes
-        return span
-
     def _add(self, block: Block, step: Step, after: list[int], landing: dict[str, Any]) -> int:
         """Append the tasks of a step, and return the number of the last task."""
         action = step.action
@@ -266,10 +255,8 @@ class Tasks:
             into = landing if action.reduces else target
             last = [self._append({"recv": {"from": block.recv, "tag": block.channel, "into": into}}, last)]
         if action.reduces:
-            other = landing if action.receives else source
-            if not action.writes:
-                other = source
-            elif action.receives and source != target:
+            other = landing if action.receives and action.writes else source
+            if action.writes and action.receives and source != target:
                 last = [self._append({"copy": {"source": source, "target": target}}, last)]
             combine = {"source": other, "target": value, "is_source_left": False}
             last = [self._append({"combine": combine}, last)]
@@ -315,14 +302,11 @@ class _Reader:
             self._parser.Parse(text.encode(), True)
         except expat.ExpatError as error:
             raise Error(f"{self._file}:{error.lineno}: {expat.ErrorString(error.code)}, expected MSCCL XML") from error
-        gpus = self._ranks
-        if len(self._gpus) != gpus:
-            raise Error(f"{self._file}: describes {len(self._gpus)} GPUs, expected {gpus}, the value of ngpus")
-        content = Msccl(
-            **self._algo,
-            gpus=tuple(self._gpus[gpu] for gpu in range(gpus)),
-            scratch=tuple(self._rooms[gpu]["s"] for gpu in range(gpus)),
-        )
+        if len(self._gpus) != self._ranks:
+            raise Error(f"{self._file}: describes {len(self._gpus)} GPUs, expected {self._ranks}, the value of ngpus")
+        gpus = range(self._ranks)
+        scratch = tuple(self._rooms[gpu]["s"] for gpu in gpus)
+        content = Msccl(**self._algo, gpus=tuple(self._gpus[gpu] for gpu in gpus), scratch=scratch)
         for gpu, blocks in enumerate(content.gpus):
             self._check(content, gpu, blocks)
         return content
@@ -459,7 +443,7 @@ class _Reader:
 
 def _places_of(step: Step) -> Iterator[tuple[str, Place]]:
     action = step.action
-    if action is not None and action.has_source:
+    if action is not None and (action.reduces or not action.receives):
         yield "src", step.source
     if action is not None and action.writes:
         yield "dst", step.target

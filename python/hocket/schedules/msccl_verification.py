@@ -117,8 +117,10 @@ class _SymbolicTasks(Tasks):
         """Append the tasks of a step. If slots are few, a send waits for a message that says that a slot is free."""
         action, nothing = step.action or Action(), {"buffer": "scratch", "offset": 0, "len": 0}
         tag = _FREE_SLOTS + block.channel
-        if self._slots is not None and action.sends and self._is_beyond((self._gpu, block.send, block.channel)):
-            after = [self._append({"recv": {"from": block.send, "tag": tag, "into": nothing}}, after)]
+        if self._slots is not None and action.sends:
+            self._message_counts[self._gpu, block.send, block.channel] += 1
+            if self._message_counts[self._gpu, block.send, block.channel] > self._slots:
+                after = [self._append({"recv": {"from": block.send, "tag": tag, "into": nothing}}, after)]
         last = super()._add(block, step, after, landing)
         if self._slots is not None and action.receives:
             connection = (block.recv, self._gpu, block.channel)
@@ -126,11 +128,6 @@ class _SymbolicTasks(Tasks):
             if self._message_counts[connection] + self._slots <= self._sends_of.get(connection, 0):
                 last = self._append({"send": {"to": block.recv, "tag": tag, "data": nothing}}, [last])
         return last
-
-    def _is_beyond(self, connection: _Connection) -> bool:
-        """Count a send, and return whether it needs a slot that another message has left."""
-        self._message_counts[connection] += 1
-        return self._slots is not None and self._message_counts[connection] > self._slots
 
     def _span(self, place: Place, count: int) -> dict[str, Any]:
         place = self._content.resolve(self._gpu, place)

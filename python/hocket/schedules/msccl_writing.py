@@ -11,11 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from hocket.schedules.chunks import Chunks, Task, is_idle, spans_of
 from hocket.schedules.dependencies import ends_awaited
-from hocket.schedules.msccl import BUFFERS, COLLECTIVES, Block, Msccl, Place, Step
+from hocket.schedules.msccl import BUFFERS, Block, Msccl, Place, Step
 from hocket.schedules.schedule import Schedule
 
 _MOST_COUNT = 71  # chunks of a step
@@ -44,7 +43,7 @@ def as_msccl(schedule: Schedule) -> Msccl:
         Error: The schedule does not name its collective or its spans, or MSCCL cannot express it; the message says what
             was expected.
     """
-    chunks = Chunks(schedule, "MSCCL XML", COLLECTIVES, most_ranks=_MOST_GPUS)
+    chunks = Chunks(schedule, "MSCCL XML", most_ranks=_MOST_GPUS)
     channels, ranks = _channels(chunks), range(len(chunks.ranks))
     return Msccl(
         name=schedule.name,
@@ -87,17 +86,18 @@ class _Gpu:
     def blocks(self) -> dict[int, Block]:
         """Return the thread blocks by number."""
         for number, block in enumerate(self._blocks):
-            steps = [
-                replace(step, has_waiters=(number, at) in self._awaited_steps) for at, step in enumerate(block.steps)
-            ]
-            block.steps[:] = steps
+            for at, step in enumerate(block.steps):
+                block.steps[at] = replace(step, has_waiters=(number, at) in self._awaited_steps)
         return dict(enumerate(self._blocks))
 
     def _add(self, task: Task, waits: Sequence[_At]) -> _At:
         """Append the steps of a task, and return the last step."""
         self._chunks.check_task(self._rank, task)
         ((kind, action),) = task["action"].items()
-        number = self._home(kind, action, waits)
+        if kind in ("send", "recv"):
+            number = self._number(action.get("to", -1), action.get("from", -1), self._channels[action["tag"]])
+        else:
+            number = waits[-1][0] if waits else self._number(-1, -1, 0)
         steps = self._blocks[number].steps
         spans = [*spans_of(task)]
         size = self._chunks.elements
@@ -114,13 +114,8 @@ class _Gpu:
             after = None
         return number, len(steps) - 1
 
-    def _home(self, kind: str, action: Mapping[str, Any], waits: Sequence[_At]) -> int:
-        """Return the number of the thread block of a task."""
-        if kind not in ("send", "recv"):
-            return waits[-1][0] if waits else self._number(-1, -1, 0)
-        return self._number(action.get("to", -1), action.get("from", -1), self._channels[action["tag"]])
-
     def _number(self, send: int, recv: int, channel: int) -> int:
+        """Return the number of the thread block with these peers on this channel."""
         number = self._numbers.setdefault((send, recv, channel), len(self._blocks))
         if number == len(self._blocks):
             self._blocks.append(Block(send, recv, channel))

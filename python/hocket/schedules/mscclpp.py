@@ -185,7 +185,7 @@ class Plan:
             Error: The file cannot be read, or is not a plan that Hocket supports: where, and what was expected.
         """
         file = checks.path("schedule", path)
-        return _Reader(fspath(file)).read(parse_object(read_text(file), file))
+        return _plan(fspath(file), parse_object(read_text(file), file))
 
     @property
     def ranks(self) -> int:
@@ -233,8 +233,8 @@ class _Node:
             raise self.error(f"{key}: got {checks.quote(name)}, expected {', '.join(names)}")
         return name
 
-    def truth(self, key: str, *, default: bool = False) -> bool:
-        value = self.members.get(key, default)
+    def truth(self, key: str) -> bool:
+        value = self.members.get(key, False)
         if not isinstance(value, bool):
             raise self.error(f"{key}: {self._got(key)}, expected true or false")
         return value
@@ -278,124 +278,113 @@ class _Reach:
     semaphores: int = 0
 
 
-class _Reader:
-    """Reads one file."""
+def _plan(file: str, members: Mapping[str, Any]) -> Plan:
+    plan = _Node(file, members)
+    gpus = [*plan.nodes("gpus", "gpu")]
+    if not 1 <= len(gpus) <= _MOST:
+        raise plan.error(f"gpus: got {len(gpus)} GPUs, expected 1 to {_MOST}")
+    if "inputChunks" in gpus[0].members:
+        raise plan.error("is in an older form of plans, whose GPUs have inputChunks, expected input_chunks")
+    if "colletive" in members or "collective" not in members:
+        raise plan.error("collective is missing, expected a collective")
+    if (collective := plan.text("collective")) not in _NAMES:
+        raise plan.error(f"collective: got {checks.quote(collective)}, expected {', '.join(COLLECTIVES)}")
+    chunks = [tuple(gpu.whole(f"{key}_chunks") for key in ("input", "output")) for gpu in gpus]
+    if len(set(chunks)) > 1 or not any(chunks[0]):
+        raise plan.error("GPUs have different input_chunks or output_chunks, or none, expected the same for all")
+    plan.one_of("protocol", ("Simple", "LL"))
+    content = Plan(
+        name=printable(plan.text("name")),
+        collective=_NAMES[collective],
+        in_place=plan.truth("inplace"),
+        input_chunks=chunks[0][0],
+        output_chunks=chunks[0][1],
+        alignment_bytes=plan.whole("buffer_alignment", least=1, default=16),
+        has_two_scratches=plan.truth("use_double_scratch_buffer"),
+        is_scratch_reused=plan.truth("reuse_resources"),
+        most_chunk_bytes=plan.whole("max_message_size", most=_MOST_MESSAGE_BYTES, default=_MOST_MESSAGE_BYTES)
+        // (chunks[0][_NAMES[collective] == "allgather"] or max(chunks[0])),
+        gpus=tuple(_gpu(number, gpu, len(gpus)) for number, gpu in enumerate(gpus)),
+    )
+    _check_chunks(plan, content)
+    for number, gpu in enumerate(content.gpus):
+        for block, operations in enumerate(gpu.blocks):
+            for at, operation in enumerate(operations):
+                _check(content, f"{file}, gpu {number}, threadblock {block}, op {at}", operation)
+    return content
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._ranks = 0
 
-    def read(self, members: Mapping[str, Any]) -> Plan:
-        plan = _Node(self._file, members)
-        gpus = [*plan.nodes("gpus", "gpu")]
-        self._ranks = len(gpus)
-        if not 1 <= len(gpus) <= _MOST:
-            raise plan.error(f"gpus: got {len(gpus)} GPUs, expected 1 to {_MOST}")
-        if "inputChunks" in gpus[0].members:
-            raise plan.error("is in an older form of plans, whose GPUs have inputChunks, expected input_chunks")
-        if "colletive" in members or "collective" not in members:
-            raise plan.error("collective is missing, expected a collective")
-        if (collective := plan.text("collective")) not in _NAMES:
-            raise plan.error(f"collective: got {checks.quote(collective)}, expected {', '.join(COLLECTIVES)}")
-        chunks = [tuple(gpu.whole(f"{key}_chunks") for key in ("input", "output")) for gpu in gpus]
-        if len(set(chunks)) > 1 or not any(chunks[0]):
-            raise plan.error("GPUs have different input_chunks or output_chunks, or none, expected the same for all")
-        plan.one_of("protocol", ("Simple", "LL"))
-        content = Plan(
-            name=printable(plan.text("name")),
-            collective=_NAMES[collective],
-            in_place=plan.truth("inplace"),
-            input_chunks=chunks[0][0],
-            output_chunks=chunks[0][1],
-            alignment_bytes=plan.whole("buffer_alignment", least=1, default=16),
-            has_two_scratches=plan.truth("use_double_scratch_buffer"),
-            is_scratch_reused=plan.truth("reuse_resources"),
-            most_chunk_bytes=plan.whole("max_message_size", most=_MOST_MESSAGE_BYTES, default=_MOST_MESSAGE_BYTES)
-            // (chunks[0][_NAMES[collective] == "allgather"] or max(chunks[0])),
-            gpus=tuple(self._gpu(number, gpu) for number, gpu in enumerate(gpus)),
-        )
-        self._check_chunks(plan, content)
-        for number, gpu in enumerate(content.gpus):
-            for block, operations in enumerate(gpu.blocks):
-                for at, operation in enumerate(operations):
-                    self._check(content, f"{self._file}, gpu {number}, threadblock {block}, op {at}", operation)
-        return content
+def _check_chunks(plan: _Node, content: Plan) -> None:
+    """Refuse a plan whose numbers of chunks are not those of its collective."""
+    inputs, outputs, ranks = content.input_chunks, content.output_chunks, content.ranks
+    ways = {"allgather": (inputs * ranks, outputs), "reduce_scatter": (inputs, outputs * ranks)}
+    left, right = ways.get(content.collective, (inputs, outputs))
+    if left != right or (content.collective == "alltoall" and inputs % ranks):
+        what = f"{inputs} input_chunks and {outputs} output_chunks on {ranks} GPUs"
+        raise plan.error(f"got {what}, expected the chunks of {content.collective}")
 
-    def _check_chunks(self, plan: _Node, content: Plan) -> None:
-        """Refuse a plan whose numbers of chunks are not those of its collective."""
-        inputs, outputs, ranks = content.input_chunks, content.output_chunks, content.ranks
-        ways = {"allgather": (inputs * ranks, outputs), "reduce_scatter": (inputs, outputs * ranks)}
-        left, right = ways.get(content.collective, (inputs, outputs))
-        if left != right or (content.collective == "alltoall" and inputs % ranks):
-            what = f"{inputs} input_chunks and {outputs} output_chunks on {ranks} GPUs"
-            raise plan.error(f"got {what}, expected the chunks of {content.collective}")
 
-    def _gpu(self, number: int, gpu: _Node) -> Gpu:
-        if gpu.whole("id") != number:
-            raise gpu.error(f"id: got {gpu.members['id']}, expected {number}, as GPUs are numbered in order")
-        channels = self._channels(number, gpu)
-        buffers = [
-            (at.whole("rank", most=self._ranks - 1), at.one_of("type", [*BUFFERS]), at.array("access_channel_types"))
-            for at in gpu.nodes("remote_buffers", "remote buffer")
-        ]
-        semaphores = tuple(at.whole("init_value") for at in gpu.nodes("semaphores", "semaphore"))
-        blocks = []
-        for at, block in enumerate(gpu.nodes("threadblocks", "threadblock")):
-            if block.whole("id") != at:
-                raise block.error(
-                    f"id: got {block.members['id']}, expected {at}, as thread blocks are numbered in order"
-                )
-            reach = _Reach(number, semaphores=len(semaphores))
-            for uses in block.nodes("channels", "channel"):
-                kind = uses.one_of("channel_type", ("memory", "port", "switch"))
-                for channel in uses.wholes("channel_ids"):
-                    if kind != "switch" and channel >= len(channels[kind]):
-                        raise uses.error(f"channel_ids: got {channel}, expected a {kind} channel of gpu {number}")
-                    if kind != "switch":
-                        reach.channels[kind].append(channels[kind][channel])
-            for uses in block.nodes("remote_buffer_refs", "remote buffer ref"):
-                kind = uses.one_of("access_channel_type", ("memory", "port"))
-                for buffer in uses.wholes("remote_buffer_ids"):
-                    if buffer >= len(buffers) or kind not in buffers[buffer][2]:
-                        raise uses.error(
-                            f"remote_buffer_ids: got {buffer}, expected a remote buffer for {kind} channels"
-                        )
-                    reach.buffers[kind].append(buffers[buffer][:2])
-            blocks.append(tuple(_operation(node, reach) for node in block.nodes("ops", "op")))
-        return Gpu(tuple(blocks), gpu.whole("scratch_chunks"), semaphores)
+def _gpu(number: int, gpu: _Node, ranks: int) -> Gpu:
+    if gpu.whole("id") != number:
+        raise gpu.error(f"id: got {gpu.members['id']}, expected {number}, as GPUs are numbered in order")
+    channels = _channels(number, gpu, ranks)
+    buffers = [
+        (at.whole("rank", most=ranks - 1), at.one_of("type", [*BUFFERS]), at.array("access_channel_types"))
+        for at in gpu.nodes("remote_buffers", "remote buffer")
+    ]
+    semaphores = tuple(at.whole("init_value") for at in gpu.nodes("semaphores", "semaphore"))
+    blocks = []
+    for at, block in enumerate(gpu.nodes("threadblocks", "threadblock")):
+        if block.whole("id") != at:
+            raise block.error(f"id: got {block.members['id']}, expected {at}, as thread blocks are numbered in order")
+        reach = _Reach(number, semaphores=len(semaphores))
+        for uses in block.nodes("channels", "channel"):
+            kind = uses.one_of("channel_type", ("memory", "port", "switch"))
+            for channel in uses.wholes("channel_ids"):
+                if kind != "switch" and channel >= len(channels[kind]):
+                    raise uses.error(f"channel_ids: got {channel}, expected a {kind} channel of gpu {number}")
+                if kind != "switch":
+                    reach.channels[kind].append(channels[kind][channel])
+        for uses in block.nodes("remote_buffer_refs", "remote buffer ref"):
+            kind = uses.one_of("access_channel_type", ("memory", "port"))
+            for buffer in uses.wholes("remote_buffer_ids"):
+                if buffer >= len(buffers) or kind not in buffers[buffer][2]:
+                    raise uses.error(f"remote_buffer_ids: got {buffer}, expected a remote buffer for {kind} channels")
+                reach.buffers[kind].append(buffers[buffer][:2])
+        blocks.append(tuple(_operation(node, reach) for node in block.nodes("ops", "op")))
+    return Gpu(tuple(blocks), gpu.whole("scratch_chunks"), semaphores)
 
-    def _channels(self, number: int, gpu: _Node) -> Mapping[str, list[Channel]]:
-        """Return the channels of a GPU: the n-th to a peer belongs to the n-th channel from there."""
-        channels: dict[str, list[Channel]] = defaultdict(list)
-        counts: Counter[tuple[str, int]] = Counter()
-        for node in gpu.nodes("channels", "channel"):
-            kind = node.one_of("channel_type", ("memory", "port", "switch"))
-            for peer in node.wholes("connected_to", most=self._ranks - 1) if kind != "switch" else ():
-                if peer == number:
-                    raise node.error(f"connected_to: got {peer}, expected another GPU")
-                channels[kind].append(Channel(kind, number, peer, counts[kind, peer]))
-                counts[kind, peer] += 1
-        return channels
 
-    def _check(self, content: Plan, where: str, operation: Operation) -> None:
-        """Refuse chunks beyond the end of a buffer, and operands of different sizes."""
-        for operand in (*operation.sources, *operation.targets):
-            room = {"i": content.input_chunks, "o": content.output_chunks}.get(
-                operand.buffer, content.gpus[operand.gpu].scratch_chunks
-            )
-            if operand.index + operand.size > room:
-                what = f"{BUFFERS[operand.buffer]} chunks {operand.index} to {operand.index + operand.size - 1}"
-                raise Error(
-                    f"{where}: {operation.name}: got {what} of gpu {operand.gpu}, expected at most {room} chunks"
-                )
-        for number, inner in enumerate(operation.operations):
-            self._check(content, f"{where}.{number}", inner)
-            if any(operand.has_packets for operand in (*inner.sources, *inner.targets)):
-                raise Error(f"{where}.{number}: {inner.name}: got packets in a pipeline, expected none")
-            for operand in inner.targets:
-                if operand.size < operation.chunks * inner.part[1]:
-                    what = f"{operand.size} chunks in {inner.part[1]} parts in a pipeline of {operation.chunks} chunks"
-                    raise Error(f"{where}.{number}: {inner.name}: got {what}, expected parts as long as the pipeline")
+def _channels(number: int, gpu: _Node, ranks: int) -> Mapping[str, list[Channel]]:
+    """Return the channels of a GPU: the n-th to a peer belongs to the n-th channel from there."""
+    channels: dict[str, list[Channel]] = defaultdict(list)
+    counts: Counter[tuple[str, int]] = Counter()
+    for node in gpu.nodes("channels", "channel"):
+        kind = node.one_of("channel_type", ("memory", "port", "switch"))
+        for peer in node.wholes("connected_to", most=ranks - 1) if kind != "switch" else ():
+            if peer == number:
+                raise node.error(f"connected_to: got {peer}, expected another GPU")
+            channels[kind].append(Channel(kind, number, peer, counts[kind, peer]))
+            counts[kind, peer] += 1
+    return channels
+
+
+def _check(content: Plan, where: str, operation: Operation) -> None:
+    """Refuse chunks beyond the end of a buffer, and operands of different sizes."""
+    for operand in (*operation.sources, *operation.targets):
+        rooms = {"i": content.input_chunks, "o": content.output_chunks}
+        room = rooms.get(operand.buffer, content.gpus[operand.gpu].scratch_chunks)
+        if operand.index + operand.size > room:
+            what = f"{BUFFERS[operand.buffer]} chunks {operand.index} to {operand.index + operand.size - 1}"
+            raise Error(f"{where}: {operation.name}: got {what} of gpu {operand.gpu}, expected at most {room} chunks")
+    for number, inner in enumerate(operation.operations):
+        _check(content, f"{where}.{number}", inner)
+        if any(operand.has_packets for operand in (*inner.sources, *inner.targets)):
+            raise Error(f"{where}.{number}: {inner.name}: got packets in a pipeline, expected none")
+        for operand in inner.targets:
+            if operand.size < operation.chunks * inner.part[1]:
+                what = f"{operand.size} chunks in {inner.part[1]} parts in a pipeline of {operation.chunks} chunks"
+                raise Error(f"{where}.{number}: {inner.name}: got {what}, expected parts as long as the pipeline")
 
 
 def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operation:
@@ -405,12 +394,16 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
         raise node.error(f"{name}: {_SWITCH}")
     if name not in names or (is_inner and name == "pipeline"):
         raise node.error(f"name: got {checks.quote(name)}, expected {', '.join(names)}")
-    kind = (
-        node.one_of("channel_type", ("memory", "port", "none", "switch")) if "channel_type" in node.members else "none"
-    )
+    kind = "none"
+    if "channel_type" in node.members:
+        kind = node.one_of("channel_type", ("memory", "port", "none", "switch"))
     if kind == "switch":
         raise node.error(f"{name}: {_SWITCH}")
-    part = _part(node)
+    part = (0, 1)
+    if "tbg_info" in node.members:
+        group = _Node.of(f"{node.where}, tbg_info", node.members["tbg_info"])
+        parts = group.whole("tbg_size", least=1, most=_MOST_PARTS)
+        part = group.whole("tb_id", most=parts - 1), parts
     if form := FORMS.get(name):
         return _transfer(node, reach, name, form, kind, part)
     if name in _CHANNEL_NAMES:
@@ -432,21 +425,12 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
     return Operation(name)
 
 
-def _part(node: _Node) -> tuple[int, int]:
-    if "tbg_info" not in node.members:
-        return 0, 1
-    group = _Node.of(f"{node.where}, tbg_info", node.members["tbg_info"])
-    parts = group.whole("tbg_size", least=1, most=_MOST_PARTS)
-    return group.whole("tb_id", most=parts - 1), parts
-
-
 def _channels_of(node: _Node, reach: _Reach, kind: str) -> tuple[Channel, ...]:
-    channels = reach.channels[kind]
-    for number in (numbers := node.wholes("channel_ids")):
+    channels, numbers = reach.channels[kind], node.wholes("channel_ids")
+    for number in numbers:
         if number >= len(channels):
-            raise node.error(
-                f"channel_ids: got {number}, expected one of the {len(channels)} {kind} channels of its block"
-            )
+            expected = f"one of the {len(channels)} {kind} channels of its block"
+            raise node.error(f"channel_ids: got {number}, expected {expected}")
     return tuple(channels[number] for number in numbers)
 
 
@@ -493,14 +477,12 @@ def _operand(node: _Node, letter: str, reach: _Reach, kind: str) -> Operand:
     if is_remote != (letter.lower() == "r"):
         got, expected = ("buffer_id", "type") if is_remote else ("no buffer_id", "buffer_id")
         raise node.error(f"got {got}, expected {expected}, a buffer of {'its own' if is_remote else 'another'} GPU")
-    gpu, buffer = reach.gpu, ""
-    if is_remote:
-        number = node.whole("buffer_id")
-        if number >= len(reach.buffers[kind]):
-            raise node.error(f"buffer_id: got {number}, expected one of the {len(reach.buffers[kind])} of its block")
+    if not is_remote:
+        gpu, buffer = reach.gpu, node.one_of("type", [*BUFFERS])
+    elif (number := node.whole("buffer_id")) < len(reach.buffers[kind]):
         gpu, buffer = reach.buffers[kind][number]
     else:
-        buffer = node.one_of("type", [*BUFFERS])
+        raise node.error(f"buffer_id: got {number}, expected one of the {len(reach.buffers[kind])} of its block")
     if letter.isupper() and buffer != "s":
         raise node.error(f"got packets in the {BUFFERS[buffer]}, expected packets in the scratch buffer")
     return Operand(gpu, buffer, node.whole("index"), node.whole("size", least=1), letter.isupper())

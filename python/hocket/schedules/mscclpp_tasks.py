@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.schedules.mscclpp import Channel, Operand, Plan
+from hocket.schedules.mscclpp import Channel, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 from hocket.schedules.schedule import Schedule
 
@@ -38,9 +38,8 @@ def schedule_of(plan: Plan, size_bytes: int | str) -> Schedule:
         what = f"{plan.chunks} chunks, each a multiple of {plan.alignment_bytes} B"
         raise Error(f"size: got {size_bytes} B, expected a multiple of {least} B: the plan has {what}")
     layout = Layout.in_bytes(plan, size_bytes // plan.chunks)
-    executions = sum(
-        layout.count((gpu, number)) for gpu, of in enumerate(plan.gpus) for number in range(len(of.blocks))
-    )
+    blocks = ((gpu, number) for gpu, of in enumerate(plan.gpus) for number in range(len(of.blocks)))
+    executions = sum(map(layout.count, blocks))
     if executions > _MOST_EXECUTIONS:
         raise Error(f"{plan.name}: {executions} operations, expected at most {_MOST_EXECUTIONS}, with a smaller size")
     tasks = _Tasks(layout)
@@ -67,9 +66,8 @@ class _Tasks(Walk[int]):
             raise Error(f"{self.plan.name}: deadlock: {execution} waits for {self.reason(execution)}")
         if left := +self._put_bytes:
             gpu, _, peer = next(iter(left))
-            raise Error(
-                f"{self.plan.name}: gpu {gpu} puts data to gpu {peer} without a signal afterwards, expected a signal"
-            )
+            what = f"gpu {gpu} puts data to gpu {peer} without a signal afterwards"
+            raise Error(f"{self.plan.name}: {what}, expected a signal")
 
     def can_transfer(self, execution: Execution) -> bool:
         operation = execution.operation
@@ -80,19 +78,21 @@ class _Tasks(Walk[int]):
         operation, block, gpu = execution.operation, execution.block, execution.block[0]
         form = operation.form
         assert form is not None
-        size_bytes = [self._data_bytes(execution, operand) for operand in (*operation.sources, *operation.targets)]
+        first = operation.sources[0]
+        size_bytes = self.layout.region(execution, first).length // (2 if first.has_packets else 1)
         ready = list(self._last[block])
         for source in operation.sources if not operation.is_sent_whole else ():
             region = self.layout.region(execution, source)
             if source.gpu != gpu:
-                self._last[block].append(self._fetch(gpu, source.gpu, region.length, ready))
+                _, request = self._message(gpu, source.gpu, 0, ready)  # the memory there answers it
+                self._last[block].append(self._message(source.gpu, gpu, region.length, [request])[1])
             elif source.has_packets:
                 self._last[block] += self._writers(region)
         for _ in operation.sources[1:] if form.is_reduction else ():
-            spans = {key: self._span(gpu, size_bytes[0]) for key in ("source", "target")}
+            spans = {key: self._span(gpu, size_bytes) for key in ("source", "target")}
             self._add(block, {"combine": {**spans, "is_source_left": False}})
         if not form.is_reduction and any(target.gpu == gpu for target in operation.targets) and form.sources != "r*":
-            self._add(block, {"copy": {key: self._span(gpu, size_bytes[0]) for key in ("source", "target")}})
+            self._add(block, {"copy": {key: self._span(gpu, size_bytes) for key in ("source", "target")}})
         for thread, target in enumerate(operation.targets):
             region = self.layout.region(execution, target)
             if target.has_packets:
@@ -135,9 +135,6 @@ class _Tasks(Walk[int]):
         for peer in range(self.plan.ranks):
             self._put_bytes[gpu, None, peer] += self._put_bytes.pop((gpu, number, peer), 0)
 
-    def _data_bytes(self, execution: Execution, operand: Operand) -> int:
-        return self.layout.region(execution, operand).length // (2 if operand.has_packets else 1)
-
     def _writers(self, region: Region) -> list[int]:
         """Return the tasks that bring the packets of a region; none if packets are missing."""
         end = region.begin
@@ -149,11 +146,6 @@ class _Tasks(Walk[int]):
                 end = max(end, last)
                 tasks.append(task)
         return tasks if end >= region.begin + region.length else []
-
-    def _fetch(self, gpu: int, owner: int, size_bytes: int, after: Sequence[int]) -> int:
-        """Read from another GPU by a request, which the memory there answers, and return the end of the answer."""
-        _, request = self._message(gpu, owner, 0, after)
-        return self._message(owner, gpu, size_bytes, [request])[1]
 
     def _send(self, block: Block, peer: int, size_bytes: int) -> tuple[int, int]:
         """Append a message of a block, and return its tasks at both ends."""

@@ -58,23 +58,10 @@ def verify_plan(content: Plan) -> Verdict:
         [replace(one, got=one.got + where) for one in _Run(layout).faults()] for layout, where in _layouts(content)
     )
     faults = next((faults for faults in attempts if faults), [])
+    of_plan = {"algorithm": content.name, "collective": "schedule", "ranks": content.ranks}
+    nothing = dict.fromkeys(("call", "protocol", "step"))
     counterexamples = tuple(
-        {
-            "algorithm": content.name,
-            "at_ranks": fault.gpus,
-            "call": None,
-            "collective": "schedule",
-            "details": fault.details,
-            "expected": fault.expected,
-            "got": fault.got,
-            "kind": fault.kind,
-            "message": fault.message,
-            "protocol": None,
-            "ranks": content.ranks,
-            "span": fault.span,
-            "step": None,
-        }
-        for fault in faults
+        dict(sorted({**of_plan, **nothing, **vars(fault), "message": fault.message}.items())) for fault in faults
     )
     return Verdict((Finding("schedule", content.name, content.ranks, 1, "deterministic", 1, 0, counterexamples, None),))
 
@@ -82,7 +69,7 @@ def verify_plan(content: Plan) -> Verdict:
 @dataclass(frozen=True)
 class _Fault:
     kind: str
-    gpus: tuple[int, ...]
+    at_ranks: tuple[int, ...]
     span: str | None
     expected: str
     got: str
@@ -90,10 +77,9 @@ class _Fault:
 
     @property
     def message(self) -> str:
-        where = f"gpu {self.gpus[0]}" if self.span is None else self.span
-        return "\n  ".join(
-            (f"{self.kind}: {where}", f"expected {self.expected}", f"got      {self.got}", *self.details)
-        )
+        where = f"gpu {self.at_ranks[0]}" if self.span is None else self.span
+        lines = (f"{self.kind}: {where}", f"expected {self.expected}", f"got      {self.got}", *self.details)
+        return "\n  ".join(lines)
 
 
 class _Access(NamedTuple):
@@ -194,13 +180,10 @@ class _Agent:
     def known_to(self, thread: int) -> _Knowledge:
         return self.threads.get(thread, self.knowledge)
 
-    def learn(self, knowledge: _Knowledge) -> None:
-        self.knowledge |= knowledge
-
     def synchronize(self) -> None:
         """End the stretch: all threads know what each knows."""
         for knowledge in (*self.threads.values(), *self.lanes.values()):
-            self.learn(knowledge)
+            self.knowledge |= knowledge
         self.threads.clear()
         self.lanes.clear()
         clock = self.knowledge.clock.copy()
@@ -241,9 +224,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         self._check_size(len(names))
         self._values = _Values()
         self._call = 0
-        self._agents: dict[Any, _Agent] = {}
-        for number, name in enumerate(names):
-            self._agents[name] = _Agent(number, len(names))
+        self._agents: dict[Any, _Agent] = {name: _Agent(number, len(names)) for number, name in enumerate(names)}
         self._memories = {
             (gpu, buffer, half): _Memory(cells)
             for gpu in range(plan.ranks)
@@ -255,14 +236,13 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def faults(self) -> Iterator[_Fault]:
         """Give what is wrong."""
-        stuck: list[_Fault] = []
         wrong: list[_Fault] = []
         calls = _CALLS[self.plan.has_two_scratches and any(gpu.scratch_chunks for gpu in self.plan.gpus)]
         for _ in range(calls):
             self._start()
             self.run()
             if self.next:
-                stuck = [self._deadlock()]
+                yield self._deadlock()
                 break
             for block in self.blocks:
                 self._agents[block].synchronize()
@@ -270,19 +250,18 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             if left := [*self._leftovers()]:
                 wrong += left
                 break
-        if not stuck:
+        if not self.next:
             self._start()
-        yield from stuck
         yield from self._races_found()
         yield from wrong
 
     def can_transfer(self, execution: Execution) -> bool:
-        for operand in execution.operation.sources:
-            if operand.has_packets and not execution.operation.is_sent_whole:
-                region = self.layout.region(execution, operand)
-                flags = self._memory(region).flags
-                if any(flags[cell] != self._call for cell in range(region.begin, region.begin + region.length)):
-                    return False
+        operation = execution.operation
+        packets = (one for one in operation.sources if one.has_packets and not operation.is_sent_whole)
+        for region in (self.layout.region(execution, operand) for operand in packets):
+            flags = self._memory(region).flags[region.begin : region.begin + region.length]
+            if any(flag != self._call for flag in flags):
+                return False
         return True
 
     def transfer(self, execution: Execution) -> None:
@@ -316,7 +295,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         knowledge = agent.known_to(thread)
         if channel is not None and channel.kind == "port":
             agent = self._agents[execution.block, channel]
-            agent.learn(knowledge)
+            agent.knowledge |= knowledge
             knowledge = agent.knowledge
         return agent.number, knowledge.without_writes() if execution.operation.name == "rlxsignal" else knowledge
 
@@ -325,9 +304,9 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             knowledge = marks[count - 1][1]
         else:  # any of them may be the first: what holds after so many of them, whichever these are
             knowledge = _Knowledge(np.sort(np.stack([one.clock for _, one in marks]), axis=0)[count - 1])
-        self._learn(
-            execution.block, thread, knowledge.without_writes() if execution.operation.name == "rlxwait" else knowledge
-        )
+        if execution.operation.name == "rlxwait":
+            knowledge = knowledge.without_writes()
+        self._learn(execution.block, thread, knowledge)
 
     def _learn(self, block: Block, thread: int, knowledge: _Knowledge) -> None:
         agent = self._agents[block]
@@ -339,7 +318,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         form = operation.form
         assert form is not None
         sender = self._agents[execution.block, channel]
-        sender.learn(self._agents[execution.block].known_to(thread))
+        sender.knowledge |= self._agents[execution.block].known_to(thread)
         source = operation.sources[0 if operation.name == "rppkt" else thread]
         self._apply(execution, sender, (source,), (operation.targets[thread],))
         sender.synchronize()
@@ -424,7 +403,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             agent = self._agents[gpu]
             blocks = [self._agents[block] for block in self.blocks if block[0] == gpu]
             for block in blocks:
-                agent.learn(block.knowledge)
+                agent.knowledge |= block.knowledge
             agent.stretch = self._call
             access = _Access(agent.number, self._call, (0, 0), 0, None, self._call, is_write=True)
             for buffer in self._rooms(gpu):
@@ -434,7 +413,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                     memory.writes[cell], memory.reads[cell], memory.values[cell] = access, {}, _NOTHING
             agent.synchronize()
             for block in blocks:
-                block.learn(agent.knowledge)
+                block.knowledge |= agent.knowledge
             buffer, first = self.plan.resolve(gpu, "i")
             values = self._memory(Region(gpu, buffer, 0, 0)).values
             for cell in range(self.plan.input_chunks * self.layout.chunk):
@@ -555,17 +534,16 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _in_words(self, terms: tuple[tuple[int, int], ...]) -> str:
         """Return a value in words."""
-        cells: dict[int, list[int]] = defaultdict(list)
+        cells: dict[int, Counter[int]] = defaultdict(Counter)
         for gpu, cell in terms:
-            cells[cell].append(gpu)
+            cells[cell][gpu] += 1
         parts = []
         for cell, gpus in cells.items():
             if cell < 0:
                 parts.append("memory that was never written")
                 continue
-            several = Counter(gpus)
-            for times in sorted(set(several.values())):
-                those = [gpu for gpu, count in several.items() if count == times]
+            for times in sorted(set(gpus.values())):
+                those = [gpu for gpu, count in gpus.items() if count == times]
                 name = f"gpu {those[0]}" if len(those) == 1 else f"gpus {format_ranks(those)}"
                 often = "" if times == 1 else f", {times} times"
                 parts.append(f"{BUFFERS['i']}[{cell / self.layout.chunk:g}] of {name}{often}")

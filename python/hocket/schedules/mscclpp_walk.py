@@ -250,11 +250,9 @@ class Walk(Generic[T]):
     def _act(self, execution: Execution) -> None:
         """Signal, flush, or release semaphores."""
         operation = execution.operation
+        act = self.flush if operation.name == "flush" else self.signal
         for thread, channel in enumerate(operation.channels):
-            if operation.name == "flush":
-                self.flush(execution, thread, channel)
-            else:
-                self.signal(execution, thread, channel)
+            act(execution, thread, channel)
         for thread, number in enumerate(operation.semaphores):
             self._marks[execution.block[0], number].append(self.mark(execution, thread, None))
 

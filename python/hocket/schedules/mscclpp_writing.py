@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hocket.schedules.chunks import Chunks, is_idle, spans_of
-from hocket.schedules.dependencies import ends_awaited, pair_ends
-from hocket.schedules.msccl import COLLECTIVES
+from hocket.schedules.dependencies import ends_awaited, messages_of
 from hocket.schedules.schedule import Schedule
 
 _MOST_OPERATIONS = 64  # of a thread block
@@ -44,7 +43,7 @@ def as_plan(schedule: Schedule) -> str:
     Raises:
         Error: The schedule does not name its collective or its spans, or a thread block of MSCCL++ has no room for it.
     """
-    chunks = Chunks(schedule, "a plan of MSCCL++", COLLECTIVES)
+    chunks = Chunks(schedule, "a plan of MSCCL++")
     writer = _Writer(chunks)
     writer.run()
     ranks = len(chunks.ranks)
@@ -97,7 +96,11 @@ class _Writer:
         self._peers: list[list[int]] = [[] for _ in ranks]
         self._buffers: list[list[tuple[int, str]]] = [[] for _ in ranks]
         self._is_done: set[_At] = set()
-        self._messages = self._messages_of()
+        for rank, tasks in enumerate(ranks):
+            for task in tasks:
+                if not is_idle(task):
+                    chunks.check_task(rank, task)
+        self._messages = {at: _Message(*ends) for ends in messages_of(ranks) for at in ends}
         self._waits = [
             ends_awaited(tasks, exempt={number for number, task in enumerate(tasks) if is_idle(task)})
             for tasks in ranks
@@ -147,20 +150,6 @@ class _Writer:
             "semaphores": [],
         }
 
-    def _messages_of(self) -> dict[_At, _Message]:
-        """Return the message of each send and receive."""
-        ends = []
-        for rank, tasks in enumerate(self._ranks):
-            for number, task in enumerate(tasks):
-                if not is_idle(task):
-                    self._chunks.check_task(rank, task)
-                ((kind, action),) = task["action"].items()
-                if kind in ("send", "recv"):
-                    peer = action["to" if kind == "send" else "from"]
-                    ends.append((kind, rank, peer, action["tag"], (rank, number)))
-        pairs = [_Message(*pair) for pair in pair_ends(ends)]
-        return {at: message for message in pairs for at in message}
-
     def _can(self, at: _At) -> bool:
         rank, number = at
         return all((rank, earlier) in self._is_done for earlier in self._waits[rank][number])
@@ -170,10 +159,10 @@ class _Writer:
         ((kind, _),) = task["action"].items()
         source, target = (self._own(span) for span in spans_of(task))
         self._append(rank, _NOP)
-        operation = {"name": "copy", "src_buff": [source], "dst_buff": [target]}
         if kind == "combine":
-            operation = {"name": "re", "src_buff": [target, source], "dst_buff": [target], "reduce_op": "sum"}
-        self._append(rank, operation)
+            self._append(rank, {"name": "re", "src_buff": [target, source], "dst_buff": [target], "reduce_op": "sum"})
+        else:
+            self._append(rank, {"name": "copy", "src_buff": [source], "dst_buff": [target]})
 
     def _exchange(self, messages: Sequence[_Message]) -> None:
         """Append messages that are sent at the same time: ready signals, puts, data signals and waits."""

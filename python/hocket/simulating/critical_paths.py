@@ -76,9 +76,8 @@ def critical_path(result: Simulation, *, machine: Machine, quiet_result: Simulat
     if result.cadence is not None:
         raise Error(f"cadence: got {quote(result.cadence)}, expected none, as a critical path is of one call")
     if machine.model == "circuits":
-        raise Error(
-            f"machine {machine.name}: got the network model circuits, expected hockney, loggp, links or packets"
-        )
+        models = "hockney, loggp, links or packets"
+        raise Error(f"machine {machine.name}: got the network model circuits, expected {models}")
     runs = (result, quiet_result) if quiet_result else (result,)
     messages = _messages(runs, quiet(machine) or machine)
     steps = [*_backwards(result, messages)][::-1]
@@ -128,8 +127,8 @@ def _numbers(events: Iterable[Event]) -> dict[Event, tuple[Any, ...]]:
 
 def total(steps: Iterable[Step]) -> dict[str, float]:
     """Return the parts of a path in seconds, added up over its steps."""
-    step_list = tuple(steps)
-    return {part: math.fsum(step.parts_s.get(part, 0.0) for step in step_list) for part in PARTS}
+    parts_of_steps = [step.parts_s for step in steps]
+    return {part: math.fsum(parts_s.get(part, 0.0) for parts_s in parts_of_steps) for part in PARTS}
 
 
 def match_events(events: Iterable[Event]) -> dict[Event, Event]:
@@ -248,11 +247,10 @@ class _Messages:
         """Return the time of a reduction or copy alone."""
         key = event.kind, event.bytes
         if key not in self.works_s:
-            source, target = (
-                {"buffer": buffer, "offset": 0, "len": int(event.bytes)} for buffer in ("input", "result")
-            )
+            span = {"offset": 0, "len": int(event.bytes)}
+            ends = {"source": {"buffer": "input", **span}, "target": {"buffer": "result", **span}}
             side = {"is_source_left": False} if event.kind == "reduce" else {}
-            task = {"action": {_WORK[event.kind]: {"source": source, "target": target, **side}}}
+            task = {"action": {_WORK[event.kind]: {**ends, **side}}}
             result = simulate(self._schedule({0: [task]}), machine=self.machine, keep=["events"])
             self.works_s[key] = sum(one.end_s - one.start_s for one in result.events)
         return self.works_s[key]

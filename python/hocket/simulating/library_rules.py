@@ -19,7 +19,7 @@ from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES, SEGMENT_BYTES
 from hocket.rules.tuning_files.hocket_rules import has_size, line_of, of_function
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.traces.functions import FUNCTIONS
-from hocket.traces.trace import Trace
+from hocket.traces.trace import RankTrace, Trace
 
 
 def rules_of_library(name: str, trace: Trace, machine: Machine) -> str | None:
@@ -31,23 +31,17 @@ def rules_of_library(name: str, trace: Trace, machine: Machine) -> str | None:
         Error: The machine does not say by what the library decides.
     """
     if name in BY_MACHINE:
-        return _of_nccl(trace, machine)
+        decision_on(machine, "allreduce", 2, 0)
+        calls = sorted({call for rank in trace.ranks for call in _calls(rank)})
+        return "\n".join(rule for call in calls if (rule := _rule(machine, *call)))
     if name in BY_NODES:
         rank_counts = {len(each.ranks) for rank in trace.ranks for each in rank.communicators.values()}
         return rules_on_nodes(name, rank_counts, machine.ranks_per_node)
     return None
 
 
-def _of_nccl(trace: Trace, machine: Machine) -> str:
-    """Return NCCL's choices; calls for which it has none get no rule."""
-    decision_on(machine, "allreduce", 2, 0)
-    calls = sorted({call for number in range(len(trace.ranks)) for call in _calls(trace, number)})
-    return "\n".join(rule for call in calls if (rule := _rule(machine, *call)))
-
-
-def _calls(trace: Trace, number: int) -> Iterator[tuple[str, int, int]]:
+def _calls(rank: RankTrace) -> Iterator[tuple[str, int, int]]:
     """Give function, number of ranks and size of a block of a rank's collective calls whose blocks are alike."""
-    rank = trace.ranks[number]
     for call in rank.calls:
         arguments = call.arguments
         prefix = "recv_" if "recv_count" in arguments else ""
@@ -57,6 +51,7 @@ def _calls(trace: Trace, number: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _rule(machine: Machine, function: str, ranks: int, size_bytes: int) -> str:
+    """Return NCCL's choice for a call; empty if it has none."""
     in_words_of_mpi = of_function(find_collective(FUNCTIONS[function].blocking.removeprefix("MPI_").lower()))
     if ranks < 2 or in_words_of_mpi not in LIBRARIES[LIBRARY].algorithms:
         return ""

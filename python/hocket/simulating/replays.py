@@ -207,10 +207,9 @@ def _replay(
     if not isinstance(trace, Trace):
         trace = load(trace, compares_ranks=False)
     texts = {"rules": rules} if isinstance(rules, str) else checks.mapping("rules", rules)
-    by_libraries = {file: rules_of_library(text, trace, loaded_machine) for file, text in texts.items()}
-    texts = {
-        file: checks.text("rules", text) if (own := by_libraries[file]) is None else own for file, text in texts.items()
-    }
+    for file, text in texts.items():
+        own = rules_of_library(text, trace, loaded_machine)
+        texts[file] = checks.text("rules", text) if own is None else own
     longest_s = max(rank.end_s for rank in trace.ranks)
     if not scale_compute * longest_s < float("inf"):
         raise Error(f"scale_compute: got {scale_compute}, expected a factor that keeps {longest_s} s finite")
@@ -243,9 +242,9 @@ def _events(answer: Mapping[str, Any]) -> tuple[Event, ...]:
         Event(row["rank"], row["function"], row["rank"], 0, 0.0, row["start_s"], row["end_s"])
         for row in answer["calls"]
     ]
-    verbs = [Event(**row) for row in answer["events"]]
+    operations = (Event(**row) for row in answer["events"])
     # A call begins before its operations and ends after them.
-    return tuple(sorted([*calls, *verbs], key=lambda event: (event.rank, event.start_s, -event.end_s)))
+    return tuple(sorted([*calls, *operations], key=lambda event: (event.rank, event.start_s, -event.end_s)))
 
 
 _NOTHING, _SEND, _RECEIVE, _EXCHANGE, _PROBE, _WAIT, _COLLECTIVE, _START, _RECEIVE_PROBED = range(9)
@@ -315,10 +314,8 @@ class _Encoder:
             data = {name: call.arguments[name] for name in _ARGUMENTS if name in call.arguments}
             data["function"] = FUNCTIONS[call.function].blocking
             data["is_started"] = FUNCTIONS[call.function].is_started
-            text = json.dumps(data)
-            number = self._numbers_by_call[call.function, id(call.arguments)] = self._numbers_by_text.setdefault(
-                text, len(self._numbers_by_text)
-            )
+            number = self._numbers_by_text.setdefault(json.dumps(data), len(self._numbers_by_text))
+            self._numbers_by_call[call.function, id(call.arguments)] = number
         return number
 
 
@@ -365,7 +362,9 @@ class _RankEncoder:
         elif function.kind is Kind.EXCHANGE:
             self._exchange(call)
         elif function.kind is Kind.PROBE:
-            self._probe(call)
+            message = self._origin(call, call["comm"], call["got"])
+            is_matched = "mprobe" in call.function.lower()
+            self.words.extend((_NOTHING,) if message is None else (_PROBE, *message, is_matched))
         elif function.kind is Kind.START:
             self._start(call)
         else:
@@ -388,9 +387,7 @@ class _RankEncoder:
         if call["peer"] == NOBODY:
             self.words.append(_NOTHING)
         else:
-            self.words.append(_SEND)
-            self.words.extend(self._sent(call))
-            self.words.append(request)
+            self.words.extend((_SEND, *self._sent(call), request))
 
     def _sent(self, call: Call) -> tuple[int, int, int, int]:
         arguments = call.arguments
@@ -425,9 +422,7 @@ class _RankEncoder:
                 place, comm = self._open.pop(request)
                 if message := self._origin(call, comm, got):
                     self.words[place], self.words[place + 1] = message
-        self.words.append(_WAIT)
-        self.words.append(len(requests))
-        self.words.extend(requests)
+        self.words.extend((_WAIT, len(requests), *requests))
 
     def _collective(self, call: Call, function: Function) -> None:
         communicator = self._rank.communicators[call["comm"]]
@@ -445,10 +440,6 @@ class _RankEncoder:
         else:
             self.words.extend((_EXCHANGE, *self._sent(call), *message))
 
-    def _probe(self, call: Call) -> None:
-        message = self._origin(call, call["comm"], call["got"])
-        self.words.extend((_NOTHING,) if message is None else (_PROBE, *message, "mprobe" in call.function.lower()))
-
     def _start(self, call: Call) -> None:
         requests_started = [
             (number, self._persistent[number]) for number in call["requests"] if number in self._persistent
@@ -462,11 +453,7 @@ class _RankEncoder:
 
 
 _MODE = {
-    name: _SYNCHRONOUS_MODE
-    if "ssend" in name.lower()
-    else _BUFFERED_MODE
-    if "bsend" in name.lower()
-    else _STANDARD_MODE
-    for name, function in FUNCTIONS.items()
+    key: _SYNCHRONOUS_MODE if "ssend" in key.lower() else _BUFFERED_MODE if "bsend" in key.lower() else _STANDARD_MODE
+    for key, function in FUNCTIONS.items()
     if function.kind in (Kind.SEND, Kind.EXCHANGE)
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count
@@ -58,14 +58,8 @@ class JobTimes:
     def of(cls, job: Job, times_s: Sequence[float], alone_s: Sequence[float]) -> JobTimes:
         """Return the times of a job, given those of each trial."""
         slowdown = [time_s / least_s if least_s > 0 else 1.0 for time_s, least_s in zip(times_s, alone_s, strict=True)]
-        return cls(
-            job=job.text,
-            ranks=job.ranks,
-            time_s=Statistics.of(tuple(times_s)),
-            alone_s=Statistics.of(tuple(alone_s)),
-            slowdown=Statistics.of(tuple(slowdown)),
-            times_s=tuple(times_s),
-        )
+        time, own_time, ratio = (Statistics.of(tuple(values)) for values in (times_s, alone_s, slowdown))
+        return cls(job.text, job.ranks, time, own_time, ratio, tuple(times_s))
 
 
 @dataclass(frozen=True)
@@ -207,20 +201,38 @@ def simulate_together(
         }
         for job in read
     ]
+    algorithms = [job.algorithm for job in read if job.algorithm.program is not None]
     failing = as_faults(faults)
     request = _trials(trials, is_drawn=place == "random" or bool(loaded_machine.noise))
 
     def run(trial: int) -> Any:
         request_of_trial = {**request, "first": trial, "count": 1}
         ask = partial(_native.simulate_together, loaded_machine.handle, requests, *how, request_of_trial, failing)
-        return _guard_all(read, ask)
+        for algorithm in algorithms:
+            ask = partial(guard, algorithm, ask)  # an exception of a program written in Python names the program
+        return ask()
 
     numbers = range(request["first"], request["first"] + request["count"])
     counter = count(1)
     with workers(request["threads"]) as executor:
         outcomes = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(counter)))
-    return _together(
-        read, outcomes, machine=loaded_machine.name, place=place, faults=tuple(failing), seed=request["seed"]
+    first = outcomes[0]
+    meetings = None if first["meetings"] is None else [Meeting(**meeting) for meeting in first["meetings"]]
+    return Together(
+        jobs=tuple(
+            JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
+            for number, job in enumerate(read)
+        ),
+        machine=loaded_machine.name,
+        place=place,
+        faults=tuple(failing),
+        seed=request["seed"],
+        trials=len(outcomes),
+        engine=first["engine"],
+        messages=first["messages"],
+        message_bytes=first["message_bytes"],
+        meetings=None if meetings is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
+        version=VERSION,
     )
 
 
@@ -243,15 +255,10 @@ def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Tri
     places(jobs, machine=machine, place=place, seed=0)
     for job in jobs:
         prepare(job.algorithm, job.call, machine)
-    return (
-        2
-        * trials.count
-        * sum(
-            job.groups
-            * simulation_s(job.algorithm, job.call, machine=machine, engine="events", scene=Scene(cadence=job.cadence))
-            for job in jobs
-        )
-    )
+    scenes = [Scene(cadence=job.cadence) for job in jobs]
+    run = partial(simulation_s, machine=machine, engine="events")
+    times_s = (job.groups * run(job.algorithm, job.call, scene=scene) for job, scene in zip(jobs, scenes, strict=True))
+    return 2 * trials.count * sum(times_s)
 
 
 def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
@@ -261,29 +268,3 @@ def _trials(trials: Trials, *, is_drawn: bool) -> dict[str, Any]:
     if request["count"] > 1 and not is_drawn:
         raise Error(f"trials: got {request['count']}, expected 1, as neither places nor noise are drawn")
     return request
-
-
-def _guard_all(jobs: Iterable[Job], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer; an exception of a program written in Python names the program."""
-    for job in jobs:
-        if job.algorithm.program is not None:
-            ask = partial(guard, job.algorithm, ask)
-    return ask()
-
-
-def _together(jobs: Sequence[Job], outcomes: Sequence[Any], **request: Any) -> Together:
-    first = outcomes[0]
-    meetings = [Meeting(**meeting) for meeting in first["meetings"] or ()]
-    return Together(
-        jobs=tuple(
-            JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
-            for number, job in enumerate(jobs)
-        ),
-        **request,
-        trials=len(outcomes),
-        engine=first["engine"],
-        messages=first["messages"],
-        message_bytes=first["message_bytes"],
-        meetings=None if first["meetings"] is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
-        version=VERSION,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hocket._native import Error
 from hocket.traces.functions import FUNCTIONS, Kind
@@ -33,14 +33,11 @@ def _check_collectives(trace: Trace) -> None:
         members = (*communicator.ranks, *communicator.remote_ranks)
         first = members[0]
         for other in members[1:]:
-            _compare(
-                trace, first, by_rank.get(first, []), other, by_rank.get(other, []), bool(communicator.remote_ranks)
-            )
+            _compare(trace, first, other, by_rank, is_inter=bool(communicator.remote_ranks))
 
 
-def _compare(
-    trace: Trace, first: int, ours: Sequence[Call], other: int, theirs: Sequence[Call], is_inter: bool
-) -> None:
+def _compare(trace: Trace, first: int, other: int, by_rank: Mapping[int, Sequence[Call]], *, is_inter: bool) -> None:
+    ours, theirs = by_rank.get(first, []), by_rank.get(other, [])
     for index, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
         differs = _short(mine.function) != _short(yours.function)
         if differs or (not is_inter and mine.arguments.get("root") != yours.arguments.get("root")):

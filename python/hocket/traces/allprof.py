@@ -7,7 +7,7 @@ address.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
         name = _NAMES_IN_LOG.get(call.function, call.function)
         arguments = ARGUMENTS.get(function.blocking or name)
         if arguments is not None:
-            texts = [_TEXTS[name](number, rank, call) for name in arguments.split()]
+            texts = [_text(argument, number, rank, call) for argument in arguments.split()]
             if function.is_started:
                 texts.append(str(_address(call["request"])))
             yield ":".join([name, str(start), *texts, str(end)])
@@ -88,31 +88,18 @@ def _address(request: int) -> int:
     return (request + 1) * _REQUEST_BYTES
 
 
-def _type(prefix: str) -> Callable[[int, RankTrace, Call], str]:
-    def text(_number: int, _rank: RankTrace, call: Call) -> str:
-        size = call.arguments.get(f"{prefix}type_bytes", 0)
-        return f"{TYPES.get(call.arguments.get(f'{prefix}type', ''), 0)},{size},{size}"
+def _text(argument: str, number: int, rank: RankTrace, call: Call) -> str:
+    """Return an argument of a call by a rank, as a log has it."""
+    if argument == "buffer":
+        return str(_NO_ADDRESS)
+    if argument == "comm":
+        ranks = rank.communicators[call["comm"]].ranks
+        return f"{call['comm']},{ranks.index(number)},{len(ranks)}"
+    if argument in ("type", "recv_type"):
+        size = call.arguments.get(f"{argument}_bytes", 0)
+        return f"{TYPES.get(call.arguments.get(argument, ''), 0)},{size},{size}"
+    return str(OPERATORS.get(call["op"], 0) if argument == "op" else call.arguments.get(argument, 0))
 
-    return text
-
-
-def _value(name: str) -> Callable[[int, RankTrace, Call], str]:
-    return lambda _number, _rank, call: str(call.arguments.get(name, 0))
-
-
-def _communicator(number: int, rank: RankTrace, call: Call) -> str:
-    ranks = rank.communicators[call["comm"]].ranks
-    return f"{call['comm']},{ranks.index(number)},{len(ranks)}"
-
-
-_TEXTS: dict[str, Callable[[int, RankTrace, Call], str]] = {
-    "buffer": lambda _number, _rank, _call: str(_NO_ADDRESS),
-    "comm": _communicator,
-    "type": _type(""),
-    "recv_type": _type("recv_"),
-    "op": lambda _number, _rank, call: str(OPERATORS.get(call["op"], 0)),
-    **{name: _value(name) for name in ("count", "recv_count", "peer", "tag", "recv_peer", "recv_tag", "root")},
-}
 
 _NAMES_IN_LOG = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
 """Receives of probed messages, which liballprof does not know; each is written as an equivalent function."""

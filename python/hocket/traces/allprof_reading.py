@@ -190,9 +190,8 @@ class _Rank:
             self.log.settle()
             self._call(name, [words[0], words[0]] if words else [], {})
         elif _form(name) not in _ARGUMENTS:
-            raise self._error(
-                f"{name}: liballprof does not record its arguments, expected a function with recorded arguments"
-            )
+            why = "liballprof does not record its arguments"
+            raise self._error(f"{name}: {why}, expected a function with recorded arguments")
         else:
             self._add_call(name, function, words)
 
@@ -210,9 +209,8 @@ class _Rank:
             raise self._error(f"{name}: expected two times, in microseconds, as its first and its last value")
         start_s, end_s = ((time_us - self._origin_us) / 1e6 for time_us in times_us if time_us is not None)
         if not self._end_s <= start_s <= end_s:
-            raise self._error(
-                f"{name}: got times {words[0][:40]} and {words[-1][:40]}, expected times after the previous call"
-            )
+            times = f"times {words[0][:40]} and {words[-1][:40]}"
+            raise self._error(f"{name}: got {times}, expected times after the previous call")
         self._end_s = end_s
         self.log.call(name, start_s, end_s, self._line, arguments)
 
@@ -240,7 +238,7 @@ class _Rank:
         rest = iter(words[1:-1])
         for field in names:
             word = next(rest)
-            if field in _COUNTS:
+            if field in _COUNTS:  # after their address
                 word = next(rest)
             values[f"second_{field}" if field in values else field] = word
         return values
@@ -263,24 +261,22 @@ class _Rank:
             return WORLD
         if (rank, size) == (0, 1):
             return SELF
-        raise self._error(
-            f"comm: got rank {rank} of {size}, expected MPI_COMM_SELF, or rank {self._number} of {self._ranks} "
-            "as in MPI_COMM_WORLD"
-        )
+        world = f"rank {self._number} of {self._ranks} as in MPI_COMM_WORLD"
+        raise self._error(f"comm: got rank {rank} of {size}, expected MPI_COMM_SELF, or {world}")
 
     def _data(self, values: Mapping[str, str], prefix: str = "", ranks: int = 1) -> dict[str, Any]:
         number, size_bytes, _ = self._numbers(values, f"{prefix}type", 3)
-        if f"{prefix}counts" in values:
-            counts = self._numbers(values, f"{prefix}counts", ranks)
-            counts_by_name: dict[str, Any] = {f"{prefix}counts": counts}
+        own: dict[str, Any] = {}
+        if (key := f"{prefix}counts") in values:
+            own[key] = counts = self._numbers(values, key, ranks)
         else:
-            counts_by_name = {f"{prefix}count": self._whole(values[f"{prefix}count"], f"{prefix}count")}
-            counts = list(counts_by_name.values())
+            key = f"{prefix}count"
+            own[key] = self._whole(values[key], key)
+            counts = [own[key]]
         self.log.check_size(self._line, max(counts), size_bytes)
-        name = (
-            "MPI_CHARACTER" if number == TYPES["MPI_CHARACTER"] and size_bytes == 1 else _NAMES.get(number, "derived")
-        )
-        return {**counts_by_name, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
+        is_letter = number == TYPES["MPI_CHARACTER"] and size_bytes == 1
+        name = "MPI_CHARACTER" if is_letter else _NAMES.get(number, "derived")
+        return {**own, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
 
     def _peer(self, values: Mapping[str, str], name: str, comm: int, is_source: bool) -> int:
         peer = self._whole(values[name], name, -2, (1 if comm else self._ranks) - 1)

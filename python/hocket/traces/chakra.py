@@ -199,22 +199,13 @@ def encode(nodes: Sequence[Node]) -> bytes:
     schema_classes = classes()
     messages = [schema_classes["GlobalMetadata"](version=_VERSION)]
     for node in nodes:
-        values = [
-            schema_classes["AttributeProto"](name=name, **_value(name, value))
-            for name, value in node.attributes.items()
-        ]
-        inputs = {"inputs": schema_classes["IOInfo"](values=node.values)} if node.values else {}
-        messages.append(
-            schema_classes["Node"](
-                id=node.id,
-                name=node.name,
-                type=node.kind,
-                data_deps=node.after,
-                duration_micros=node.duration_us,
-                attr=values,
-                **inputs,
-            )
-        )
+        message = schema_classes["Node"](id=node.id, name=node.name, type=node.kind, data_deps=node.after)
+        message.duration_micros = node.duration_us
+        for name, value in node.attributes.items():
+            message.attr.add(name=name, **_value(name, value))
+        if node.values:
+            message.inputs.values = node.values
+        messages.append(message)
     return b"".join(_length(len(text)) + text for text in (message.SerializeToString() for message in messages))
 
 

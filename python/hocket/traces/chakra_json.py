@@ -20,16 +20,8 @@ from hocket.base import checks
 from hocket.base.kinds import CHAKRA_JSON
 from hocket.traces.lines import Lines
 
-_KINDS = (
-    "INVALID_NODE",
-    "METADATA_NODE",
-    "MEM_LOAD_NODE",
-    "MEM_STORE_NODE",
-    "COMP_NODE",
-    "COMM_SEND_NODE",
-    "COMM_RECV_NODE",
-    "COMM_COLL_NODE",
-)
+_KIND_NAMES = "INVALID METADATA MEM_LOAD MEM_STORE COMP COMM_SEND COMM_RECV COMM_COLL"
+_KINDS = tuple(f"{name}_NODE" for name in _KIND_NAMES.split())
 """The NodeTypes, by their numbers."""
 
 _BEGINS = re.compile(CHAKRA_JSON)
@@ -52,11 +44,14 @@ def values_of(lines: Lines) -> Iterator[dict[str, Any]]:
         Error: The file is no JSON, or a node lacks what it needs: file, and number of the object.
     """
     for number, content in _objects(lines):
-        lines.number = number
         if _GRAPH in content:
-            for position, node in enumerate(_list(content, _GRAPH, lines), 1):
+            for position, value in enumerate(_list(content, _GRAPH, lines), 1):
                 lines.number = position
-                yield _of_graph(_mapping(node, lines), lines)
+                node = _mapping(value, lines)
+                if "Id" not in node:
+                    raise _error(lines, "Id: missing, expected the number of the node")
+                attributes = {key: value for key, value in node.items() if key not in _GRAPH_KEYS}
+                yield _node(node, _GRAPH_KEYS, attributes, lines)
         elif number > 1 or "type" in content:
             yield _of_message(content, lines)
 
@@ -116,13 +111,6 @@ def _value(key: str, value: Any) -> Any:
     if isinstance(value, dict):
         return value.get("values", [])
     return int(value) if isinstance(value, str) and "int" in key and re.fullmatch("-?[0-9]{1,20}", value) else value
-
-
-def _of_graph(node: Mapping[str, Any], lines: Lines) -> dict[str, Any]:
-    if "Id" not in node:
-        raise _error(lines, "Id: missing, expected the number of the node")
-    attributes = {key: value for key, value in node.items() if key not in _GRAPH_KEYS}
-    return _node(node, _GRAPH_KEYS, attributes, lines)
 
 
 def _kind(value: Any, lines: Lines) -> int:

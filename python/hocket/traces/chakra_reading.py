@@ -27,33 +27,23 @@ _MOST_US = 1 << 53
 _WORLD_GROUPS = ("", "0")
 _OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
 
-_COLLECTIVES: Mapping[int, tuple[str, str]] = {
-    0: ("Iallreduce", "op send"),
-    1: ("Ireduce", "op root send"),
-    2: ("Iallgather", "send recv"),
-    5: ("Ibcast", "root send"),
-    6: ("Ialltoall", "part send recv"),
-    7: ("Ireduce_scatter_block", "part op send"),
-    8: ("Ireduce_scatter_block", "part op send"),
-    9: ("Ibarrier", ""),
+_COLLECTIVES: Mapping[str, tuple[str, str] | None] = {
+    "ALL_REDUCE": ("Iallreduce", "op send"),
+    "REDUCE": ("Ireduce", "op root send"),
+    "ALL_GATHER": ("Iallgather", "send recv"),
+    "GATHER": None,
+    "SCATTER": None,
+    "BROADCAST": ("Ibcast", "root send"),
+    "ALL_TO_ALL": ("Ialltoall", "part send recv"),
+    "REDUCE_SCATTER": ("Ireduce_scatter_block", "part op send"),
+    "REDUCE_SCATTER_BLOCK": ("Ireduce_scatter_block", "part op send"),
+    "BARRIER": ("Ibarrier", ""),
 }
-"""The MPI function of each CollectiveCommType, and its arguments; `part`: comm_size covers the blocks of all ranks."""
+"""The CollectiveCommTypes in the order of their numbers, each with its MPI function and its arguments; `part`:
+comm_size covers the blocks of all ranks."""
 
-_TYPE_NAMES = (
-    "ALL_REDUCE",
-    "REDUCE",
-    "ALL_GATHER",
-    "GATHER",
-    "SCATTER",
-    "BROADCAST",
-    "ALL_TO_ALL",
-    "REDUCE_SCATTER",
-    "REDUCE_SCATTER_BLOCK",
-    "BARRIER",
-)
-"""The CollectiveCommTypes, by their numbers."""
-
-_ALL_TO_ALL = 6
+_TYPE_NAMES = (*_COLLECTIVES,)
+_ALL_TO_ALL = _TYPE_NAMES.index("ALL_TO_ALL")
 
 _GROUPS = "process_group:init"
 """PyTorch's name of the node that tells the groups; converters before METADATA_NODE make computing of it."""
@@ -204,9 +194,8 @@ class _Rank:
         is_send = self._node.kind == SEND
         own, other = ("comm_src", "comm_dst") if is_send else ("comm_dst", "comm_src")
         if self._whole(own, self._ranks - 1, self._number) != self._number:
-            raise self._error(
-                f"{own}: got {self._node.attributes[own]}, expected the rank of this trace, {self._number}"
-            )
+            got = self._node.attributes[own]
+            raise self._error(f"{own}: got {got}, expected the rank of this trace, {self._number}")
         peer, tag = self._peer(other), self._whole("comm_tag", _LARGEST_TAG, 0)
         arguments = {"comm": WORLD, "peer": peer, "tag": tag, **_data(self._whole("comm_size", _MOST_BYTES))}
         receive = self.log.post(arguments, self._node.line, is_send)
@@ -223,11 +212,11 @@ class _Rank:
         return self._whole(name, self._ranks - 1)
 
     def _collective(self) -> None:
-        kind = self._whole("comm_type", max(_COLLECTIVES), value=_type_of(self._node))
-        if kind not in _COLLECTIVES:
+        kind = self._whole("comm_type", len(_COLLECTIVES) - 1, value=_type_of(self._node))
+        if (form := _COLLECTIVES[_TYPE_NAMES[kind]]) is None:
             why = "whose root Chakra does not record"
             raise self._error(f"comm_type: got {kind}, GATHER or SCATTER, {why}, expected other collectives")
-        function, fields = _COLLECTIVES[kind]
+        function, fields = form
         arguments = self._communicator()
         ranks = len(self._groups[_group(self._node)])
         size_bytes = self._whole("comm_size", _MOST_BYTES) if fields else 0

@@ -12,24 +12,11 @@ from typing import Any
 
 from hocket._native import Error
 
-_VALUES = {
-    "double_val": (3, "double"),
-    "float_val": (5, "float"),
-    "int32_val": (7, "int32"),
-    "int64_val": (9, "int64"),
-    "uint32_val": (11, "uint32"),
-    "uint64_val": (13, "uint64"),
-    "sint32_val": (15, "sint32"),
-    "sint64_val": (17, "sint64"),
-    "fixed32_val": (19, "fixed32"),
-    "fixed64_val": (21, "fixed64"),
-    "sfixed32_val": (23, "sfixed32"),
-    "sfixed64_val": (25, "sfixed64"),
-    "bool_val": (27, "bool"),
-    "bool_list": (28, "BoolList"),
-    "string_val": (29, "string"),
-}
-"""The values of attributes: lists have other numbers, and Hocket reads only lists of truth values."""
+_TYPES = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64 bool string"
+_VALUES = {f"{name}_val": (3 + 2 * number, name) for number, name in enumerate(_TYPES.split())}
+_VALUES["bool_list"] = (28, "BoolList")
+"""The values of attributes. The list of each type has the number after that of its value; Hocket reads only lists of
+truth values."""
 
 _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "BoolList": {"values": (1, "bool*")},

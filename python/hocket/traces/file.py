@@ -250,7 +250,7 @@ class _State:
             self._names(values, function.needs, function.needs | function.may_have | _MEETS | _CREATES, name)
         are_many = function.kind is Kind.COMPLETE
         for key, value in values.items():
-            check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else (_CHECKS[key], _MEANING[key])
+            check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else _CHECKS[key]
             if not check(value):
                 raise self._error(f"{key}: got {_quote(value)}, expected {meaning}")
         for prefix in ("", "recv_"):
@@ -270,9 +270,8 @@ class _State:
         if missing:
             raise self._error(f"{name}: {min(missing)} is missing")
         if unknown:
-            raise self._error(
-                f"{name}: got {_quote(min(unknown))}, expected only {', '.join(sorted(knows)) or 'times'}"
-            )
+            names = ", ".join(sorted(knows)) or "times"
+            raise self._error(f"{name}: got {_quote(min(unknown))}, expected only {names}")
 
     def _communicator(self, function: Function, values: dict[str, Any]) -> None:
         number = values["comm"]
@@ -310,10 +309,9 @@ class _State:
             raise self._error(f"{key}: got {_quote(ranks)}, expected different ranks, {self._rank} among them")
         if max(*ranks, *remote, 0) >= self._ranks:
             raise self._error(f"{key}: got rank {max(*ranks, *remote, 0)}, expected less than {self._ranks}")
-        communicator = Communicator(ranks, remote)
-        occurrence = self._seen[communicator.both_sides]
-        self._seen[communicator.both_sides] += 1
-        self.communicators[number] = Communicator(ranks, remote, occurrence)
+        both_sides = Communicator(ranks, remote).both_sides
+        self.communicators[number] = Communicator(ranks, remote, self._seen[both_sides])
+        self._seen[both_sides] += 1
 
     def _request(self, name: str, function: Function, values: Mapping[str, Any]) -> None:
         if function.is_started:
@@ -355,7 +353,7 @@ def _are_got(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_got, value))
 
 
-_VALUES: Iterable[tuple[str, Callable[[Any], bool], str]] = (
+_FORMS: Iterable[tuple[str, Callable[[Any], bool], str]] = (
     ("comm new request count type_bytes recv_count recv_type_bytes thread tries", _is_whole, "a whole number"),
     ("peer recv_peer root", partial(_is_whole, least=THIS_ROOT), "a rank, or one of -1, -2, -3"),
     ("tag recv_tag", partial(_is_whole, least=ANY), "a tag, or -1"),
@@ -366,8 +364,7 @@ _VALUES: Iterable[tuple[str, Callable[[Any], bool], str]] = (
     ("got", _is_got, "[source, tag, bytes], or null"),
 )
 _GOT_MANY = "a list of [source, tag, bytes] or null"
-_CHECKS = {name: check for names, check, _ in _VALUES for name in names.split()}
-_MEANING = {name: meaning for names, _, meaning in _VALUES for name in names.split()}
+_CHECKS = {name: (check, meaning) for names, check, meaning in _FORMS for name in names.split()}
 
 
 def _quote(value: Any) -> str:

@@ -207,44 +207,30 @@ class RankLog:
 
 
 def trace_of(logs: Sequence[RankLog], program: str, tracer: str, file: str, *, date: str = "") -> Trace:
-    """Return the trace of all ranks, with the message of each receive.
-
-    Raises:
-        Error: As `match`, or the ranks do not agree.
-    """
-    match(logs)
-    world = Communicator(tuple(range(len(logs))))
-    ranks = (
-        RankTrace(
-            log.host,
-            log.clock_offset_s,
-            tuple(log.calls),
-            {WORLD: world, SELF: Communicator((number,)), **log.communicators},
-        )
-        for number, log in enumerate(logs)
-    )
-    trace = Trace(program, tracer, date, tuple(ranks), file)
-    check_agreement(trace)
-    return trace
-
-
-def match(ranks: Sequence[RankLog]) -> None:
-    """Find the message of each receive, by MPI's rule that messages do not overtake.
+    """Return the trace of all ranks, with the message of each receive, by MPI's rule that messages do not overtake.
 
     Raises:
         Error: A receive got no message, or a longer message than it has room for; or its message is ambiguous, because
-            it is from any rank and several ranks sent messages that no other receive asks for. File, rank, line, what
-            was expected.
+            it is from any rank and several ranks sent messages that no other receive asks for; or the ranks do not
+            agree. File, rank, line, what was expected.
     """
     sent: dict[tuple[int, int], dict[int, list[Message]]] = defaultdict(lambda: defaultdict(list))
-    for number, rank in enumerate(ranks):
-        for message in rank.messages:
+    for number, log in enumerate(logs):
+        for message in log.messages:
             to, source = (number, 0) if message.comm == SELF else (message.peer, number)
             sent[to, message.comm][source].append(message)
-    for number, rank in enumerate(ranks):
-        for comm in dict.fromkeys(receive.comm for receive in rank.receives):
-            receives = [receive for receive in rank.receives if receive.comm == comm]
-            _match_rank(rank, sent[number, comm], receives)
+    for number, log in enumerate(logs):
+        for comm in dict.fromkeys(receive.comm for receive in log.receives):
+            receives = [receive for receive in log.receives if receive.comm == comm]
+            _match_rank(log, sent[number, comm], receives)
+    world = Communicator(tuple(range(len(logs))))
+    ranks = []
+    for number, log in enumerate(logs):
+        communicators = {WORLD: world, SELF: Communicator((number,)), **log.communicators}
+        ranks.append(RankTrace(log.host, log.clock_offset_s, tuple(log.calls), communicators))
+    trace = Trace(program, tracer, date, tuple(ranks), file)
+    check_agreement(trace)
+    return trace
 
 
 def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[Receive]) -> None:
@@ -253,9 +239,8 @@ def _match_rank(rank: RankLog, sent: dict[int, list[Message]], receives: Sequenc
     for receive, source in zip(receives, sources, strict=True):
         by_source[source].append(receive)
     for source, receives_of_source in by_source.items():
-        for receive, message in zip(
-            receives_of_source, _in_order(sent.get(source, []), receives_of_source), strict=True
-        ):
+        messages = _in_order(sent.get(source, []), receives_of_source)
+        for receive, message in zip(receives_of_source, messages, strict=True):
             if receive.got is not None:
                 _tell(rank, receive, source, message)
 

@@ -41,12 +41,10 @@ def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: flo
             rank, line.
     """
     target = Path(checks.path("folder", folder))
-    texts = {
-        f"rank-{number}.txt": "".join(
-            f"{number} {action}\n" for action in _Rank(trace, number, rank, flops_per_s).actions()
-        )
-        for number, rank in enumerate(trace.ranks)
-    }
+    texts = {}
+    for number, rank in enumerate(trace.ranks):
+        actions = _Rank(trace, number, rank, flops_per_s).actions()
+        texts[f"rank-{number}.txt"] = "".join(f"{number} {action}\n" for action in actions)
     files.make_folder(target)
     index = target / "trace.txt"
     index_text = "".join(f"{name}\n" for name in texts)
@@ -145,14 +143,9 @@ class _Rank:
                 blocks, sent = recv_blocks, received
             sent = sent or (recv_blocks[self._number] if "recv_counts" in call.arguments else received)
             received = received or (blocks[self._number] if "counts" in call.arguments else sent)
-        return _COLLECTIVES[name].format(
-            sent=sent,
-            received=received,
-            root=call.arguments.get("root", 0),
-            counts=" ".join(map(str, blocks)),
-            recv_counts=" ".join(map(str, recv_blocks)),
-            type=_BYTE,
-        )
+        counts, recv_counts = (" ".join(map(str, each)) for each in (blocks, recv_blocks))
+        values = {"sent": sent, "received": received, "counts": counts, "recv_counts": recv_counts}
+        return _COLLECTIVES[name].format(**values, root=call.arguments.get("root", 0), type=_BYTE)
 
     def _communicator(self, call: Call) -> Communicator:
         return self._rank.communicators[call["comm"]]
@@ -180,10 +173,8 @@ _COLLECTIVES: Mapping[str, str] = {
     "gatherv": "gatherv {sent} {recv_counts} {root} {type} {type}",
     "scatterv": "scatterv {counts} {received} {root}",
     "allgatherv": "allgatherv {sent} {recv_counts} {type}",
-    "alltoallv": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
-    "alltoallw": "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}",
-    "reduce_scatter": "reducescatter {counts} 0 {type}",
-    "reduce_scatter_block": "reducescatter {counts} 0 {type}",
+    **dict.fromkeys(("alltoallv", "alltoallw"), "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}"),
+    **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "reducescatter {counts} 0 {type}"),
 }
 """Reductions compute 0 flops: a trace does not contain their duration."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
@@ -209,25 +209,21 @@ class _Rank:
 
     def log(self) -> RankLog:
         """Read all actions."""
-        with closing(self._files.lines(self._number)) as lines:
-            self._read(lines)
-        if not self._log.calls or self._log.calls[-1].function != "MPI_Finalize":
-            raise self._error("the file ends, expected finalize")
-        return self._log
-
-    def _read(self, lines: Iterable[tuple[int, bytes]]) -> None:
         calls = self._log.calls
         cache: dict[bytes, tuple[str, dict[str, Any]]] = {}
-        for number, line in lines:
-            self._line = number
-            action, values = cache.get(line) or self._parse(line)
-            if (action == "init") != (not calls):
-                raise self._error(f"got {action}, expected init exactly once, as the first action")
-            if calls and calls[-1].function == "MPI_Finalize":
-                raise self._error(f"got {action}, expected nothing after finalize")
-            self._take(action, values)
-            if len(cache) < _MOST_KNOWN:
-                cache[line] = action, values
+        with closing(self._files.lines(self._number)) as lines:
+            for self._line, line in lines:
+                action, values = cache.get(line) or self._parse(line)
+                if (action == "init") != (not calls):
+                    raise self._error(f"got {action}, expected init exactly once, as the first action")
+                if calls and calls[-1].function == "MPI_Finalize":
+                    raise self._error(f"got {action}, expected nothing after finalize")
+                self._take(action, values)
+                if len(cache) < _MOST_KNOWN:
+                    cache[line] = action, values
+        if not calls or calls[-1].function != "MPI_Finalize":
+            raise self._error("the file ends, expected finalize")
+        return self._log
 
     def _error(self, message: str) -> Error:
         return self._log.error(self._line, message)
@@ -248,10 +244,10 @@ class _Rank:
         for name in names:
             key = name.rstrip("?")
             many = self._ranks if key.endswith("sizes") else 1
-            if len(rest) < many:
-                if key == name:
-                    raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+            if len(rest) < many and key != name:
                 break
+            if len(rest) < many:
+                raise self._refusal(action, names, words)
             if key.endswith("sizes"):
                 values[key] = [self._value("size", word) for word in rest[:many]]
             else:
@@ -260,13 +256,14 @@ class _Rank:
             if action == "allgatherv" and name == "recv_sizes" and len(rest) > 2:
                 rest = rest[: len(rest) - self._ranks]  # displacements follow the types
         if rest:
-            raise self._error(f"{action}: got {len(words)} values, expected {self._expected(names)}")
+            raise self._refusal(action, names, words)
         if action == "allgatherv" and "type" in values:
             values.setdefault("recv_type", values["type"])
         return values
 
-    def _expected(self, names: Iterable[str]) -> str:
-        return " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
+    def _refusal(self, action: str, names: list[str], words: list[str]) -> Error:
+        expected = " ".join(f"{name}*{self._ranks}" if name.endswith("sizes") else name for name in names) or "none"
+        return self._error(f"{action}: got {len(words)} values, expected {expected}")
 
     def _value(self, key: str, word: str) -> Any:
         kind = key.removeprefix("recv_")
@@ -309,7 +306,7 @@ class _Rank:
             self._wait(action, values)
         elif action == "waitall":
             self._call("Waitall", self._log.complete(self._log.open()))
-        elif action in _COLLECTIVES:
+        elif action != "location" and not action.startswith("comm_"):
             self._collective(action, values)
 
     def _call(self, name: str, arguments: dict[str, Any]) -> None:
@@ -362,35 +359,21 @@ class _Rank:
             self._call("Test", arguments)
 
     def _collective(self, action: str, values: dict[str, Any]) -> None:
-        fields = _COLLECTIVES[action]
         arguments: dict[str, Any] = {"comm": WORLD}
         is_root = True
-        if "root" in fields:
+        if "root?" in _ACTIONS[action]:
             arguments["root"] = values.get("root", 0)
             is_root = arguments["root"] == self._number
-        if "op" in fields:
+        if "flops" in values:
             arguments.update(_OPERATOR)
-        if "send" in fields or ("send_at_root" in fields and is_root):
+        if values.keys() & {"size", "sizes"} and (is_root or not action.startswith("scatter")):
             arguments.update(self._data(values))
-        if "recv" in fields or ("recv_at_root" in fields and is_root):
+        if values.keys() & {"recv_size", "recv_sizes"} and (is_root or not action.startswith("gather")):
             arguments.update(self._data(values, "recv_"))
         self._call("Reduce_scatter" if action == "reducescatter" else action.title(), arguments)
         self._flops += values.get("flops", 0.0)
 
 
-_COLLECTIVES: Mapping[str, frozenset[str]] = {
-    action: frozenset(names.split())
-    for actions, names in (
-        ("barrier", ""),
-        ("bcast", "root send"),
-        ("reduce", "root op send"),
-        ("allreduce scan exscan reducescatter", "op send"),
-        ("alltoall alltoallv allgather allgatherv", "send recv"),
-        ("gather gatherv", "root send recv_at_root"),
-        ("scatter scatterv", "root send_at_root recv"),
-    )
-    for action in actions.split()
-}
 _UNKNOWN: Mapping[str, Any] = {"count": 0, "type": "MPI_BYTE", "type_bytes": 1}
 """The data of a receive whose buffer size is not in the trace: as much as it gets."""
 

@@ -9,7 +9,7 @@ import click
 from hocket.cli import options
 from hocket.cli.output import answer, with_version, write_picture
 from hocket.cli.printing import say
-from hocket.simulating.sweeps import Table
+from hocket.simulating.sweeps.table import Table
 
 
 @click.command()

@@ -30,18 +30,13 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
         raise Error(
             f"{next_path}: belongs to another trace, as the schedule has {len(names)} ranks, expected another PREFIX"
         )
-    contents = [encode(list(_nodes(schedule, tasks))) for tasks in _task_times(schedule, machine)]
+    with tempfile.TemporaryDirectory() as folder:  # GOAL has reductions and copies as computation of the machine's time
+        goal = Path(folder) / "schedule.bin"
+        schedule.save(goal, format="goal_binary", machine=machine)
+        ranks = Schedule.load(goal).data["ranks"]
+    contents = [encode(list(_nodes(schedule, tasks))) for tasks in ranks]
     files.write_all(dict(zip(names, contents, strict=True)))
     return tuple(names)
-
-
-def _task_times(schedule: Schedule, machine: Machine | None) -> Sequence[Sequence[Mapping[str, Any]]]:
-    """Return the tasks of each rank with reductions and copies as computation of the machine's time, as in GOAL."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "schedule.bin"
-        schedule.save(file, format="goal_binary", machine=machine)
-        ranks: Sequence[Sequence[Mapping[str, Any]]] = Schedule.load(file).data["ranks"]
-    return ranks
 
 
 def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Node]:
@@ -56,12 +51,11 @@ def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[N
             if action == "send"
             else (RECEIVE, "comm_src", values["from"], values["into"])
         )
+        refusal = f"{schedule.name} cannot be written in chakra: got"
         if peer is None:
-            received = "got a receive from any rank, expected receives from a given rank"
-            raise Error(f"{schedule.name} cannot be written in chakra: {received}")
+            raise Error(f"{refusal} a receive from any rank, expected receives from a given rank")
         if values["tag"] > _MOST_TAG:
-            tags = f"got tag {values['tag']}, expected tags up to {_MOST_TAG}"
-            raise Error(f"{schedule.name} cannot be written in chakra: {tags}")
+            raise Error(f"{refusal} tag {values['tag']}, expected tags up to {_MOST_TAG}")
         size = max(span["len"], 1)  # ASTRA-sim fails at messages of no bytes
         attributes = {"is_cpu_op": False, key: peer, "comm_size": size, "comm_tag": values["tag"]}
         yield Node(number, action, kind, waits, 0, attributes)

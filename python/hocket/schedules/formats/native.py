@@ -13,9 +13,7 @@ _MAGIC = (4223).to_bytes(8, "little")
 
 def _native(
     form: Form,
-    *,
     ending: str,
-    is_text: bool,
     begins: Callable[[bytes], bool],
     lacks: str,
     load: Callable[[str], Schedule] = Schedule.load,
@@ -29,7 +27,7 @@ def _native(
     return Format(
         name=form,
         ending=ending,
-        is_text=is_text,
+        is_text=form != "goal_binary",
         begins=begins,
         read=lambda file, _: load(file),
         save=save,
@@ -43,24 +41,17 @@ def _load_json(file: str) -> Schedule:
     return Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file)
 
 
-GOAL = _native("goal", ending=".goal", is_text=True, begins=lambda _: True, lacks="GOAL has no data")
+GOAL = _native("goal", ".goal", lambda _: True, "GOAL has no data")
 """GOAL as text: the format of files that no other format recognises."""
 
-GOAL_BINARY = _native(
-    "goal_binary",
-    ending=".bin",
-    is_text=False,
-    begins=lambda first: first.startswith(_MAGIC),
-    lacks="GOAL has no data",
-)
+GOAL_BINARY = _native("goal_binary", ".bin", lambda first: first.startswith(_MAGIC), "GOAL has no data")
 """GOAL in binary form."""
 
 JSON = _native(
     "json",
-    ending=".json",
-    is_text=True,
-    begins=lambda first: first.lstrip().startswith(b"{"),
-    load=_load_json,
-    lacks="it names no collective, whose result could be checked",
+    ".json",
+    lambda first: first.lstrip().startswith(b"{"),
+    "it names no collective, whose result could be checked",
+    _load_json,
 )
 """Hocket's own format, which keeps all tasks and their data."""

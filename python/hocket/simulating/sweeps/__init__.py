@@ -15,18 +15,7 @@ from hocket.simulating.sweeps.cell import Cell, simulate_cell
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.journal import Journal
 from hocket.simulating.sweeps.row import Row
-from hocket.simulating.sweeps.table import FORMATS, Table, check_format
-
-__all__ = [
-    "FORMATS",
-    "Cell",
-    "Grid",
-    "Row",
-    "Table",
-    "check_format",
-    "sweep",
-    "unfinished_cells",
-]
+from hocket.simulating.sweeps.table import Table, check_format
 
 
 def sweep(

@@ -132,11 +132,9 @@ def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
 
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
-    algorithm = cell.algorithm
+    algorithm, setting = cell.algorithm, cell.setting
     try:
-        simulation = simulate(
-            algorithm, cell.call, machine=cell.setting.machine, scene=cell.setting.scene, trials=cell.trials
-        )
+        simulation = simulate(algorithm, cell.call, machine=setting.machine, scene=setting.scene, trials=cell.trials)
     except Error as error:
         result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
     else:
@@ -152,8 +150,8 @@ def simulate_cell(cell: Cell) -> Row:
         collective=algorithm.collective,
         ranks=cell.ranks,
         size_bytes=cell.size_bytes,
-        machine=cell.setting.machine.name,
-        **cell.setting.columns,
+        machine=setting.machine.name,
+        **setting.columns,
         seed=cell.trials.seed,
         version=VERSION,
         **result,

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,6 +17,7 @@ from hocket.base import checks
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
+from hocket.base.parallel import ignore
 from hocket.base.toml import toml
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.definitions.calls import complete
@@ -170,12 +171,16 @@ class _Spec:
             raise self.error(key, f"an empty list, expected {expected}")
         return value if isinstance(value, list) else [value]
 
-    def texts(self, key: str, expected: str, *, default: object = None) -> list[str]:
-        """Return texts, each once."""
+    def texts(
+        self, key: str, expected: str, *, default: object = None, check: Callable[[str], object] = ignore
+    ) -> list[str]:
+        """Return texts, each once, which a function accepts unless they are empty."""
         items = self.many(key, expected, default=default)
         for item in items:
             if not isinstance(item, str):
                 raise self.refuse(key, item, expected)
+        for item in filter(None, items):
+            self.read(key, check, item)
         return list(dict.fromkeys(items))
 
     def table(self, key: str, value: Any) -> dict[str, Any]:
@@ -196,16 +201,20 @@ class _Spec:
 
 def _variants(spec: _Spec) -> tuple[Variant, ...]:
     load = _load(spec)
-    collective = _collective(spec)
+    collective = spec.values.get("collective")
+    if collective is not None:
+        if not isinstance(collective, str):
+            raise spec.refuse("collective", collective, "the name of a collective")
+        collective = spec.read("collective", find_collective, collective)
     algorithm_table = spec.table("algorithms", spec.values.get("algorithms", {}))
     if not algorithm_table:
-        raise spec.error(
-            "algorithms", 'missing or empty, expected a table such as [algorithms] with "allreduce/ring" = {}'
-        )
+        example = '[algorithms] with "allreduce/ring" = {}'
+        raise spec.error("algorithms", f"missing or empty, expected a table such as {example}")
     variants_by_collective: dict[str, list[Variant]] = {}
     for name, parameters in algorithm_table.items():
         key = f"algorithms.{name}"
-        algorithm = spec.read(key, _find, name, collective, known_algorithms(load))
+        label = name if "/" in name or collective is None else f"{collective}/{name}"
+        algorithm = spec.read(key, partial(find, label, among=known_algorithms(load)))
         if algorithm.label in variants_by_collective:
             raise spec.error(key, f"{algorithm.label} appears twice, expected each algorithm once")
         variants_by_collective[algorithm.label] = _variants_of(spec, key, algorithm, spec.table(key, parameters), load)
@@ -219,19 +228,6 @@ def _load(spec: _Spec) -> tuple[Source, ...]:
     load = tuple(Source(path, digest(spec.read("load", read_text, path))) for path in paths)
     spec.read("load", known_algorithms, load)
     return load
-
-
-def _collective(spec: _Spec) -> str | None:
-    collective = spec.values.get("collective")
-    if collective is None:
-        return None
-    if not isinstance(collective, str):
-        raise spec.refuse("collective", collective, "the name of a collective")
-    return spec.read("collective", find_collective, collective)
-
-
-def _find(name: str, collective: str | None, among: Iterable[Algorithm]) -> Algorithm:
-    return find(name if "/" in name or collective is None else f"{collective}/{name}", among=among)
 
 
 def _variants_of(
@@ -278,23 +274,18 @@ def _numbers(spec: _Spec, key: str, expected: str, parse: Callable[[str], Iterab
 
 def _settings(spec: _Spec) -> tuple[Setting, ...]:
     machines = [_machine(spec, name) for name in spec.texts("machine", "machines", default=["cluster"])]
-    for index, machine in enumerate(machines):
-        if machine.name in [other.name for other in machines[:index]]:
-            raise spec.error("machine", f'two machines are named "{machine.name}", expected different names')
+    names = [machine.name for machine in machines]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise spec.error("machine", f'two machines are named "{twice}", expected different names')
     noises = spec.table("noises", spec.values.get("noises", {"": {}}))
     if not noises:
         raise spec.error("noises", "an empty table, expected a table for each noise, or no key `noises`")
     for name, changes in noises.items():
         _check_changes(spec, f"noises.{name}", changes, _RESET)
-    arrivals = spec.texts("arrivals", "arrivals such as 'rank 0, 20 us'", default=[""])
-    for text in filter(None, arrivals):
-        spec.read("arrivals", describe, text)
-    cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""])
-    for text in filter(None, cadences):
-        spec.read("cadence", read_cadence, text)
-    faults = spec.texts("faults", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""])
-    for text in faults:
-        spec.read("faults", read_faults, text)
+    arrivals = spec.texts("arrivals", "arrivals such as 'rank 0, 20 us'", default=[""], check=describe)
+    cadences = spec.texts("cadence", "cadences such as '16 calls'", default=[""], check=read_cadence)
+    faults = spec.texts("faults", "faults such as 'link 0 -> 1, 20 us.., down'", default=[""], check=read_faults)
     quiet = [_setting(spec, machine, name) for machine in machines for name in noises]
     return tuple(
         replace(setting, arrivals=late, cadence=cadence, faults=failing)
@@ -331,8 +322,10 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
             raise spec.error(key, re.sub(place, "", str(error))) from error
-    read_from = digest(changed_machine.text, *_traces(changed_machine))
-    return Setting(machine=changed_machine, noise=noise, arrivals="", cadence="", faults="", digest=read_from)
+    recordings = [keys["file"] for keys in changed_machine.noise.values() if "file" in keys]
+    texts = (read_text(Path(changed_machine.file).parent / recording) for recording in recordings)
+    whole = digest(changed_machine.text, *texts)
+    return Setting(machine=changed_machine, noise=noise, arrivals="", cadence="", faults="", digest=whole)
 
 
 def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,12 +351,6 @@ def _change(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
         else:
             result[key] = _change({} if "model" in change else section.get(key, {}), change)
     return result
-
-
-def _traces(machine: Machine) -> list[str]:
-    """Return the texts of the recordings that the noise of a machine plays back."""
-    files = [keys["file"] for keys in machine.noise.values() if "file" in keys]
-    return [read_text(Path(machine.file).parent / file) for file in files]
 
 
 def _trials(spec: _Spec) -> Trials:

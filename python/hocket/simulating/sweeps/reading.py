@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -25,18 +25,14 @@ def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
     """
     if not records:
         raise Error(f"{file}: no rows, expected the table of a sweep")
-    _check_columns(records[0], file)
-    return tuple(_row(record, f"{file}: row {number}") for number, record in enumerate(records, start=1))
-
-
-def _check_columns(columns: Iterable[str], file: str) -> None:
-    names = set(columns)
+    names = set(records[0])
     for name in _REQUIRED:
         if name not in names:
             raise Error(f"{file}: no column {name}, expected the table of a sweep")
     for name in sorted(names - {*_COLUMNS, "parameters"}):
         if not name.startswith(_PARAMETER):
             raise Error(f'{file}: got a column "{name}", expected the table of a sweep')
+    return tuple(_row(record, f"{file}: row {number}") for number, record in enumerate(records, start=1))
 
 
 def _row(record: Mapping[str, Any], where: str) -> Row:
@@ -49,18 +45,11 @@ def _row(record: Mapping[str, Any], where: str) -> Row:
         if name.startswith(_PARAMETER) and value not in (None, "")
     }
     row = Row(parameters=parameters, **values)
-    missing = _missing(row)
-    if missing:
-        raise Error(f"{where}: {missing} is empty, expected a value, as the call was not refused")
-    return row
-
-
-def _missing(row: Row) -> str | None:
-    """Return the value of a time that a row lacks."""
-    if row.refusal is not None:
-        return None
     names = ("time_mean_s", *(("time_interval_low_s", "time_interval_high_s") if (row.trials or 1) > 1 else ()))
-    return next((name for name in names if getattr(row, name) is None), None)
+    for name in names if row.refusal is None else ():
+        if getattr(row, name) is None:
+            raise Error(f"{where}: {name} is empty, expected a value, as the call was not refused")
+    return row
 
 
 def _value(value: Any, kind: str, where: str) -> Any:

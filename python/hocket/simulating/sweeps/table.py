@@ -59,10 +59,9 @@ class Table(Result):
         types = {name: "int" if isinstance(value, int) else "str" for name, value in values.items()}
         columns: dict[str, str] = {}
         for column in fields(Row):
+            columns[column.name] = str(column.type).removesuffix(" | None")
             if column.name == "parameters":
                 columns |= {"parameters": "str", **types}
-            else:
-                columns[column.name] = str(column.type).removesuffix(" | None")
         return columns
 
     def records(self) -> list[dict[str, Any]]:
