@@ -285,13 +285,11 @@ def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dic
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
         return {}
-    slow = [_slow(records.by_point[neighbour].times) for neighbour in (below, above)]
+    slow = []
+    for times in (records.by_point[neighbour].times for neighbour in (below, above)):
+        best_s = min((one.high_s for one in times.values()), default=0.0)
+        slow.append({choice for choice, one in times.items() if one.low_s > _FAR * best_s and choice != DEFAULT})
     return {choice: f"more than {_FAR:g} times the fastest at both neighbouring sizes" for choice in slow[0] & slow[1]}
-
-
-def _slow(times: Mapping[Choice, Estimate]) -> set[Choice]:
-    best_s = min((one.high_s for one in times.values()), default=0.0)
-    return {choice for choice, one in times.items() if one.low_s > _FAR * best_s and choice != DEFAULT}
 
 
 class _Job(AbstractContextManager["_Job"]):

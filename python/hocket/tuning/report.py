@@ -221,7 +221,10 @@ def markdown(tuning: Tuning) -> str:
     if any(SECOND_DEFAULT in one.ratios for one in tuning.confirming):
         parts.append(f"## Beside the default\n\n{_beside_default(tuning)}")
     if any(one.choice != DEFAULT for one in tuning.own):
-        rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
+        rows = [
+            (one.collective, _range(one.ranks), " to below ".join(map(format_bytes, one.sizes_bytes)), str(one.choice))
+            for one in tuning.own
+        ]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
     records_in_order = sorted(tuning.records, key=lambda one: one.point)
@@ -261,14 +264,11 @@ def _fastest(times: Times, ordered: Sequence[Choice]) -> list[str]:
         return ["-"] * 5
     best = ordered[0]
     others = [choice for choice in ordered[1:] if times[choice] != times[best]]
-    time = f"{format_time(times[best].median_s)} ({_interval(times, best)})"
+    low_s, high_s = times[best].low_s, times[best].high_s
+    interval = f"{format_time(low_s)} to {format_time(high_s)}" if isfinite(high_s) else "too few samples"
+    time = f"{format_time(times[best].median_s)} ({interval})"
     after = [str(others[0]), _ratio(times, others[0], best)] if others else ["-", "-"]
     return [str(best), time, *after, _ratio(times, DEFAULT, best) if DEFAULT in times else "-"]
-
-
-def _interval(times: Times, choice: Choice) -> str:
-    low_s, high_s = times[choice].low_s, times[choice].high_s
-    return f"{format_time(low_s)} to {format_time(high_s)}" if isfinite(high_s) else "too few samples"
 
 
 def _ratio(times: Times, choice: Choice, best: Choice) -> str:
@@ -343,11 +343,6 @@ def _regrets_text(regrets: Sequence[Regret], noise: float) -> str:
 
 def _range(bounds: tuple[int, int]) -> str:
     return str(bounds[0]) if bounds[1] == bounds[0] + 1 else f"{bounds[0]} to below {bounds[1]}"
-
-
-def _sizes(decision: Decision) -> str:
-    low, end = decision.sizes_bytes
-    return f"{format_bytes(low)} to below {format_bytes(end)}"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
