@@ -106,9 +106,8 @@ class Measured:
         if key not in self._slow_at_all:
             least: dict[Choice, float] = {}
             for point in points if self.model is not None else ():
-                predictions = self.predicted_s(
-                    point, [one for group in self.choices_at(point).values() for one in group]
-                )
+                choices = [one for group in self.choices_at(point).values() for one in group]
+                predictions = self.predicted_s(point, choices)
                 best_s = min(predictions.values(), default=0.0)
                 for choice, time_s in predictions.items():
                     least[choice] = min(least.get(choice, inf), time_s / best_s if best_s > 0 else 1.0)

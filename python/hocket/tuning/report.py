@@ -103,12 +103,12 @@ class Tuning:
     def gains(self) -> list[Outcome]:
         """The confirmed and the refused choices by point: those that rules express, and the MPI's own."""
         families = ((BY_RULES, self.decisions), (OWN, self.own))
-        outcomes = (
-            _outcome(one, owners[1], choice_at(decisions, one.point))
+        return [
+            outcome
             for one in self.confirming
             for owners, decisions in families
-        )
-        return [one for one in outcomes if one is not None]
+            if (outcome := _outcome(one, owners[1], choice_at(decisions, one.point))) is not None
+        ]
 
     @property
     def regret(self) -> tuple[float, float] | None:
@@ -240,10 +240,8 @@ def markdown(tuning: Tuning) -> str:
 
 def order_cost(over_default: tuple[float, float]) -> str:
     """Return what `Tuning.order_over_default` says, in words."""
-    middle, worst = over_default
-    return (
-        f"reductions with the fixed order over the default, at held-out sizes: median {middle:.2f}, worst {worst:.2f}"
-    )
+    what = "reductions with the fixed order over the default, at held-out sizes"
+    return f"{what}: median {over_default[0]:.2f}, worst {over_default[1]:.2f}"
 
 
 def _times(records: Sequence[PointRecord]) -> str:
@@ -291,10 +289,10 @@ def _against_machine(record: PointRecord, ordered: Sequence[Choice]) -> list[str
 def _beside_default(tuning: Tuning) -> str:
     """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
-    records_compared = [
-        one for one in tuning.records if not needs_one_order(one.point.collective, tuning.order_is_fixed)
-    ]
-    silent = sum(not (one.ratios.keys() - {SECOND_DEFAULT}) for one in records_compared)
+    silent = sum(
+        not (one.ratios.keys() - {SECOND_DEFAULT} or needs_one_order(one.point.collective, tuning.order_is_fixed))
+        for one in tuning.records
+    )
     sentence = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."
