@@ -13,7 +13,6 @@ from io import StringIO
 from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
-from types import ModuleType
 
 from hocket._native import Error
 from hocket.base import checks
@@ -58,8 +57,13 @@ def algorithm(
     collective = find_collective(collective)
     names_taken = {entry.name for entry in algorithms(collective)}
     declared = checks.several("parameters", parameters, Parameter, "hocket.Parameter")
-    for parameter in declared:
-        _check_parameter(parameter)
+    for one in declared:
+        name = checks.text("parameters: a name", one.name)
+        if checks.text(f"parameter {name}: unit", one.unit) not in ("count", "bytes"):
+            raise Error(f"parameter {name}: unit: got {checks.quote(one.unit)}, expected count or bytes")
+        checks.whole(f"parameter {name}: default", one.default)
+        checks.whole(f"parameter {name}: least", one.least)
+        checks.text(f"parameter {name}: meaning", one.meaning)
     if refuses is not None:
         checks.function("refuses", refuses)
     if cost is not None:
@@ -90,15 +94,6 @@ def algorithm(
     return decorate
 
 
-def _check_parameter(parameter: Parameter) -> None:
-    name = checks.text("parameters: a name", parameter.name)
-    if checks.text(f"parameter {name}: unit", parameter.unit) not in ("count", "bytes"):
-        raise Error(f"parameter {name}: unit: got {checks.quote(parameter.unit)}, expected count or bytes")
-    checks.whole(f"parameter {name}: default", parameter.default)
-    checks.whole(f"parameter {name}: least", parameter.least)
-    checks.text(f"parameter {name}: meaning", parameter.meaning)
-
-
 def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
     """Run a Python file and return the algorithms that it defines.
 
@@ -106,7 +101,7 @@ def load(path: str | PathLike[str]) -> tuple[Algorithm, ...]:
         Error: The file cannot be read, fails, or defines no algorithm. The message names the file and the line.
     """
     file = checks.path("load", path)
-    own_algorithms = [value for value in vars(_module(file)).values() if isinstance(value, Algorithm)]
+    own_algorithms = _algorithms_in(file)
     if not own_algorithms:
         raise Error(f"{file}: defines no algorithm, expected a generator function under @hocket.algorithm(...)")
     return tuple(replace(value, file=file) for value in own_algorithms)
@@ -122,10 +117,10 @@ def with_own_globals(algorithm: Algorithm, ranks: int) -> Program | None:
         return None
     try:
         with _ONE_BY_ONE, redirect_stdout(StringIO()):
-            modules = [_module(algorithm.file) for _ in range(ranks)]
+            algorithms_by_rank = [_algorithms_in(algorithm.file) for _ in range(ranks)]
     except Error:
         return None
-    of_ranks = [_program_in(module, algorithm.label) for module in modules]
+    of_ranks = [next(one for one in own if one.program and one.label == algorithm.label) for own in algorithms_by_rank]
 
     def program(r: Rank, c: Call) -> Steps:
         return of_ranks[r.rank](r, c)
@@ -135,11 +130,6 @@ def with_own_globals(algorithm: Algorithm, ranks: int) -> Program | None:
 
 _ONE_BY_ONE = Lock()
 """Modules are loaded by one thread at a time: they have the same name."""
-
-
-def _program_in(module: ModuleType, label: str) -> Program:
-    candidates = (value for value in vars(module).values() if isinstance(value, Algorithm) and value.label == label)
-    return next(program for each in candidates if (program := each.program) is not None)
 
 
 def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
@@ -156,7 +146,7 @@ def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) 
     return tuple(by_label.values())
 
 
-def _module(file: str) -> ModuleType:
+def _algorithms_in(file: str) -> list[Algorithm]:
     if not Path(file).is_file():
         raise Error(f"{file}: no such file, expected a Python file that defines algorithms")
     read_text(file)  # refuse a file that cannot be read or is too long
@@ -174,7 +164,7 @@ def _module(file: str) -> ModuleType:
         raise
     except BaseException as error:
         raise Error(f"{file}:{line_in(spec.origin, error) or 1}: {describe(error)}") from error
-    return module
+    return [value for value in vars(module).values() if isinstance(value, Algorithm)]
 
 
 def _listing(program: Program) -> str:

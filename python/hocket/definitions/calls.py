@@ -7,10 +7,8 @@ this value from the call and the machine.
 from __future__ import annotations
 
 import inspect
-import math
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +18,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.checks import instance, mapping, quote, size_bytes, text, truth, whole
 from hocket.definitions.library import AUTO, Algorithm, find_collective, usual_element_bytes
-from hocket.definitions.machine import PLACES, Machine, native_machine
+from hocket.definitions.machine import PLACES, Machine
 
 T = TypeVar("T")
 
@@ -36,8 +34,7 @@ def complete(
         Error: The algorithm does not have a parameter, or refuses its value.
     """
     declared = None if algorithm.program is None else _declared(algorithm)
-    settings = _settings(parameters)
-    return _native.complete(algorithm.collective, algorithm.name, declared, settings, element_bytes)
+    return _native.complete(algorithm.collective, algorithm.name, declared, _settings(parameters), element_bytes)
 
 
 def _declared(algorithm: Algorithm) -> list[tuple[str, bool, int, int]]:
@@ -111,7 +108,11 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
         "parameters": _settings(call.parameters),
     }
     if algorithm.program is None:
-        _check_refusal(algorithm, call)
+        if algorithm.refuses is not None:  # a condition written in Python, on an algorithm of the catalogue
+            settings = {name: value for name, value in call.parameters.items() if value != AUTO}
+            values = complete(algorithm, settings, element_bytes=element_of(call, algorithm.collective))
+            if sentence := refusal(algorithm, replace(call, parameters=values)):
+                raise Error(sentence)
         return request, None
     own = {
         "program": algorithm.program,
@@ -119,15 +120,6 @@ def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[s
         "refuses": lambda **fields: refusal(algorithm, Call(**fields)),
     }
     return request, own
-
-
-def _check_refusal(algorithm: Algorithm, call: Call) -> None:
-    """Refuse a call of a catalogue algorithm that has a condition written in Python."""
-    if algorithm.refuses is not None:
-        settings = {name: value for name, value in call.parameters.items() if value != AUTO}
-        values = complete(algorithm, settings, element_bytes=element_of(call, algorithm.collective))
-        if sentence := refusal(algorithm, replace(call, parameters=values)):
-            raise Error(sentence)
 
 
 def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) -> _native.Call:
@@ -141,18 +133,7 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
             type; the machine lacks what an automatic value depends on, or its torus does not fit.
     """
     request, own = request_of(algorithm, call)
-    return guard(algorithm, lambda: _native.Call(request, own, native_machine(machine)))
-
-
-def estimate_s(algorithm: Algorithm, call: Call, machine: Machine, *, in_turn: bool = False) -> float:
-    """Return a rough estimate of the time of an isolated call, by the algorithm's formula.
-
-    It is infinity if the algorithm has no formula, or refuses the call. With `in_turn`, a processor that is busy with
-    each message sends one at a time: to compare values of parameters.
-    """
-    with suppress(Error):
-        return prepare(algorithm, call, machine).estimate_s(machine.handle, in_turn)
-    return math.inf
+    return guard(algorithm, lambda: _native.Call(request, own, None if machine is None else machine.handle))
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:
@@ -232,14 +213,9 @@ def _place_in(algorithm: Algorithm, error: BaseException) -> str | None:
         return None
     file = inspect.getfile(algorithm.program)
     if line := line_in(file, error):
-        return f"{short_path(file)}:{line}: "
+        path, folder = Path(file), Path.cwd()
+        return f"{path.relative_to(folder) if path.is_relative_to(folder) else file}:{line}: "
     return None if isinstance(error, Error) else ""
-
-
-def short_path(file: str) -> str:
-    """Return a path below the current folder without that folder."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def line_in(file: str | None, error: BaseException) -> int | None:

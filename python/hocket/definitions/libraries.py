@@ -39,14 +39,12 @@ def defaults_named(text: str) -> tuple[str, ...]:
     Raises:
         Error: The decisions of one are not known.
     """
-    return tuple(dict.fromkeys(_full_name(part) for part in text.split(",")))
-
-
-def _full_name(text: str) -> str:
-    libraries = (*DEFAULTS, *BY_MACHINE)
-    if (name := library_named(text, libraries)) is None:
-        raise no_defaults(text, libraries)
-    return name
+    libraries, names = (*DEFAULTS, *BY_MACHINE), dict[str, None]()
+    for part in text.split(","):
+        if (name := library_named(part, libraries)) is None:
+            raise no_defaults(part, libraries)
+        names[name] = None
+    return tuple(names)
 
 
 def no_defaults(text: str, libraries: Iterable[str]) -> Error:

@@ -259,7 +259,9 @@ class Algorithm:
 @cache
 def catalogue() -> tuple[Algorithm, ...]:
     """Return every algorithm of the catalogue, in its order."""
-    return tuple(_read(entry) for entry in _native.catalogue())
+    entries = _native.catalogue()
+    parameters = [tuple(Parameter(**each) for each in entry.pop("parameters")) for entry in entries]
+    return tuple(Algorithm(parameters=own, **entry) for own, entry in zip(parameters, entries, strict=True))
 
 
 @cache
@@ -347,8 +349,3 @@ def _only(name: str, candidates: Sequence[Algorithm], what: str, more: Sequence[
     if len(matches) > 1:
         raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in matches)}")
     return matches[0]
-
-
-def _read(entry: dict[str, Any]) -> Algorithm:
-    parameters = tuple(Parameter(**parameter) for parameter in entry.pop("parameters"))
-    return Algorithm(parameters=parameters, **entry)

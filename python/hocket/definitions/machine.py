@@ -132,10 +132,9 @@ class Machine:
     def parameters(self) -> str:
         """The model and the values of all keys, in one line."""
         keys = {**{key: value for key, value in self.network.items() if key != "model"}, **self.node}
-        host = f"; host {_text(self.host)}" if self.host else ""
-        parts = [f"; {name} {_text(part)}" for name, part in self.parts.items()]
-        noises = [f"; {kind} noise {_text(keys)}" for kind, keys in self.noise.items()]
-        return f"{self.model}: {_text(keys)}{host}" + "".join(parts + noises)
+        noises = {f"{kind} noise": values for kind, values in self.noise.items()}
+        others = {**({"host": self.host} if self.host else {}), **self.parts, **noises}
+        return "; ".join([f"{self.model}: {_text(keys)}", *(f"{name} {_text(part)}" for name, part in others.items())])
 
 
 def ranks_on_nodes(machine: Machine, ranks: int) -> tuple[int, ...]:
@@ -148,11 +147,6 @@ def ranks_on_nodes(machine: Machine, ranks: int) -> tuple[int, ...]:
     rooms = quantities.get("network.ranks_on_nodes") or (per_node,) * -(-ranks // per_node)
     before = accumulate(rooms, initial=0)
     return tuple(min(room, ranks - first) for room, first in zip(rooms, before, strict=False) if first < ranks)
-
-
-def native_machine(machine: Machine | None) -> _native.Machine | None:
-    """Return the machine's object of the compiled module; None for no machine."""
-    return None if machine is None else machine.handle
 
 
 def _text(keys: Mapping[str, str]) -> str:
@@ -172,24 +166,6 @@ def shape_of_job(layout: str) -> tuple[int, ...]:
         Error: The text is no layout.
     """
     return tuple(_native.shape_of_job(layout))
-
-
-def nodes_of_ranks(file: str | PathLike[str]) -> list[int]:
-    """Return the node of each rank by a file of hosts: a rankfile, a hostfile, or another form of the documentation.
-
-    Raises:
-        Error: The file cannot be read, or has none of these forms; the message names file and line.
-    """
-    return _native.nodes_of_ranks(read_text(file), fspath(file))
-
-
-def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
-    """Return the parsed values of a machine file in which numbers are left open, with an example in place of each.
-
-    Raises:
-        Error: The text is no such file: file, line and key.
-    """
-    return _native.skeleton_quantities(text, file)
 
 
 def is_preset(name: str) -> bool:

@@ -86,9 +86,15 @@ def run(
         parameters={} if parameters is None else mapping("parameters", parameters),
     )
     request = prepare(algorithm, call)
-    contributions = _contributions(algorithm.collective, inputs, root)
+    facts = COLLECTIVES[algorithm.collective]
+    contributions = [
+        _bytes(array) if facts.has_size and (rank == root or not facts.is_from_root) else b""
+        for rank, array in enumerate(inputs)
+    ]
     if isinstance(operator, str):
-        run_native = partial(_native.run, request, _data_type(dtype), text("operator", operator))
+        if dtype.name not in _DATA_TYPES:
+            raise Error(f"inputs: got arrays of type {dtype.name}, expected one of {', '.join(_DATA_TYPES)}")
+        run_native = partial(_native.run, request, _DATA_TYPES[dtype.name], text("operator", operator))
     else:
         run_native = partial(_native.run_with, request, _on_bytes(function("operator", operator), dtype, shape))
     results = guard(algorithm, lambda: run_native(contributions))
@@ -131,12 +137,6 @@ def _common_dtype(inputs: Sequence[NDArray[Any] | None]) -> np.dtype[Any]:
     return dtypes.pop()
 
 
-def _data_type(dtype: np.dtype[Any]) -> str:
-    if dtype.name not in _DATA_TYPES:
-        raise Error(f"inputs: got arrays of type {dtype.name}, expected one of {', '.join(_DATA_TYPES)}")
-    return _DATA_TYPES[dtype.name]
-
-
 def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: int, neighbors: str | None) -> int:
     """Return the message of the MPI call, from the contribution of the root (or of rank 0)."""
     contribution = inputs[root] if root < len(inputs) else None
@@ -149,13 +149,6 @@ def _size_bytes(collective: str, inputs: Sequence[NDArray[Any] | None], root: in
     if contribution.nbytes % (blocks * contribution.itemsize):
         raise Error(f"inputs: got {contribution.size} elements, expected one block for each of {blocks} {whom}")
     return contribution.nbytes // blocks if facts.has_size else 0
-
-
-def _contributions(collective: str, inputs: Sequence[NDArray[Any] | None], root: int) -> list[bytes]:
-    facts = COLLECTIVES[collective]
-    if not facts.has_size:
-        return [b""] * len(inputs)
-    return [b"" if facts.is_from_root and rank != root else _bytes(array) for rank, array in enumerate(inputs)]
 
 
 def _bytes(array: NDArray[Any] | None) -> bytes:

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from hocket import _native
 from hocket._native import Error
-from hocket.base.files import parse_toml
+from hocket.base.files import parse_toml, read_text
 from hocket.base.toml import toml
-from hocket.definitions.machine import Machine, nodes_of_ranks, shape_of_job
+from hocket.definitions.machine import Machine, shape_of_job
 
 _OVERHEADS = ("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -151,13 +152,12 @@ def with_map(machine: Machine, placement: str) -> Machine:
         if not os.path.exists(placement):
             raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
         other_keys = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
-        return _machine(machine, {**sections, "network": {**other_keys, "map": nodes_of_ranks(placement)}})
-    nodes = network.get("map")
-    if isinstance(nodes, list):
-        turns = sorted((turn, node) for node, count in Counter(nodes).items() for turn in range(count))
-        network["map"] = sorted(nodes) if placement == "block" else [node for _, node in turns]
-    else:
-        network["map"] = placement
+        nodes = _native.nodes_of_ranks(read_text(placement), placement)
+        return _machine(machine, {**sections, "network": {**other_keys, "map": nodes}})
+    own, network["map"] = network.get("map"), placement
+    if isinstance(own, list):
+        turns = sorted((turn, node) for node, count in Counter(own).items() for turn in range(count))
+        network["map"] = sorted(own) if placement == "block" else [node for _, node in turns]
     return _machine(machine, {**sections, "network": network})
 
 

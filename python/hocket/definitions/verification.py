@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain, compress, takewhile
+from itertools import accumulate, compress, takewhile
 from itertools import count as count_from
 from math import isqrt
 from random import Random
@@ -93,9 +93,8 @@ class Verdict(Result):
         """Whether all is right or at which rank counts not, the algorithms, and the number of checked calls."""
         labels = list(dict.fromkeys(finding.label for finding in self.findings))
         what = labels[0] if len(labels) == 1 else f"{len(labels)} algorithms"
-        ranks = [finding.ranks for finding in self.findings if finding.counterexamples] or [
-            finding.ranks for finding in self.findings if not finding.refused
-        ]
+        wrong = [finding.ranks for finding in self.findings if finding.counterexamples]
+        ranks = wrong or [finding.ranks for finding in self.findings if not finding.refused]
         result = "ok" if self.ok else "WRONG"
         where = f"P = {format_ranks(ranks)}" if ranks else "no rank count"
         return f"{result}: {what}, {where}, {format_count(self.checked, 'call')} checked"
@@ -113,10 +112,7 @@ class Verdict(Result):
     @property
     def counterexamples(self) -> tuple[Mapping[str, Any], ...]:
         """Calls that went wrong, the smallest products of ranks and elements first."""
-        all_counterexamples = [
-            counterexample for finding in self.findings for counterexample in finding.counterexamples
-        ]
-        return tuple(sorted(all_counterexamples, key=_size))
+        return tuple(sorted((one for finding in self.findings for one in finding.counterexamples), key=_size))
 
     @property
     def refusals(self) -> tuple[Refusal, ...]:
@@ -137,10 +133,9 @@ def _size(counterexample: Mapping[str, Any]) -> tuple[int, int]:
     """Return the number of elements of all ranks, and of ranks; a schedule has no elements."""
     ranks, call = counterexample["ranks"], counterexample["call"]
     counts = call["count"] if call else 0
-    blocks = (
-        [counts] * ranks if isinstance(counts, int) else chain(*(c if isinstance(c, Sequence) else [c] for c in counts))
-    )
-    return sum(blocks), ranks
+    if isinstance(counts, int):
+        return counts * ranks, ranks
+    return sum(sum(c) if isinstance(c, Sequence) else c for c in counts), ranks
 
 
 def verify(
@@ -204,24 +199,15 @@ def plan(
     }
     algorithm_list = several("algorithms", algorithms, Algorithm, "algorithms")
     parameter_values = {} if parameters is None else mapping("parameters", parameters)
-    calls_to_verify = [
-        (one, {**_values_to_try(one, parameter_values, element_bytes), **common_values}) for one in algorithm_list
-    ]
-    tasks = [
-        [_Task(one, number, {**options, "is_one": False}) for number in rank_counts]
-        + [
-            task
-            for number in (_draw(one) if is_drawn else ())
-            if (task := _Task(one, number, {**options, "is_one": True})).effort_s < _SHORT_S
-        ]
-        for one, options in calls_to_verify
-    ]
-    return Verification(tuple(task for of_one in tasks for task in of_one))
-
-
-def _draw(algorithm: Algorithm) -> tuple[int, ...]:
-    """Return a few large rank counts, always the same for an algorithm."""
-    return (*sorted(Random(algorithm.label).sample(range(34, 129), 2)), 129)
+    tasks: list[_Task] = []
+    for one in algorithm_list:
+        options = {**_values_to_try(one, parameter_values, element_bytes), **common_values}
+        tasks += [_Task(one, number, {**options, "is_one": False}) for number in rank_counts]
+        if is_drawn:  # a few large rank counts, always the same for an algorithm
+            numbers = (*sorted(Random(one.label).sample(range(34, 129), 2)), 129)
+            drawn_tasks = [_Task(one, number, {**options, "is_one": True}) for number in numbers]
+            tasks += [task for task in drawn_tasks if task.effort_s < _SHORT_S]
+    return Verification(tuple(tasks))
 
 
 @dataclass(frozen=True)
@@ -251,11 +237,7 @@ class _Task:
         algorithm = self.algorithm
         if algorithm.program is None:
             return ()
-
-        def refuses(**call: Any) -> str | None:
-            return refusal(algorithm, Call(**call))
-
-        return algorithm.program, refuses, partial(locate_error, algorithm)
+        return algorithm.program, lambda **call: refusal(algorithm, Call(**call)), partial(locate_error, algorithm)
 
     @cached_property
     def effort_s(self) -> float:

@@ -81,11 +81,9 @@ def fit(
     measurements_taken = [one for one in _as_list(measurements) if all(each.holds(one) for each in conditions)]
     split = _Split.of(measurements_taken, skeleton, hold_out, whole("cells", cells))
     starts = max(LEAST_STARTS, whole("starts", starts))
-    allowed_s = (
-        inf
-        if time_limit_s is None
-        else number("time_limit_s", time_limit_s, "seconds above 0, or None", is_right=lambda seconds: seconds > 0)
-    )
+    allowed_s = inf
+    if time_limit_s is not None:
+        allowed_s = number("time_limit_s", time_limit_s, "seconds above 0, or None", is_right=lambda time_s: time_s > 0)
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
         match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
@@ -193,7 +191,11 @@ def _machine(
     kinds = discrepancies(held_out_calls)
     if not values:
         return Machine.parse(with_discrepancies(skeleton.text, kinds) if kinds else skeleton.text, skeleton.file)
-    text = skeleton.render([one.value for one in values], [_comment(one) for one in values])
+    comments = []
+    for one in values:
+        bound = "; at the bound of its range" if one.is_at_bound else ""
+        comments.append(one.interval + bound + ("" if one.is_known else f"; not known well: measure {one.advice}"))
+    text = skeleton.render([one.value for one in values], comments)
     where = f"of {', '.join(files)}" if files else "given in Python"
     condition = f", only {' and '.join(only)}" if only else ""
     lines = [
@@ -208,12 +210,6 @@ def _machine(
     parts = text.split("\n")
     head = next(i for i, line in enumerate(parts) if not line.startswith("#"))
     return Machine.parse(with_discrepancies("\n".join([*parts[:head], *lines, *parts[head:]]), kinds), skeleton.file)
-
-
-def _comment(one: Value) -> str:
-    bound = "; at the bound of its range" if one.is_at_bound else ""
-    unknown = "" if one.is_known else f"; not known well: measure {one.advice}"
-    return f"{one.interval}{bound}{unknown}"
 
 
 def _sentence(what: str, cells: Sequence[Judgement]) -> str:
@@ -244,13 +240,7 @@ def _judge(cell: Cell, simulated_s: float, use: Use) -> Judgement:
 def _regrets(
     cells: Sequence[Cell], simulated: Sequence[Judgement], defaults: Mapping[Point, float]
 ) -> tuple[Regret, ...]:
-    """Return what choices lose at each point at which at least two algorithms were measured.
-
-    Args:
-        cells: The cells.
-        simulated: The same cells, simulated.
-        defaults: What the choices of libraries took, by point.
-    """
+    """Return what choices lose at each point with two algorithms or more; `defaults` are times of libraries."""
     points: dict[Point, list[tuple[Cell, Judgement]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
         points.setdefault(cell.point, []).append((cell, one))
@@ -258,20 +248,20 @@ def _regrets(
     for point, rivals in sorted(points.items()):
         if len(rivals) < 2:
             continue
-        rival, _ = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))
-        best, _ = min(rivals, key=lambda pair: (pair[1].measured_s, pair[0].measurement.label))
+        rival = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))[0].measurement
+        best = min(rivals, key=lambda pair: (pair[1].measured_s, pair[0].measurement.label))[0].measurement
+        uses = {one.use for _, one in rivals}
         each_regret.append(
             Regret(
-                collective=rival.measurement.collective,
-                ranks=rival.measurement.ranks,
-                size_bytes=rival.measurement.size_bytes,
-                choice=rival.measurement.label,
-                best=best.measurement.label,
-                choice_s=rival.measurement.time_s,
-                best_s=best.measurement.time_s,
+                collective=rival.collective,
+                ranks=rival.ranks,
+                size_bytes=rival.size_bytes,
+                choice=rival.label,
+                best=best.label,
+                choice_s=rival.time_s,
+                best_s=best.time_s,
                 default_s=defaults.get(point),
-                is_held_out=all(one.use != "fitted" for _, one in rivals)
-                and any(one.use == "held out" for _, one in rivals),
+                is_held_out="fitted" not in uses and "held out" in uses,
             )
         )
     return tuple(each_regret)

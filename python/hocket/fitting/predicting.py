@@ -29,18 +29,10 @@ def predict(
     by_name = {one.name: one for one in candidates if one is not None}
     predictions = []
     for one in results.measurements:
-        algorithm = by_name.get(one.algorithm)
-        if algorithm is None:
+        if (algorithm := by_name.get(one.algorithm)) is None:
             continue
         call_made = call_of(algorithm, call, one.size_bytes)
         simulated = simulate(algorithm, call_made, machine=machine, scene=scene, trials=trials)
-        predictions.append(
-            Prediction(
-                algorithm.name,
-                one.size_bytes,
-                simulated.time_s.quantiles["0.5"],
-                simulated.formula_s,
-                simulated.formula_is_exact,
-            )
-        )
+        middle_s, formula_s = simulated.time_s.quantiles["0.5"], simulated.formula_s
+        predictions.append(Prediction(algorithm.name, one.size_bytes, middle_s, formula_s, simulated.formula_is_exact))
     return tuple(predictions)

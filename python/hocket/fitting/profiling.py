@@ -143,18 +143,6 @@ def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, 
     return profiler.profile()
 
 
-def variance_of(residuals: Floats, weights: Floats, values: int) -> float:
-    """Return the variance of residuals of a robust fit, by section 7.6 of P. J. Huber, "Robust statistics" (1981).
-
-    Args:
-        residuals: Of cells.
-        weights: The derivative of the robust sum by each residual is its weight times the residual.
-        values: How many values were fitted.
-    """
-    pulls = float(np.sum((weights * residuals) ** 2)) / max(len(residuals) - values, 1)
-    return max(pulls / float(np.mean(weights**3)) ** 2, _LEAST_VARIANCE)
-
-
 def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) -> Floats:
     """Return the covariance of the logarithms of values.
 
@@ -230,17 +218,15 @@ class _Profiler:
         """Make the linear model at the best point."""
         residuals = np.log(self._best.times_s) - self._measured
         weight = weights(residuals)
-        self._variance = variance_of(residuals, weight, len(self._places))
+        # The variance of residuals of a robust fit: section 7.6 of P. J. Huber, "Robust statistics" (1981).
+        pulls = float(np.sum((weight * residuals) ** 2)) / max(len(residuals) - len(self._places), 1)
+        self._variance = max(pulls / float(np.mean(weight**3)) ** 2, _LEAST_VARIANCE)
         self._chance = self._variance * float(np.mean(weight**3))
-        logarithmic = self._derivatives()
+        # Of the derivatives of both sides the smaller, as one may have a step.
+        left, right = (jacobian(self._simulator, self._cells, self._best.values, way=way) for way in (-1, 1))
+        logarithmic = np.where(np.abs(left) < np.abs(right), left, right)
         self._linear = _Linear.of(self._best, self._signs, logarithmic)
         self._spread = covariance(logarithmic, self._variance, self._places)
-
-    def _derivatives(self) -> Floats:
-        """Return the derivatives of the logarithms of times: of both sides the smaller, as one may have a step."""
-        left, right = (jacobian(self._simulator, self._cells, self._best.values, way=way) for way in (-1, 1))
-        values: Floats = np.where(np.abs(left) < np.abs(right), left, right)
-        return values
 
     def _settle(self) -> None:
         """Move to better points, as long as the linear model has them."""

@@ -127,7 +127,7 @@ class _Best:
     def _scan_sizes(self, point: Floats, cost: float) -> Floats:
         """Try all sizes of one place after the other; return the point with the improvements."""
         for number, place in enumerate(self._places):
-            points = _points_along(point, number, place)
+            points = [np.where(np.arange(len(point)) == number, np.log(choice), point) for choice in place.choices]
             costs = self.costs(points) if points else []
             if costs and min(costs) < cost:
                 point, cost = points[int(np.argmin(costs))], min(costs)
@@ -217,12 +217,6 @@ def weights(residuals: Floats) -> Floats:
 def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:
     """Return the logarithms of the least and the largest values."""
     return np.log([place.low for place in places]), np.log([place.high for place in places])
-
-
-def _points_along(point: Floats, number: int, place: Place) -> list[Floats]:
-    """Return the points with each size of a place."""
-    is_it = np.arange(len(point)) == number
-    return [np.where(is_it, np.log(choice), point) for choice in place.choices]
 
 
 def cost_of(residuals: Floats) -> float:

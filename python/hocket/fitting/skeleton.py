@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from hocket import _native
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
-from hocket.definitions.machine import Machine, skeleton_quantities
+from hocket.definitions.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,6 @@ class _Unit:
             return float(text)
         except ValueError:
             raise Error(f'got "{text}", expected a number') from None
-
-    def format_exactly(self, value: float) -> str:
-        """Return a value in full, for a machine file."""
-        return self.exact.format(round(value) if self.ending == "_bytes" else repr(float(value)))
 
     def format(self, value: float) -> str:
         """Return a value for display."""
@@ -154,7 +151,7 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        quantities = skeleton_quantities(text, file)
+        quantities = _native.skeleton_quantities(text, file)  # with an example in each place
         skeleton = cls(text, file, tuple(_place(mark, quantities, file) for mark in _find_marks(text)))
         if skeleton._example.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")
@@ -208,7 +205,8 @@ class Skeleton:
         return Machine.parse(self._text(self.middle), self.file)
 
     def _text(self, values: Sequence[float]) -> str:
-        exact = [place.unit.format_exactly(value) for place, value in zip(self.places, values, strict=True)]
+        numbers = zip((place.unit for place in self.places), values, strict=True)
+        exact = [unit.exact.format(round(value) if unit is _SIZE else repr(float(value))) for unit, value in numbers]
         return _replace(self.text, self.places, exact)
 
 

@@ -13,6 +13,7 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
+from hocket.base.units import format_choice
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
 from hocket.mpi.installation import Installation
@@ -217,9 +218,8 @@ def bench(
         name = names[value["rule"]]
         if "samples_s" in value:
             arrival_values = {key: value[key] for key in ("arriving_s", "interval_s") if key in value}
-            measurements.append(
-                Measurement.of(name, value["size"], value["made"], value["samples_s"], **arrival_values)
-            )
+            one = Measurement.of(name, value["size"], value["made"], value["samples_s"], **arrival_values)
+            measurements.append(one)
             on_done()
             return
         check_right(value, f"{collective} {name}")
@@ -230,7 +230,11 @@ def bench(
     # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not is_crowded(installation, launcher, call.ranks)
     limits = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
-    arguments = [collective, str(call.root), _neighbors(collective, call), *limits, ",".join(map(str, sizes)), *rules]
+    neighbors = "none"  # or with their dimensions
+    if collective.startswith("neighbor_"):
+        dims, _ = _native.neighbors(call.neighbors, call.ranks)
+        neighbors = f"{(call.neighbors or 'torus').partition(':')[0]}:{'x'.join(map(str, dims))}"
+    arguments = [collective, str(call.root), neighbors, *limits, ",".join(map(str, sizes)), *rules]
     variables = environment(installation, None) | ({"HOCKET_SHARED_MEMORY": "off"} if only_by_mpi else {})
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
     where = launcher_environment(installation, launcher, call.ranks)
@@ -257,14 +261,6 @@ def bench(
     )
 
 
-def _neighbors(collective: str, call: Call) -> str:
-    """Return the neighbours with dimensions, as text; "none" for other collectives."""
-    if not collective.startswith("neighbor_"):
-        return "none"
-    dims, _ = _native.neighbors(call.neighbors, call.ranks)
-    return f"{(call.neighbors or 'torus').partition(':')[0]}:{'x'.join(map(str, dims))}"
-
-
 def check_sizes(collective: str, sizes: Sequence[int], ranks: int, what: str = "--sizes") -> None:
     """Check that calls of sorted sizes can be made; `what` names the sizes in messages.
 
@@ -283,14 +279,8 @@ def rule_of(name: str, algorithm: Algorithm | None, call: Call) -> str:
     """Return a rule for a collective, or for its nonblocking form, by its name in rules."""
     if algorithm is None:
         return f"{name}: {NATIVE_NAME}"
-    values = "".join(
-        f", {parameter}={value}" for parameter, value in declared_values(algorithm, call.parameters).items()
-    )
-    return f"{name}: {algorithm.name}{values}"
-
-
-_HELPERS = {"bench": ("scene",), "jobs": ("scene",)}
-"""Other files of a program."""
+    values = declared_values(algorithm, call.parameters).items()
+    return f"{name}: {format_choice(algorithm.name, values, ', ')}"
 
 
 def compiled_program(installation: Installation, name: str) -> Path:
@@ -299,7 +289,8 @@ def compiled_program(installation: Installation, name: str) -> Path:
     Raises:
         Error: The program cannot be compiled.
     """
-    sources = (f"measuring/{each}.c" for each in (name, *_HELPERS.get(name, ()), "timing", "together"))
+    helpers = ("scene", "timing", "together") if name in ("bench", "jobs") else ("timing", "together")
+    sources = (f"measuring/{each}.c" for each in (name, *helpers))
     return cached_build(installation, f"hocket-{name}", " ".join(sources), ["-fno-math-errno"])
 
 
@@ -321,12 +312,8 @@ def reason(proof: Mapping[str, Any]) -> str:
 
 
 def _calls_passed(summary: str) -> dict[str, int]:
-    calls_passed = {}
-    for line in summary.splitlines():
-        counts, is_there, reason = line.partition(" left to MPI: ")
-        if is_there:
-            calls_passed[reason] = int(counts.split()[0])
-    return calls_passed
+    lines = (line.partition(" left to MPI: ") for line in summary.splitlines())
+    return {reason: int(counts.split()[0]) for counts, is_there, reason in lines if is_there}
 
 
 def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:

@@ -274,17 +274,9 @@ def _range(
     both_ways: Floats,
     request_s: Floats | None,
 ) -> Range:
-    """Fit a range.
-
-    Args:
-        start_bytes: The smallest size.
-        messages: For the sizes of the range: the times to fit, one-way times, and exchanges.
-        ends: For all sizes: times of the sender, of the receiver, and between successive messages.
-        both_ways: Time of both directions at once, as a multiple of one direction.
-        request_s: Time of a request, if messages wait for their receives.
-    """
-    means, trips, exchanges = messages
-    send, receive, gap = ends
+    """Fit a range, in which messages wait for their receives if there is a time of a request."""
+    means, trips, exchanges = messages  # of the sizes of the range
+    send, receive, gap = ends  # of all sizes
     fit_of_means, (first, last) = line(means), (means.sizes_bytes[0], means.sizes_bytes[-1])
     alpha, beta = fit_of_means.start_s, fit_of_means.slope_s
     left = alpha if request_s is None else np.maximum(alpha - request_s, 0.0)

@@ -110,15 +110,20 @@ def install(
         launch=folder / "hocket-run",
         module=root / _MODULES / _MODULE / name,
     )
-    for folder_needed in (folder, library.module.parent):
-        _make_folders(folder_needed)
+    for inner in (folder, library.module.parent):
+        for each in reversed([inner, *inner.parents]):
+            if not each.exists():
+                files.make_folder(each)
+                each.chmod(0o755)  # all users can read it, whatever the umask
     for file in sorted(files_built.parent.glob("*.so")):
         _write(folder / file.name, file.read_bytes(), 0o755)
     if rules is not None or not library.rules.exists():
         _write(library.rules, rules if rules is not None else _NO_RULES, 0o644)
     variables = {"HOCKET_RULES": str(library.rules), **({"HOCKET_JOB_LOG": logs} if logs else {})}
     title = f"collectives of {name} by Hocket {VERSION}"
-    _write(library.environment, _environment(title, library.library, variables), 0o644)
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    preload = f'export LD_PRELOAD="{library.library}${{LD_PRELOAD:+ $LD_PRELOAD}}"'
+    _write(library.environment, "\n".join([f"# {title}", preload, *exports, ""]), 0o644)
     _write(library.launch, f'#!/bin/sh\n# {title}\n. {library.environment}\nexec "$@"\n', 0o755)
     _write(library.module, _module(title, library, variables, requires), 0o644)
     return library
@@ -130,14 +135,6 @@ def _plain(path: str, option: str) -> str:
     return path
 
 
-def _make_folders(folder: Path) -> None:
-    """Make folders that all users can read, whatever the umask."""
-    for each in reversed([folder, *folder.parents]):
-        if not each.exists():
-            files.make_folder(each)
-            each.chmod(0o755)
-
-
 def _write(path: Path, content: bytes | str, mode: int) -> None:
     data = content.encode() if isinstance(content, str) else content
 
@@ -146,11 +143,6 @@ def _write(path: Path, content: bytes | str, mode: int) -> None:
         os.chmod(place, mode)
 
     files.write_by(path, write)
-
-
-def _environment(title: str, library: Path, variables: Mapping[str, str]) -> str:
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
-    return "\n".join([f"# {title}", f'export LD_PRELOAD="{library}${{LD_PRELOAD:+ $LD_PRELOAD}}"', *lines, ""])
 
 
 def _module(title: str, library: InstalledLibrary, variables: Mapping[str, str], requires: str | None) -> str:

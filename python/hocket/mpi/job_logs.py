@@ -126,23 +126,23 @@ def read_job_log(path: str | PathLike[str]) -> JobLog:
     about = files.parse_object(lines[0], f"{name}:1")
     if about.get("hocket_job_log") != _VERSION:
         raise Error(f"{name}:1: expected a job log, which begins with hocket_job_log = {_VERSION}")
-    values = _check(about, JobLog, f"{name}:1", {"file", "entries"})
+    values = _check(about, JobLog, f"{name}:1")
     entries = tuple(_entry(line, f"{name}:{number}") for number, line in enumerate(lines[1:], start=2))
     return JobLog(file=name, entries=entries, **values)
 
 
 def _entry(line: str, where: str) -> LogEntry:
-    entry = LogEntry(**_check(files.parse_object(line, where), LogEntry, where, set()))
+    entry = LogEntry(**_check(files.parse_object(line, where), LogEntry, where))
     if (entry.algorithm is None) == (entry.reason is None):
         raise Error(f"{where}: expected an algorithm, or the reason why calls were left to MPI")
     return entry
 
 
-def _check(data: Mapping[str, Any], kind: type, where: str, optional_names: set[str]) -> dict[str, Any]:
+def _check(data: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
     """Return the values of a dataclass's fields. Unknown values are ignored: a later Hocket may have written them."""
     values = {}
     for name, annotation in kind.__annotations__.items():
-        if name in optional_names:
+        if name in ("file", "entries"):  # these are no values of a line
             continue
         of, *optional = annotation.split(" | ")
         expected, is_right = _KINDS[of]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 from hocket._native import Error
 
@@ -57,17 +57,18 @@ def lines_of(
     Raises:
         Error: The job fails; the message says why, if Hocket's part of the job says it.
     """
+    has_printed = False
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        job = subprocess.Popen(
-            command,
-            env={**os.environ, **variables},
-            stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
+        job = _start(command, variables, errors, subprocess.PIPE if asks else subprocess.DEVNULL)
+        assert job.stdout is not None
         try:
-            has_printed = _pass_on(job, on_line)
+            for line in job.stdout:
+                has_printed = True
+                answer = on_line(line.rstrip("\n"))
+                if answer is not None and job.stdin is not None:
+                    with suppress(OSError):  # the job has ended; its status says why
+                        job.stdin.write(f"{answer}\n")
+                        job.stdin.flush()
             _close_input(job)
             status = job.wait()
         except BaseException:
@@ -75,8 +76,7 @@ def lines_of(
             raise
         finally:
             _close_input(job)
-            if job.stdout is not None:
-                job.stdout.close()
+            job.stdout.close()
         errors.seek(0)
         text = errors.read()
     problem = _problem_in(text)
@@ -93,18 +93,10 @@ def _problem_in(errors: str) -> str | None:
     return next((line.removeprefix("hocket: ") for line in lines if line.startswith("hocket: ")), None)
 
 
-def _pass_on(job: subprocess.Popen[str], on_line: Callable[[str], str | None]) -> bool:
-    """Pass on each line that a job prints, and give it the answers; return whether it prints any."""
-    assert job.stdout is not None
-    has_printed = False
-    for line in job.stdout:
-        has_printed = True
-        answer = on_line(line.rstrip("\n"))
-        if answer is not None and job.stdin is not None:
-            with suppress(OSError):  # the job has ended; its status says why
-                job.stdin.write(f"{answer}\n")
-                job.stdin.flush()
-    return has_printed
+def _start(command: Sequence[str], variables: Mapping[str, str], errors: IO[str], stdin: int) -> subprocess.Popen[str]:
+    """Start a job that prints lines."""
+    environment = {**os.environ, **variables}
+    return subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
 def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
@@ -130,14 +122,7 @@ class Dialogue:
 
     def __enter__(self) -> Dialogue:
         self._errors = tempfile.TemporaryFile("w+", errors="replace")
-        self._job = subprocess.Popen(
-            self._command,
-            env={**os.environ, **self._variables},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-        )
+        self._job = _start(self._command, self._variables, self._errors, subprocess.PIPE)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

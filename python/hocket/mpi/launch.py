@@ -95,11 +95,8 @@ def note_for_root(installation: Installation) -> str | None:
 
 def environment_of_crowd(ranks: int) -> Mapping[str, str]:
     """Return environment variables for more ranks than processors on this machine; empty if there are not more."""
-    return (
-        {name: value for name, value in _CROWD_ENVIRONMENT.items() if name not in os.environ}
-        if ranks > processors()
-        else {}
-    )
+    is_crowd = ranks > processors()
+    return {name: value for name, value in _CROWD_ENVIRONMENT.items() if is_crowd and name not in os.environ}
 
 
 def command(

@@ -39,13 +39,14 @@ def machine_file(result: Calibration, name: str, model: Model, samples: str | No
 
 def _simple(result: Calibration) -> list[str]:
     local = [] if result.local is None else ["", "[network.local]", *_hockney(result.local, result.message_s)]
+    middle = result.work[len(result.work) // 2]  # of the ranges of sizes
     return [
         *_hockney(result.between, result.message_s),
         _key("protocol", '"rendezvous"', "formulas are for it"),
         *local,
         "",
         "[node]",
-        *_simple_work(result.work),
+        _key("reduce_bandwidth", _rate(middle.reduce_s_per_byte), f"from {format_bytes(middle.from_bytes)} on"),
     ]
 
 
@@ -58,23 +59,17 @@ def _full(result: Calibration) -> list[str]:
     return [
         *_wire(between),
         *inside,
-        "",
-        "[host]",
-        _from(between.ranges),
-        *_host(between, result.message_s),
-        "",
-        "[node]",
-        *_work(result.work),
+        *("", "[host]", _from(between.ranges), *_host(between, result.message_s)),
+        *("", "[node]", *_work(result.work)),
         _key("call_overhead", f'"{format_time(result.call_s)}"', "what Hocket's library takes of a call"),
     ]
 
 
 def _hockney(level: Level, message_s: float) -> list[str]:
     off = f"one line through all sizes: {level.deviation:.0%} off, root mean square"
+    latency = format_time(level.alpha_s.value + message_s)
     return [
-        _key(
-            "latency", f'"{format_time(level.alpha_s.value + message_s)}"', f"alpha, {_interval(level.alpha_s)}; {off}"
-        ),
+        _key("latency", f'"{latency}"', f"alpha, {_interval(level.alpha_s)}; {off}"),
         _key("bandwidth", _rate(level.beta_s), f"1 / beta, {_rates(level.beta_s)}"),
     ]
 
@@ -106,19 +101,13 @@ def _host(level: Level, message_s: float) -> list[str]:
         _keys("g", (format_time(one.g_s.value) for one in ranges)),
         _keys("O_send", (f"{format_time(one.O_send_s.value)}/B" for one in ranges)),
         _keys("O_receive", (f"{format_time(one.O_receive_s.value)}/B" for one in ranges)),
+        _key("both_ways", f"{way_pair.value:.3f}", f"{way_pair.low:.3f} to {way_pair.high:.3f}"),
     ]
-    lines.append(_key("both_ways", f"{way_pair.value:.3f}", f"{way_pair.low:.3f} to {way_pair.high:.3f}"))
     if level.S_bytes is not None:
         lines.append(_key("S", f'"{level.S_bytes} B"', "the largest message that leaves without its receive"))
-        lines.append(_key("request", _time(level.request_s), _interval(level.request_s)))
+        lines.append(_key("request", f'"{format_time(level.request_s.value)}"', _interval(level.request_s)))
         lines.append(_key("answer", '"0 s"', "the receiver takes the data itself"))
     return lines
-
-
-def _simple_work(work: tuple[Work, ...]) -> list[str]:
-    """Return a single reduction rate, from the middle range."""
-    middle = work[len(work) // 2]
-    return [_key("reduce_bandwidth", _rate(middle.reduce_s_per_byte), f"from {format_bytes(middle.from_bytes)} on")]
 
 
 def _work(work: tuple[Work, ...]) -> list[str]:
@@ -138,10 +127,6 @@ def _keys(key: str, values: Iterable[str]) -> str:
 
 def _key(key: str, value: str, comment: str) -> str:
     return f"{key} = {value}".ljust(36) + f"# {comment}"
-
-
-def _time(estimate: Estimate) -> str:
-    return f'"{format_time(estimate.value)}"'
 
 
 def _interval(estimate: Estimate) -> str:

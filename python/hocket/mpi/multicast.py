@@ -160,13 +160,8 @@ class Domain:
         self._sent: dict[int, Any] = {}
         self._multicasts: dict[int, Multicast] = {}
         self._domain = ctypes.c_void_p()
-        self._call(
-            "domain_create",
-            _handle(comm),
-            ctypes.c_int(min(master, _MOST_RANK)),
-            rules.encode(),
-            ctypes.byref(self._domain),
-        )
+        rank = ctypes.c_int(min(master, _MOST_RANK))
+        self._call("domain_create", _handle(comm), rank, rules.encode(), ctypes.byref(self._domain))
 
     def __enter__(self) -> Domain:
         """Return the domain."""
@@ -306,11 +301,8 @@ class Multicast:
             raise Error(f"multicast {self.id}: its data was released, expected a held multicast")
         if not self._multicasts.bytes:
             return memoryview(b"")
-        return (
-            memoryview((ctypes.c_uint8 * self._multicasts.bytes).from_address(self._multicasts.data))
-            .cast("B")
-            .toreadonly()
-        )
+        content = (ctypes.c_uint8 * self._multicasts.bytes).from_address(self._multicasts.data)
+        return memoryview(content).cast("B").toreadonly()
 
     def __enter__(self) -> Multicast:
         """Return the multicast."""
@@ -385,7 +377,6 @@ class Multicast:
         )
         into = ctypes.c_void_p(result.ctypes.data if result is not None else None)
         operator = op if op is not None else MPI.SUM if arrays else MPI.OP_NULL
-        reduces = facts.reduces
         self._domain._call(
             "collective_start",
             self._domain._domain,
@@ -395,10 +386,10 @@ class Multicast:
             into,
             ctypes.c_int64(count),
             _handle(kind),
-            _handle(operator if reduces else MPI.OP_NULL),
+            _handle(operator if facts.reduces else MPI.OP_NULL),
             ctypes.c_int(root),
         )
-        return Request(self, (contribution, result, operator))
+        return Request(self, (self, contribution, result, operator))
 
     def _count(
         self, name: str, contribution: np.ndarray[Any, Any] | None, result: np.ndarray[Any, Any] | None, root: int
@@ -430,23 +421,15 @@ class Request:
     """A running collective over a group. Until it ends, its arrays must not change, and its multicast is held."""
 
     def __init__(self, multicast: Multicast, references: tuple[Any, ...]) -> None:
-        self._multicast, self._multicasts = multicast, references
+        self._domain, self._id, self._references = multicast._domain, ctypes.c_uint64(multicast.id), references
 
     def wait(self) -> None:
         """Wait until this member's part is complete."""
         self._domain._call("collective_wait", self._domain._domain, self._id)
-        self._multicasts = ()
+        self._references = ()
 
     def test(self) -> bool:
         """Make progress, and return whether this member's part is complete."""
         flag = ctypes.c_int()
         self._domain._call("collective_test", self._domain._domain, self._id, ctypes.byref(flag))
         return bool(flag.value)
-
-    @property
-    def _domain(self) -> Domain:
-        return self._multicast._domain
-
-    @property
-    def _id(self) -> ctypes.c_uint64:
-        return ctypes.c_uint64(self._multicast.id)

@@ -79,7 +79,11 @@ def record(processors: Sequence[int], *, length_s: float, threshold_s: float) ->
     Raises:
         Error: There is no C compiler, or a processor cannot be used.
     """
-    program = str(_program())
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise Error("no C compiler found, expected cc on the path, or the environment variable CC")
+    plain = Installation(Path(compiler), Template(()), "none")
+    program = str(cached_build(plain, "hocket-noise", "measuring/noise.c", []))
     arguments = [f"{length_s:g}", f"{threshold_s * 1e9:.0f}"]
     jobs = [
         subprocess.Popen([program, str(number), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -92,23 +96,12 @@ def record(processors: Sequence[int], *, length_s: float, threshold_s: float) ->
             end(job)
 
 
-def _program() -> Path:
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None:
-        raise Error("no C compiler found, expected cc on the path, or the environment variable CC")
-    return cached_build(Installation(Path(compiler), Template(()), "none"), "hocket-noise", "measuring/noise.c", [])
-
-
 def _recording(out: str, errors: str, status: int) -> Recording:
     if status:
         raise Error(errors.strip() or f"hocket-noise ended with status {status}")
     *events, last = map(json.loads, out.splitlines())
-    return Recording(
-        last["processor"],
-        last["length_s"],
-        last["quantum_s"],
-        tuple((event["start_s"], event["duration_s"]) for event in events),
-    )
+    events_s = tuple((event["start_s"], event["duration_s"]) for event in events)
+    return Recording(last["processor"], last["length_s"], last["quantum_s"], events_s)
 
 
 def by_duration(recordings: Sequence[Recording]) -> tuple[Kinds, ...]:
@@ -119,10 +112,8 @@ def by_duration(recordings: Sequence[Recording]) -> tuple[Kinds, ...]:
     for least_s, most_s in zip((0.0, *_BOUNDS_S), _BOUNDS_S, strict=False):
         own = [duration for duration in durations if least_s <= duration < most_s]
         if own:
-            taken_s = sum(own)
-            kinds.append(
-                Kinds(least_s, most_s, len(own), watched_s / len(own), taken_s / len(own), taken_s / watched_s)
-            )
+            count, taken_s = len(own), sum(own)
+            kinds.append(Kinds(least_s, most_s, count, watched_s / count, taken_s / count, taken_s / watched_s))
     return tuple(kinds)
 
 

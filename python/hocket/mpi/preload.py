@@ -86,7 +86,8 @@ def cached_build(
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")
-    flags = [_library_flag(installation), *flags]
+    name_escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
+    flags = [f'-DHOCKET_MPI_LIBRARY="{name_escaped}"', *flags]  # tells a binary for which MPI it is compiled
     sources = [file for pattern in patterns.split() for file in sorted(native.glob(pattern))]
     folder = own_folder(_key(installation, [*sources, *sorted(native.rglob("*.h")), _LIBHOCKET], flags))
     target = folder / name
@@ -117,9 +118,3 @@ def _key(installation: Installation, files: list[Path], flags: list[str]) -> str
         " ".join(flags).encode(),
     ]
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]
-
-
-def _library_flag(installation: Installation) -> str:
-    """Return the flag that tells a binary for which MPI it is compiled."""
-    name_escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
-    return f'-DHOCKET_MPI_LIBRARY="{name_escaped}"'

@@ -50,7 +50,11 @@ def play(
         nonlocal clock_error_s
         value = parse_line(text, program.name, "a measurement")
         if "asks" in value:
-            return _answer(director, value)
+            assert director is not None
+            if value["asks"] == "end":
+                director.end(is_missed=value["is_missed"])
+                return None
+            return f"{director.begin():.6f}"
         if "clock_error_s" in value:
             clock_error_s = value["clock_error_s"]
         else:
@@ -59,15 +63,6 @@ def play(
 
     lines_of(line, variables, take, asks=director is not None)
     return clock_error_s
-
-
-def _answer(director: Director | None, line: Mapping[str, Any]) -> str | None:
-    """Return the answer to a line that asks for the start of a sample, or tells of its end."""
-    assert director is not None
-    if line["asks"] == "end":
-        director.end(is_missed=line["is_missed"])
-        return None
-    return f"{director.begin():.6f}"
 
 
 @dataclass(frozen=True)

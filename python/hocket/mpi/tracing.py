@@ -33,9 +33,8 @@ def trace(installation: Installation, ranks: int, program: Sequence[str], path: 
     with tempfile.TemporaryDirectory(dir=folder_of_trace, prefix=".hocket-trace-") as folder:
         raw = Path(folder, "trace.jsonl")
         variables = {"LD_PRELOAD": preload, "HOCKET_TRACE": str(raw)}
-        status = wait_for(
-            command(installation, ranks, program, variables), launcher_environment(installation, command, ranks)
-        )
+        line = command(installation, ranks, program, variables)
+        status = wait_for(line, launcher_environment(installation, command, ranks))
         if not raw.exists() or not raw.stat().st_size:
             did = f"ended with status {status}" if status else f"did not reach MPI_Finalize of {installation.library}"
             raise Error(f"no trace: {program[0]} {did}")

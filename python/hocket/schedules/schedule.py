@@ -19,7 +19,7 @@ from hocket.base.results import Result, draw
 from hocket.base.units import format_count
 from hocket.definitions.calls import guard, prepare
 from hocket.definitions.library import Algorithm, as_algorithm
-from hocket.definitions.machine import Machine, native_machine
+from hocket.definitions.machine import Machine
 
 Form = Literal["goal", "goal_binary", "json"]
 """The form of a schedule's file: GOAL text, GOAL's binary form, or Hocket's own form."""
@@ -169,8 +169,8 @@ def length_bytes(keys: Mapping[str, Any], element_bytes: int) -> int | None:
 
 
 def _form(form: Form, machine: Machine | None) -> tuple[_native.Machine | None, str]:
-    loaded_machine = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine")
-    return native_machine(loaded_machine), among("format", form, get_args(Form))
+    handle = None if machine is None else checks.instance("machine", machine, Machine, "hocket.Machine").handle
+    return handle, among("format", form, get_args(Form))
 
 
 def record(algorithm: Algorithm | str, call: Call, *, machine: Machine | str | PathLike[str] | None = None) -> Schedule:

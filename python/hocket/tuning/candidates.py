@@ -83,9 +83,8 @@ def of_catalogue(among: Iterable[Algorithm], point: Point) -> Iterator[Choice]:
 
 def of_any_machine(point: Point) -> Iterator[Choice]:
     """Give the choices of `of_catalogue`, only with algorithms that are not made for a topology."""
-    return of_catalogue(
-        (each for each in algorithms(point.collective) if each.topology in (None, "cards", "nodes")), point
-    )
+    some = (each for each in algorithms(point.collective) if each.topology in (None, "cards", "nodes"))
+    return of_catalogue(some, point)
 
 
 def refusals_of(library: str, collective: str, ranks: int, machine: Machine) -> dict[str, str]:
@@ -125,7 +124,6 @@ def choice_with_values(algorithm: Algorithm, call: Call, fixed: Collection[str])
     are fixed.
     """
     whole_bytes = all_bytes(algorithm, call.ranks, call.size_bytes)
-
     values, defaults = complete(algorithm, call.parameters), complete(algorithm, {})
     sizes = {each.name for each in algorithm.parameters if each.unit == "bytes"} - {*fixed}
 

@@ -135,20 +135,12 @@ def rules_of(decisions: Iterable[Decision], *, order_is_fixed: bool = False) -> 
     decision_list = list(decisions)
     lines = ["order = fixed"] if order_is_fixed else []
     for one, following in zip(decision_list, [*decision_list[1:], None], strict=True):
-        conditions = _conditions(one)
+        sizes = f", size={_range(*one.sizes_bytes)}" if has_sizes(one.collective) else ""
         if needs_one_order(one.collective, order_is_fixed):
             is_last = following is None or (following.collective, following.ranks) != (one.collective, one.ranks)
             sizes = "" if is_last else f", size=..{one.sizes_bytes[1]}"
-            conditions = f"[ranks={_range(*one.ranks)}{sizes}]"
-        lines.append(rule_of(one.collective, one.choice, conditions))
+        lines.append(rule_of(one.collective, one.choice, f"[ranks={_range(*one.ranks)}{sizes}]"))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _conditions(decision: Decision) -> str:
-    ranks = _range(*decision.ranks)
-    if not has_sizes(decision.collective):
-        return f"[ranks={ranks}]"
-    return f"[ranks={ranks}, size={_range(*decision.sizes_bytes)}]"
 
 
 def has_sizes(collective: str) -> bool:

@@ -91,12 +91,8 @@ def differences(
 def is_simulated(function: str) -> bool:
     """Return whether a function can be simulated: it is blocking, involves all ranks, and has blocks of one size."""
     collective = collective_of(function)
-    return (
-        collective is not None
-        and not collective[1]
-        and not function.endswith("v")
-        and not function.startswith("neighbor")
-    )
+    is_blocking = collective is not None and not collective[1]
+    return is_blocking and not function.endswith("v") and not function.startswith("neighbor")
 
 
 def kept_gain(
@@ -148,23 +144,17 @@ def _side(rules: Rules, call: Situation, machine: Machine) -> Side:
     if library in BY_MACHINE:
         return _side_by_machine(rules, rule.choice if rule else None, line, call, machine)
     is_own = library in DEFAULTS and (rule is None or rule.choice is None or rules is default_rules(library))
-    if is_own and call.ranks_per_node > 1 and is_simulated(call.function):
-        return _default_side(library, call)
+    collective = collective_of(call.function)
+    if is_own and call.ranks_per_node > 1 and collective is not None and is_simulated(call.function):
+        own = library_decision(library, collective[0], _call_of(call), ranks_per_node=call.ranks_per_node)
+        algorithm = own.equivalent and format_choice(own.equivalent[0].name, own.equivalent[1].parameters.items(), ", ")
+        return Side(None, own.choice, algorithm, why=own.sentence)
     if is_own:
         rules = default_rules(library)
         rule = deciding_rule(rules, call)
     if rule is None or rule.choice is None:
         return Side(line, None, None, why=f"{call.function}: what {library} chooses by itself is not known")
     return _side_of(rules, rule.choice, line, call)
-
-
-def _default_side(library: str, call: Situation) -> Side:
-    """Return the choice of a library by itself, on nodes with several ranks."""
-    collective = collective_of(call.function)
-    assert collective is not None  # it is simulated
-    own = library_decision(library, collective[0], _call_of(call), ranks_per_node=call.ranks_per_node)
-    algorithm = own.equivalent and format_choice(own.equivalent[0].name, own.equivalent[1].parameters.items(), ", ")
-    return Side(None, own.choice, algorithm, why=own.sentence)
 
 
 def _call_of(call: Situation) -> Call:

@@ -47,12 +47,8 @@ def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
         for choice in acceptable(times, tolerance):
             kept_way = ways.get(choice, (inf, 0.0, 0, ()))
             changes, loss, rules, way = min(kept_way, (least[0] + 1, *least[1:]))
-            merged_ways[choice] = (
-                int(changes),
-                loss + _loss(times, choice),
-                rules + (choice != DEFAULT),
-                (*way, choice),
-            )
+            loss += _loss(times, choice)
+            merged_ways[choice] = int(changes), loss, rules + (choice != DEFAULT), (*way, choice)
         ways = merged_ways
     return list(min(ways.values())[-1]) if ways else []
 

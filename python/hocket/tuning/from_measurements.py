@@ -44,7 +44,10 @@ def tune_measured(
     share = number("tolerance", tolerance, "a share from 0 to below 1", is_right=lambda share: 0 <= share < 1)
     is_fixed = among("order", order, ("any", "fixed")) == "fixed"
     measurements = several("measurements", measurements, Measurement, "hocket.Measurement")
-    _check_conditions(measurements)
+    for name in _CONDITIONS:
+        values = list(dict.fromkeys(str(getattr(one, name)) for one in measurements))
+        if len(values) > 1:
+            raise Error(f"measurements: got times with {name} {values[0]} and {values[1]}, expected one of them")
     tuned_collectives(one.collective for one in measurements)
     times = {point: of_point for point, of_point in _times(measurements).items() if len(of_point) > 1}
     if not times:
@@ -59,13 +62,6 @@ def tune_measured(
         records=tuple(PointRecord(point, of_point) for point, of_point in sorted(times.items())),
         order_is_fixed=is_fixed,
     )
-
-
-def _check_conditions(measurements: Iterable[Measurement]) -> None:
-    for name in _CONDITIONS:
-        values = list(dict.fromkeys(str(getattr(one, name)) for one in measurements))
-        if len(values) > 1:
-            raise Error(f"measurements: got times with {name} {values[0]} and {values[1]}, expected one of them")
 
 
 def _times(measurements: Iterable[Measurement]) -> Mapping[Point, Times]:
@@ -84,5 +80,4 @@ def _choice(one: Measurement) -> Choice:
     if one.algorithm == OF_LIBRARY:
         return DEFAULT
     values = ((name, value if isinstance(value, str) else int(value)) for name, value in one.parameters.items())
-    parameters = tuple(sorted(values))
-    return Choice("catalogue", find(f"{one.collective}/{one.algorithm}").name, parameters)
+    return Choice("catalogue", find(f"{one.collective}/{one.algorithm}").name, tuple(sorted(values)))

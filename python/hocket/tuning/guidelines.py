@@ -72,15 +72,13 @@ class Violation:
 def violations(records: Iterable[PointRecord]) -> list[Violation]:
     """Return violations by point: by other collectives, by other algorithms of the MPI, and by calls with more work."""
     records_in_order = sorted(records, key=lambda one: one.point)
-    beaten = [violation for one in records_in_order for violation in _beaten(one)]
+    beaten = [
+        Violation(record.point, str(choice), record.times[DEFAULT], other)
+        for record in records_in_order
+        for choice, other in record.times.items()
+        if DEFAULT in record.times and choice != DEFAULT and record.times[DEFAULT].low_s > other.high_s
+    ]
     return sorted([*beaten, *_not_monotone(records_in_order)], key=lambda one: one.point)
-
-
-def _beaten(record: PointRecord) -> Iterable[Violation]:
-    default = record.times.get(DEFAULT)
-    for choice, other in record.times.items():
-        if default is not None and choice != DEFAULT and default.low_s > other.high_s:
-            yield Violation(record.point, str(choice), default, other)
 
 
 def _not_monotone(records: Sequence[PointRecord]) -> Iterable[Violation]:

@@ -106,9 +106,8 @@ class Measured:
         if key not in self._slow_at_all:
             least: dict[Choice, float] = {}
             for point in points if self.model is not None else ():
-                predictions = self.predicted_s(
-                    point, [one for group in self.choices_at(point).values() for one in group]
-                )
+                choices = [one for group in self.choices_at(point).values() for one in group]
+                predictions = self.predicted_s(point, choices)
                 best_s = min(predictions.values(), default=0.0)
                 for choice, time_s in predictions.items():
                     least[choice] = min(least.get(choice, inf), time_s / best_s if best_s > 0 else 1.0)
@@ -285,13 +284,11 @@ def _hopeless(point: Point, neighbors: Iterable[Point], records: Records) -> dic
     above = min((p for p in alike if p.size_bytes > point.size_bytes), default=None)
     if below is None or above is None:
         return {}
-    slow = [_slow(records.by_point[neighbour].times) for neighbour in (below, above)]
+    slow = []
+    for times in (records.by_point[neighbour].times for neighbour in (below, above)):
+        best_s = min((one.high_s for one in times.values()), default=0.0)
+        slow.append({choice for choice, one in times.items() if one.low_s > _FAR * best_s and choice != DEFAULT})
     return {choice: f"more than {_FAR:g} times the fastest at both neighbouring sizes" for choice in slow[0] & slow[1]}
-
-
-def _slow(times: Mapping[Choice, Estimate]) -> set[Choice]:
-    best_s = min((one.high_s for one in times.values()), default=0.0)
-    return {choice for choice, one in times.items() if one.low_s > _FAR * best_s and choice != DEFAULT}
 
 
 class _Job(AbstractContextManager["_Job"]):

@@ -14,7 +14,7 @@ To find out what such a comparison cannot distinguish, the default also runs aga
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import ceil, expm1, isfinite, log
 from statistics import median
 
@@ -103,12 +103,9 @@ def nominate(
     for (collective, ranks), of_row in rows:
         row = list(of_row)
         families = [_of_family(row, owners, tolerance, can_be) for owners in _FAMILIES]
-        fastest_choices = [
-            tuple(choice for family in families for choice in family[i][:_MOST_NOMINATED]) for i in range(len(row))
-        ]
-        choices_by_point |= {one.point: choices for one, choices in zip(row, fastest_choices, strict=True)}
-        for i in range(len(row) - 1):
-            ends = (row[i].point.size_bytes, row[i + 1].point.size_bytes)
+        for i, one in enumerate(row):
+            choices_by_point[one.point] = tuple(c for family in families for c in family[i][:_MOST_NOMINATED])
+        for i, (one, other) in enumerate(pairwise(row)):
             choices_of_pair = tuple(
                 choice
                 for family in families
@@ -116,7 +113,7 @@ def nominate(
             )
             choices_by_point |= {
                 Point(collective, ranks, size): choices_of_pair
-                for size in middle_sizes(ends, unit_bytes(collective, ranks))
+                for size in middle_sizes((one.point.size_bytes, other.point.size_bytes), unit_bytes(collective, ranks))
             }
     return {point: choices for point, choices in sorted(choices_by_point.items()) if choices}
 

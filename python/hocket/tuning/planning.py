@@ -84,10 +84,8 @@ def plan_of(
 
 def points_to_refine(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
     """Return points between neighbours whose choices differ and whose sizes are not near."""
-    point_records = [records.by_point[point] for point in plan.training]
-    times = _times_allowed(plan, {one.point: times_of(one, BY_RULES) for one in point_records})
-    changes = _changes(times, tolerance)
-    return tuple(point for ends in changes for point in _between(ends))
+    times = _times_allowed(plan, {point: times_of(records.by_point[point], BY_RULES) for point in plan.training})
+    return tuple(point for ends in _changes(times, tolerance) for point in _between(ends))
 
 
 def points_unsettled(plan: Plan, records: Records, tolerance: float) -> tuple[Point, ...]:
@@ -169,10 +167,8 @@ def conclude(
 
     def regrets_of(owners: tuple[Owner, ...]) -> tuple[Regret, ...]:
         is_fixed = plan.order_is_fixed and owners != BY_RULES
-        points_judged = [one for one in judging if not needs_one_order(one.point.collective, is_fixed)]
-        return tuple(
-            regrets(decisions[owners], {one.point: compared_times(one, owners, noise) for one in points_judged})
-        )
+        some = [one for one in judging if not needs_one_order(one.point.collective, is_fixed)]
+        return tuple(regrets(decisions[owners], {one.point: compared_times(one, owners, noise) for one in some}))
 
     return Tuning(
         about=about,

@@ -103,12 +103,12 @@ class Tuning:
     def gains(self) -> list[Outcome]:
         """The confirmed and the refused choices by point: those that rules express, and the MPI's own."""
         families = ((BY_RULES, self.decisions), (OWN, self.own))
-        outcomes = (
-            _outcome(one, owners[1], choice_at(decisions, one.point))
+        return [
+            outcome
             for one in self.confirming
             for owners, decisions in families
-        )
-        return [one for one in outcomes if one is not None]
+            if (outcome := _outcome(one, owners[1], choice_at(decisions, one.point))) is not None
+        ]
 
     @property
     def regret(self) -> tuple[float, float] | None:
@@ -221,7 +221,10 @@ def markdown(tuning: Tuning) -> str:
     if any(SECOND_DEFAULT in one.ratios for one in tuning.confirming):
         parts.append(f"## Beside the default\n\n{_beside_default(tuning)}")
     if any(one.choice != DEFAULT for one in tuning.own):
-        rows = [(one.collective, _range(one.ranks), _sizes(one), str(one.choice)) for one in tuning.own]
+        rows = [
+            (one.collective, _range(one.ranks), " to below ".join(map(format_bytes, one.sizes_bytes)), str(one.choice))
+            for one in tuning.own
+        ]
         table = _table(("collective", "ranks", "size", "choice"), rows)
         parts.append(f"## Among the algorithms of the MPI alone\n\nNo rule of Hocket names these.\n\n{table}")
     records_in_order = sorted(tuning.records, key=lambda one: one.point)
@@ -237,10 +240,8 @@ def markdown(tuning: Tuning) -> str:
 
 def order_cost(over_default: tuple[float, float]) -> str:
     """Return what `Tuning.order_over_default` says, in words."""
-    middle, worst = over_default
-    return (
-        f"reductions with the fixed order over the default, at held-out sizes: median {middle:.2f}, worst {worst:.2f}"
-    )
+    what = "reductions with the fixed order over the default, at held-out sizes"
+    return f"{what}: median {over_default[0]:.2f}, worst {over_default[1]:.2f}"
 
 
 def _times(records: Sequence[PointRecord]) -> str:
@@ -261,14 +262,11 @@ def _fastest(times: Times, ordered: Sequence[Choice]) -> list[str]:
         return ["-"] * 5
     best = ordered[0]
     others = [choice for choice in ordered[1:] if times[choice] != times[best]]
-    time = f"{format_time(times[best].median_s)} ({_interval(times, best)})"
+    low_s, high_s = times[best].low_s, times[best].high_s
+    interval = f"{format_time(low_s)} to {format_time(high_s)}" if isfinite(high_s) else "too few samples"
+    time = f"{format_time(times[best].median_s)} ({interval})"
     after = [str(others[0]), _ratio(times, others[0], best)] if others else ["-", "-"]
     return [str(best), time, *after, _ratio(times, DEFAULT, best) if DEFAULT in times else "-"]
-
-
-def _interval(times: Times, choice: Choice) -> str:
-    low_s, high_s = times[choice].low_s, times[choice].high_s
-    return f"{format_time(low_s)} to {format_time(high_s)}" if isfinite(high_s) else "too few samples"
 
 
 def _ratio(times: Times, choice: Choice, best: Choice) -> str:
@@ -291,10 +289,10 @@ def _against_machine(record: PointRecord, ordered: Sequence[Choice]) -> list[str
 def _beside_default(tuning: Tuning) -> str:
     """Return where choices win and by how much; where the default stays, and why."""
     gains, noise = tuning.gains, tuning.noise
-    records_compared = [
-        one for one in tuning.records if not needs_one_order(one.point.collective, tuning.order_is_fixed)
-    ]
-    silent = sum(not (one.ratios.keys() - {SECOND_DEFAULT}) for one in records_compared)
+    silent = sum(
+        not (one.ratios.keys() - {SECOND_DEFAULT} or needs_one_order(one.point.collective, tuning.order_is_fixed))
+        for one in tuning.records
+    )
     sentence = (
         f"The default differs from itself by no more than {noise:.1%} at 95% of the sizes. At "
         f"{format_count(silent, 'call')} nothing seemed faster than the default."
@@ -343,11 +341,6 @@ def _regrets_text(regrets: Sequence[Regret], noise: float) -> str:
 
 def _range(bounds: tuple[int, int]) -> str:
     return str(bounds[0]) if bounds[1] == bounds[0] + 1 else f"{bounds[0]} to below {bounds[1]}"
-
-
-def _sizes(decision: Decision) -> str:
-    low, end = decision.sizes_bytes
-    return f"{format_bytes(low)} to below {format_bytes(end)}"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -20,7 +20,7 @@ from hocket.simulating.simulation import Statistics
 from hocket.traces import Trace
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.tuning.candidates import order_of
-from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order, rules_of
+from hocket.tuning.choice import DEFAULT, Choice, Point, needs_one_order, rules_of
 from hocket.tuning.deciding import Times, decide, in_one_order
 from hocket.tuning.simulating import Simulated, choices_of_rows, predicted
 
@@ -93,7 +93,7 @@ class TracedCall:
 def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN_SIZE) -> tuple[TracedCall, ...]:
     """Return the calls of a trace to tune: of some collectives, on at least two ranks, in order."""
     names = frozenset(collectives)
-    call_counts: dict[tuple[Point, bool], Counter[tuple[int, int, bool]]] = defaultdict(Counter)
+    call_counts: dict[tuple[Point, bool], Counter[tuple[tuple[str, Any], ...]]] = defaultdict(Counter)
     for number, rank in enumerate(trace.ranks):
         for traced_call in rank.calls:
             function = FUNCTIONS[traced_call.function]
@@ -105,23 +105,15 @@ def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN
             if collective in names and len(members) > 1 and members[root] == number:
                 size_bytes, element_bytes = _size(collective, traced_call.arguments, len(members))
                 is_commutative = traced_call.arguments.get("commutative", True)
+                fields = {"root": root, "element_bytes": element_bytes, "commutative": is_commutative}
                 point = Point(collective, len(members), size_bytes)
-                call_counts[point, function.is_started][root, element_bytes, is_commutative] += 1
+                call_counts[point, function.is_started][tuple(fields.items())] += 1
     return tuple(
         TracedCall(
-            point,
-            is_started,
-            Call(
-                ranks=point.ranks,
-                size_bytes=point.size_bytes,
-                root=root,
-                element_bytes=element_bytes,
-                commutative=is_commutative,
-            ),
-            shapes.total(),
+            point, is_started, Call(ranks=point.ranks, size_bytes=point.size_bytes, **dict(most)), counts.total()
         )
-        for (point, is_started), shapes in sorted(call_counts.items(), key=lambda one: one[0])
-        for (root, element_bytes, is_commutative), _ in shapes.most_common(1)
+        for (point, is_started), counts in sorted(call_counts.items(), key=lambda one: one[0])
+        for most, _ in counts.most_common(1)
     )
 
 
@@ -182,9 +174,8 @@ def propose(
         return _times(call, sorted(choices[call.point.row]), application)
 
     times = do_all(times_of, calls, executor=executor, on_done=lambda *_: on_done())
-    times_by_call = zip(calls, times, strict=True)
     in_one_order, others = list[tuple[TracedCall, Times]](), list[tuple[TracedCall, Times]]()
-    for one in times_by_call:
+    for one in zip(calls, times, strict=True):
         is_of_order = needs_one_order(one[0].point.collective, application.settings.order_is_fixed)
         (in_one_order if is_of_order else others).append(one)
     proposals = [one for one in _proposed_in_one_order(in_one_order, tolerance) if application.takes(one.rule)]
@@ -214,16 +205,11 @@ def _times(call: TracedCall, choices: Sequence[Choice], application: Application
     times = predicted(call.point, application.settings, choices, call.example)
     collective, is_fixed = call.point.collective, application.settings.order_is_fixed
     is_proposed_anyway = call.is_started or needs_one_order(collective, is_fixed)
-    return times if is_proposed_anyway else {DEFAULT: _baseline(call, application), **times}
-
-
-def _baseline(call: TracedCall, application: Application) -> Estimate:
-    collective = call.point.collective
-    choice_of_rules = choose(application.baseline, collective, call.example) or choose(
-        DEFAULT_RULES, collective, call.example
-    )
-    assert choice_of_rules is not None, "the last of the default rules takes any call"
-    return application.settings.estimate(*choice_of_rules)
+    if is_proposed_anyway:
+        return times
+    choices_of_rules = (choose(rules, collective, call.example) for rules in (application.baseline, DEFAULT_RULES))
+    first = next(filter(None, choices_of_rules))  # the last of the default rules takes any call
+    return {DEFAULT: application.settings.estimate(*first), **times}
 
 
 @dataclass(frozen=True)
@@ -340,9 +326,7 @@ def fewest_rules(
             break
         effects_dropped.insert(0, Effect(least, effects[least], is_kept=False))
         left, kept_replay = [one for one in left if one != least], others[least]
-    if kept_replay.time_s.mean >= baseline.time_s.mean:
-        effects_dropped = [*(Effect(one, effects[one], is_kept=False) for one in left), *effects_dropped]
-        left, kept_replay = [], baseline
-    return TracedTuning(
-        baseline, all_rules, kept_replay, (*(Effect(one, effects[one], is_kept=True) for one in left), *effects_dropped)
-    )
+    is_faster = kept_replay.time_s.mean < baseline.time_s.mean
+    effects_left = (Effect(one, effects[one], is_kept=is_faster) for one in left)
+    few_rules = kept_replay if is_faster else baseline
+    return TracedTuning(baseline, all_rules, few_rules, (*effects_left, *effects_dropped))

@@ -69,10 +69,9 @@ class Decision:
         """The decision with the next ones, and with what NCCL does not take."""
         others = [each for each in self.alternatives[1:] if not each.entry.why_not][:2]
         next_ones = "".join(f"; {each.entry} {_in_words(each.time_us)}" for each in others)
-        refused = {_refused_name(each.entry): each.entry.why_not for each in self.alternatives if each.entry.why_not}
-        not_taken = "".join(
-            f"; not {name}, which {why_not}" for name, why_not in refused.items() if name not in COLLNET
-        )
+        entries = [each.entry for each in self.alternatives if each.entry.why_not]
+        refused = {str(one) if one.protocol == "ll128" else one.algorithm: one.why_not for one in entries}
+        not_taken = "".join(f"; not {name}, which {why}" for name, why in refused.items() if name not in COLLNET)
         channels = format_count(self.channels, "channel")
         return f"{self.entry} with {channels}, {_in_words(self.time_us)} by NCCL's table{next_ones}{not_taken}"
 
@@ -92,10 +91,6 @@ def _in_words(time_us: float) -> str:
     return format_time(time_us * _MICRO)
 
 
-def _refused_name(entry: Entry) -> str:
-    return str(entry) if entry.protocol == "ll128" else entry.algorithm
-
-
 def decide(job: Job, size_bytes: int) -> Decision:
     """Return what NCCL chooses for a call.
 
@@ -103,13 +98,8 @@ def decide(job: Job, size_bytes: int) -> Decision:
         job: The communicator, of 2 ranks or more.
         size_bytes: The larger one of a rank's two buffers.
     """
-    alternatives = sorted(
-        (
-            Alternative(entry, float("inf") if entry.why_not else job.time_us(entry, size_bytes))
-            for entry in cost_table(job)
-        ),
-        key=lambda each: each.time_us,
-    )
+    times_us = ((one, float("inf") if one.why_not else job.time_us(one, size_bytes)) for one in cost_table(job))
+    alternatives = sorted((Alternative(*each) for each in times_us), key=lambda each: each.time_us)
     best = alternatives[0]
     channels, threads = sharing(job, best.entry, size_bytes)
     return Decision(best.entry, channels, threads, best.time_us, tuple(alternatives))
@@ -120,7 +110,10 @@ def sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
     if entry.algorithm.startswith("nvls"):
         era = "on blackwell" if job.hardware.generation == "blackwell" else "before blackwell"
         return int(single(job.version, "channels", f"nvls {era}")), _MOST_THREADS
-    threads = _most_threads(job, entry)
+    key, ring = entry.algorithm if entry.algorithm in ("ring", "tree") else "other", job.hardware.ring
+    threads = int(by_protocol(job.version, "threads", key, entry.protocol))
+    if (key, entry.protocol) == ("ring", "simple") and ring.channels * ring.within_gb_s <= _SLOWEST_GB_S:
+        threads //= 2
     least_bytes = int(by_protocol(job.version, "bytes for a thread", "any", entry.protocol))
     if (entry.algorithm, entry.protocol) == ("ring", "ll"):
         least_bytes *= job.ranks
@@ -132,11 +125,3 @@ def sharing(job: Job, entry: Entry, size_bytes: int) -> tuple[int, int]:
     if entry.protocol == "simple":
         threads += _WARP
     return channels, max(threads, _FEWEST_WARPS * _WARP)
-
-
-def _most_threads(job: Job, entry: Entry) -> int:
-    key = entry.algorithm if entry.algorithm in ("ring", "tree") else "other"
-    threads = int(by_protocol(job.version, "threads", key, entry.protocol))
-    ring = job.hardware.ring
-    is_slow = (key, entry.protocol) == ("ring", "simple") and ring.channels * ring.within_gb_s <= _SLOWEST_GB_S
-    return threads // 2 if is_slow else threads

@@ -52,7 +52,10 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
         cards, card_gb_s = _network_of(values, machine.file)
         share_gb_s = channels * rate_gb_s / cards
         between_gb_s = values.get("gpu.network_channel_bandwidth_bytes_per_s", 0.0) / _GIGA
-        between_gb_s = between_gb_s or _step(generation, min(card_gb_s, share_gb_s))
+        if not between_gb_s:  # the largest of NCCL's steps of rates that is not above both, or else that rate
+            most_gb_s = min(card_gb_s, share_gb_s)
+            steps = constants(VERSION)["steps of rates", generation]
+            between_gb_s = next((step for step in steps if step <= most_gb_s), most_gb_s)
         graph = Graph(cards, between_gb_s, between_gb_s)
         nvls = Graph(cards, max(share_gb_s, between_gb_s), between_gb_s)
     is_lone = ranks == nodes
@@ -78,12 +81,6 @@ def _network_of(values: Mapping[str, Any], file: str) -> tuple[int, float]:
             "bandwidth, or network_channels and network_channel_bandwidth"
         )
     return channels, rate / _GIGA
-
-
-def _step(generation: str, rate_gb_s: float) -> float:
-    """Return the largest of NCCL's steps of rates that is not above a rate, or else the rate."""
-    steps = constants(VERSION)["steps of rates", generation]
-    return next((step for step in steps if step <= rate_gb_s), rate_gb_s)
 
 
 def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:

@@ -34,7 +34,6 @@ class Hardware:
         has_simple_trees: Whether one accelerator of a node has all messages of a tree to other nodes.
         has_one_order: Whether all rings visit the accelerators in the same order.
         has_near_cards: Whether no messages between accelerators and network cards pass the host's processor.
-        card_latency_us: The latency that the network's plugin declares.
     """
 
     generation: str
@@ -46,7 +45,6 @@ class Hardware:
     has_simple_trees: bool = False
     has_one_order: bool = True
     has_near_cards: bool = True
-    card_latency_us: float = 0.0
 
     @property
     def is_hopper_or_later(self) -> bool:

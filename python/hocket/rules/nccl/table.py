@@ -110,13 +110,10 @@ class Job:
             shares = constants(self.version)["tree share by size", entry.protocol]
             doublings = (size_bytes // _SMALLEST).bit_length() - 1
             bandwidth_gb_s *= shares[doublings] if 0 <= doublings < len(shares) else 1.0
-        if self._is_on_plateau(entry, size_bytes):
+        is_ring = (entry.algorithm, entry.protocol) == ("ring", "simple")
+        if is_ring and self.has_two_phases and self.nodes > 1 and size_bytes >= self.plateau_bytes:
             latency_us *= single(self.version, "plateau of the ring", self.hardware.generation)
         return latency_us + size_bytes / (1000 * bandwidth_gb_s)
-
-    def _is_on_plateau(self, entry: Entry, size_bytes: int) -> bool:
-        is_ring = (entry.algorithm, entry.protocol) == ("ring", "simple")
-        return is_ring and self.has_two_phases and self.nodes > 1 and size_bytes >= self.plateau_bytes
 
     @property
     def plateau_bytes(self) -> int:
@@ -229,7 +226,8 @@ def _of_nvls(job: Job, algorithm: str) -> float:
 def _latency_us(job: Job, algorithm: str, protocol: str) -> float:
     base_us = by_protocol(job.version, "base latency", algorithm, protocol)
     within_us = by_protocol(job.version, f"{_links(job)} latency", algorithm, protocol)
-    between_us = _between_us(job, algorithm, protocol)
+    is_exposed = job.is_lone and single(job.version, "switch", "a lone rank has the latency of trees")
+    between_us = by_protocol(job.version, "network latency", "tree" if is_exposed else algorithm, protocol)
     if algorithm == "ring":
         return base_us + _of_steps_us(job, protocol, within_us, between_us)
     if algorithm == "tree":
@@ -242,12 +240,6 @@ def _latency_us(job: Job, algorithm: str, protocol: str) -> float:
 
 def _links(job: Job) -> str:
     return "pcie" if job.hardware.links == "pcie" else "nvlink"
-
-
-def _between_us(job: Job, algorithm: str, protocol: str) -> float:
-    is_exposed = job.is_lone and single(job.version, "switch", "a lone rank has the latency of trees")
-    latency_us = by_protocol(job.version, "network latency", "tree" if is_exposed else algorithm, protocol)
-    return latency_us + job.hardware.card_latency_us * (2 if protocol == "simple" else 1)
 
 
 def _of_steps_us(job: Job, protocol: str, within_us: float, between_us: float) -> float:

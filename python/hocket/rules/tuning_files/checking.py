@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
-from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart, Short
+from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
@@ -109,8 +109,9 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
         for place in wider:
             rule = rules[place]
             is_end = rule.choice is None and rule.sizes == ANY  # this may be the implied end of a list
-            if place in places_judged and not is_end and (_is_for_no_call(rule) or coverage.has(rule)):
-                is_empty = rule.ranks.is_empty or rule.sizes.is_empty
+            is_empty = rule.ranks.is_empty or rule.sizes.is_empty
+            is_for_no_call = is_empty or (rule.measure == "nothing" and 0 not in rule.sizes)
+            if place in places_judged and not is_end and (is_for_no_call or coverage.has(rule)):
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding.of(rule, "unreachable", f"{rule.choice or 'left to the library'}: {why}")
             if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
@@ -121,10 +122,6 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
 def _takes_all(function: str, choice: Choice | None) -> bool:
     """Return whether an algorithm of Hocket supports all calls, judged by some trials."""
     return all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
-
-
-def _is_for_no_call(rule: Rule) -> bool:
-    return rule.ranks.is_empty or rule.sizes.is_empty or (rule.measure == "nothing" and 0 not in rule.sizes)
 
 
 def _conditions(rule: Rule) -> object:
@@ -222,9 +219,10 @@ def _of_rule(rule: Rule, library: str) -> Iterator[Finding]:
     if counterpart is None:
         yield from _unknown(rule, name, library)
         return
-    if counterpart.short and not _is_long(rule, counterpart.short):
-        instead = f"{library} runs {counterpart.short.name} instead of {name}"
-        yield Finding.of(rule, "other algorithm", f"{counterpart.short}, {instead}")
+    short, last = counterpart.short, rule.ranks.last
+    if short and (last is None or short.is_for(rule.sizes.first // LARGEST_ELEMENT, last)):
+        instead = f"{library} runs {short.name} instead of {name}"
+        yield Finding.of(rule, "other algorithm", f"{short}, {instead}")
     if (only := counterpart.ranks) is not None and rule.ranks != Span(only, only):
         yield Finding.of(rule, "refused", f"{name} takes {only} ranks only, {library} ends other calls with an error")
     missing = [each for each in (*counterpart.parameter_names, *counterpart.asks) if each not in parameters]
@@ -243,11 +241,6 @@ def _of_hardware(rule: Rule, channels: int | str, own: Counterpart | None, libra
         where = " on several nodes" if own.plugin_nodes else ""
         needs = f"{own.name} needs a plugin of the network{where}; else the line is passed over"
         yield Finding.of(rule, "needs a plugin", needs)
-
-
-def _is_long(rule: Rule, short: Short) -> bool:
-    """Return whether messages have enough elements for a rule's own algorithm, if elements have at most 16 bytes."""
-    return rule.ranks.last is not None and not short.is_for(rule.sizes.first // LARGEST_ELEMENT, rule.ranks.last)
 
 
 def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
@@ -273,18 +266,12 @@ def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
 def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> Iterator[Finding]:
     """Give that the component HAN comes before a file of Open MPI, and which lines its own communicators meet."""
     of_han = [rule for rule in rules.rules if rule.choice and rule.function in FUNCTIONS_OF_HAN]
-    if (
-        not of_han
-        or rules.library not in _WITH_HAN
-        or ranks_per_node == 1
-        or (ranks and ranks <= (ranks_per_node or 0))
-    ):
+    is_on_one_node = ranks is not None and ranks <= (ranks_per_node or 0)
+    if not of_han or rules.library not in _WITH_HAN or ranks_per_node == 1 or is_on_one_node:
         return
     names = ", ".join(dict.fromkeys(rule.function for rule in of_han))
-    sentence = (
-        f"{names}: on several nodes with several ranks, HAN comes before this file, unless coll_han_priority is 0"
-    )
-    yield Finding(of_han[0].line, "not asked", sentence)
+    why = "HAN comes before this file, unless coll_han_priority is 0"
+    yield Finding(of_han[0].line, "not asked", f"{names}: on several nodes with several ranks, {why}")
     if ranks_per_node is None:
         return
     nodes = -(-ranks // ranks_per_node) if ranks else None
@@ -301,10 +288,8 @@ def _meaning_of_ranks(rules: Rules, format: str) -> Iterator[Finding]:
     for function in rules.functions:
         starts = list(dict.fromkeys(rule.ranks for rule in rules.of(function)))
         if len(starts) > 1:
-            now, other, meaning = (
-                ("up to the number", "Open MPI before 6.0", "from the number on")
-                if "6.0" in format
-                else ("from the number on", "Open MPI 6.0", "below it")
-            )
+            now, other, meaning = "from the number on", "Open MPI 6.0", "below it"
+            if "6.0" in format:
+                now, other, meaning = "up to the number", "Open MPI before 6.0", "from the number on"
             what = f"entries are for ranks {now}; {other} takes them for ranks {meaning}"
             yield Finding.of(rules.of(function)[0], "meaning of ranks", what)

@@ -55,14 +55,12 @@ def convert_rules(
     if library == rules.library:
         return Conversion(rules, ())
     conversion = _Conversion(rules, library, tuple(sorted(set(ranks or ANCHORS))), ranks_per_node)
-    rules_converted = Rules(
-        library, tuple(rule for function in rules.functions for rule in conversion.function(function))
-    )
+    rules_made = tuple(rule for function in rules.functions for rule in conversion.function(function))
     if rules.order_is_fixed:
-        conversion.notes.append(
-            f"order = fixed is left out: with the algorithms of {library}, sums may depend on the size"
-        )
-    return Conversion(rules_converted, tuple(dict.fromkeys(conversion.notes)), sum(map(conversion.leaves, rules.rules)))
+        why = f"with the algorithms of {library}, sums may depend on the size"
+        conversion.notes.append(f"order = fixed is left out: {why}")
+    left = sum(map(conversion.leaves, rules.rules))
+    return Conversion(Rules(library, rules_made), tuple(dict.fromkeys(conversion.notes)), left)
 
 
 class _Conversion:
@@ -116,16 +114,13 @@ class _Conversion:
     def _on_nodes(self, target: str, rules: Sequence[Rule]) -> Iterator[Rule]:
         """Give rules for numbers of nodes in place of ranks."""
         for rule in self._as_table(target, rules):
-            nodes = self._nodes(rule.ranks)
-            if rule.choice is not None and not nodes.is_empty:
-                per_node = ANY if rule.ranks == ANY else Span(self._per_node, self._per_node)
-                last = None if nodes.last is None else nodes.last * self._per_node
-                ranks = rule.ranks if rule.ranks == ANY else Span(nodes.first * self._per_node, last)
-                yield replace(rule, ranks=ranks, nodes=nodes, ranks_per_node=per_node)
-
-    def _nodes(self, ranks: Span) -> Span:
-        """Return the numbers of nodes that have some numbers of ranks."""
-        return Span(-(-ranks.first // self._per_node), None if ranks.last is None else ranks.last // self._per_node)
+            ranks, count = rule.ranks, self._per_node
+            nodes = Span(-(-ranks.first // count), None if ranks.last is None else ranks.last // count)
+            if rule.choice is not None and ranks == ANY:
+                yield rule
+            elif rule.choice is not None and not nodes.is_empty:
+                whole_nodes = Span(nodes.first * count, None if nodes.last is None else nodes.last * count)
+                yield replace(rule, ranks=whole_nodes, nodes=nodes, ranks_per_node=Span(count, count))
 
     def _assume(self, rule: Rule) -> Rule | None:
         """Return a rule without the assumed conditions, or None if the rule contradicts them."""
@@ -147,7 +142,7 @@ class _Conversion:
             self.notes.append(f"{rule.function}: rules for other than {per_node} ranks per node are left out")
             return None
         for name, value in rule.conditions:
-            if name in DEFAULT_CONDITIONS and DEFAULT_CONDITIONS[name] != value:
+            if DEFAULT_CONDITIONS.get(name, value) != value:
                 return None
             if name in LIMITS:
                 if self._library != HOCKET:
@@ -164,11 +159,10 @@ class _Conversion:
         """Note that a condition on few elements is lost, unless the other library has the same by itself."""
         counterparts = LIBRARIES[self._library].algorithms.get(function, ())
         own: list[str] = [each.short.condition for each in counterparts if each.short]
-        limit = LIMITS[name]
         if value == "yes" and name not in own:
-            self.notes.append(f"{function}: rules for fewer elements than {limit} are left out")
+            self.notes.append(f"{function}: rules for fewer elements than {LIMITS[name]} are left out")
         elif value == "no" and self._rules.library == HOCKET:
-            self.notes.append(f"{function}: rules for at least as many elements as {limit} also get fewer")
+            self.notes.append(f"{function}: rules for at least as many elements as {LIMITS[name]} also get fewer")
 
     def _words(self, function: str, choice: Choice | None, of: str) -> Translation:
         """Return the choice in the other library's words; note what is lost."""
@@ -212,9 +206,13 @@ class _Conversion:
         """Return rules whose sizes count the whole message, in place of one whose sizes count the bytes per rank."""
         if not rule.ranks.is_single:
             self._note_anchors(rule.function, "counts sizes differently")
-        parts = [ranks.within(rule.ranks) for ranks in spans([0, *self._anchors])]
-        return [replace(rule, ranks=ranks, sizes=_whole(rule.sizes, max(ranks.first, 1)), measure="size")
-                for ranks in parts if not ranks.is_empty]  # fmt: skip
+        shares, rules_made = rule.sizes, []
+        for ranks in (span.within(rule.ranks) for span in spans([0, *self._anchors])):
+            if not ranks.is_empty:
+                first = max(ranks.first, 1)
+                sizes = Span(shares.first * first, None if shares.last is None else (shares.last + 1) * first - 1)
+                rules_made.append(replace(rule, ranks=ranks, sizes=sizes, measure="size"))
+        return rules_made
 
     def _note_anchors(self, function: str, why: str) -> None:
         first, *others = map(str, self._anchors)
@@ -294,19 +292,16 @@ class _Conversion:
 
     def _why_anchors(self, rules: Sequence[Rule], measure: str) -> str:
         """Return why rules cannot be exact for all numbers of ranks, or nothing if they can."""
-        is_other = any(
-            rule.sizes != ANY and rule.measure != measure and "nothing" not in (measure, rule.measure) for rule in rules
+        for rule in rules:
+            if rule.sizes != ANY and rule.measure != measure and "nothing" not in (measure, rule.measure):
+                return "counts sizes differently"
+        ranks_tried = (*range(2, 18), 31, 32, 33) if self._rules.library == HOCKET else ()
+        is_uneven = any(
+            rule.power_of_two is not None
+            or not all(accepts(rule.function, rule.choice, ranks, 1 << 10) for ranks in ranks_tried)
+            for rule in rules
         )
-        is_uneven = any(rule.power_of_two is not None for rule in rules) or self._refuses(rules)
-        if is_other:
-            return "counts sizes differently"
         return "selects numbers of ranks differently" if is_uneven else ""
-
-    def _refuses(self, rules: Sequence[Rule]) -> bool:
-        if self._rules.library != HOCKET:
-            return False
-        calls_tried = [(rule, ranks) for rule in rules for ranks in (*range(2, 18), 31, 32, 33)]
-        return not all(accepts(rule.function, rule.choice, ranks, 1 << 10) for rule, ranks in calls_tried)
 
     def _decision(self, target: str, rules: Sequence[Rule], ranks: int, size: int, measure: str) -> Choice | None:
         size_bytes = size // ranks if measure == "total" else size
@@ -318,8 +313,3 @@ class _Conversion:
                 continue
             return self._words(target, rule.choice, rule.function).choice
         return None
-
-
-def _whole(shares: Span, ranks: int) -> Span:
-    """Return the sizes of messages whose bytes per rank are in a range."""
-    return Span(shares.first * ranks, None if shares.last is None else (shares.last + 1) * ranks - 1)

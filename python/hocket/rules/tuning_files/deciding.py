@@ -118,7 +118,7 @@ def _why_not(rule: Rule, call: Situation, library: str) -> str:
     size = measured(rule.measure, call.size_bytes, call.ranks, call.element_bytes)
     if call.ranks not in rule.ranks:
         return f"the call has {format_count(call.ranks, 'rank')}, the line is for {rule.ranks}"
-    if rule.power_of_two not in (None, call.is_power_of_two):
+    if rule.power_of_two not in (None, call.ranks & (call.ranks - 1) == 0):
         powers = "powers of two" if rule.power_of_two else "other than powers of two"
         return f"the call has {format_count(call.ranks, 'rank')}, the line is for {powers}"
     if rule.placement not in ("any", call.placement):
@@ -197,9 +197,12 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     Raises:
         Error: The machine does not say what the library decides by.
     """
+    unit = element_of(replace(call, size_bytes=0), collective)
     if library in BY_MACHINE and machine is not None:
-        return _switches_on(machine, collective, call)
-    unit = _unit_bytes(collective, call)
+        rules = rules_on(machine, call.ranks).of(of_function(collective))
+        parts = call.ranks if rules and rules[0].measure == "total" else 1
+        firsts = {rule.sizes.first for rule in rules} - {0}
+        return tuple(sorted({-(-first // (parts * unit)) * unit for first in firsts}))
     sizes = starts(library, replace(_situation_of(collective, call, None, machine), element_bytes=unit)) - {0}
 
     def runs(size_bytes: int) -> tuple[str | None, str]:
@@ -219,18 +222,6 @@ def starts(library: str, call: Situation) -> set[int]:
         few = [elements * call.element_bytes for elements in fewest_elements(ranks).values()]
         sizes |= {*size_starts([rule for rule in own if ranks in rule.ranks], ranks, "size"), *few}
     return sizes
-
-
-def _unit_bytes(collective: str, call: Call) -> int:
-    """Return the unit of sizes of calls like this one."""
-    return element_of(replace(call, size_bytes=0), collective)
-
-
-def _switches_on(machine: Machine, collective: str, call: Call) -> tuple[int, ...]:
-    unit, rules = _unit_bytes(collective, call), rules_on(machine, call.ranks).of(of_function(collective))
-    parts = call.ranks if rules and rules[0].measure == "total" else 1
-    firsts = {rule.sizes.first for rule in rules} - {0}
-    return tuple(sorted({-(-first // (parts * unit)) * unit for first in firsts}))
 
 
 def library_decision(
@@ -256,7 +247,13 @@ def library_decision(
         Error: The library's decisions are not known.
     """
     if library in BY_MACHINE:
-        return _decision_on(machine, library, collective, call, version)
+        if machine is None:
+            return LibraryDecision(None, None, "its choice depends on the machine")
+        try:
+            decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes, version)
+        except Error as error:
+            return LibraryDecision(None, None, str(error))
+        return on_machine(decision.choice, library, collective, call, machine)
     own = _situation_of(collective, call, ranks_per_node, machine)
     component = component_for(library, own)
     if component is not None and component.choice is not None:
@@ -291,7 +288,10 @@ def component_for(library: str, call: Situation, rules: Rules | None = None) -> 
         rules: A tuning file of tuned, which then decides first on the communicators that HAN makes.
     """
     if library in _ABOVE and rules is None:
-        return _device(library, call)
+        rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
+        if rule is None:
+            return None
+        return by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
     if library not in han.PRIORITIES:
         return None
 
@@ -306,12 +306,6 @@ def component_for(library: str, call: Situation, rules: Rules | None = None) -> 
     return han.component(library, call, tuned_table)
 
 
-def _device(library: str, call: Situation) -> Component | None:
-    """Return what MPICH's device does with a call."""
-    rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
-    return None if rule is None else by_composition(rule, call, lambda step, ranks: _step(library, step, ranks, call))
-
-
 def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice | None:
     """Return what decides for a step of a call of MPICH: the tree of shared memory, or else the lower tree.
 
@@ -319,11 +313,8 @@ def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice
     """
     size_bytes = 0 if step.of == "nothing" else call.size_bytes
     own = situation(step.function, ranks, size_bytes, element_bytes=call.element_bytes)
-    conditions = {
-        "comm_hierarchy": "node" if step.is_within else "node_roots",
-        "is_commutative": call.conditions["is_commutative"],
-    }
-    own = replace(own, conditions={**own.conditions, **conditions})
+    own = replace(own, conditions={**own.conditions, "comm_hierarchy": "node" if step.is_within else "node_roots",
+                                   "is_commutative": call.conditions["is_commutative"]})  # fmt: skip
     rule = deciding_rule(default_rules(_ABOVE[library][1]), own) if step.is_within else None
     if rule is not None and rule.choice is not None:
         similar = Choice(COMPOSITIONS[rule.choice.algorithm].similar)
@@ -332,18 +323,6 @@ def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice
     rule = deciding_rule(default_rules(library), own)
     ours = to_hocket(step.function, rule.choice, library).choice if rule and rule.choice else None
     return None if ours is None else InnerChoice(step, ranks, size_bytes, "lower tree", ours)
-
-
-def _decision_on(
-    machine: Machine | None, library: str, collective: str, call: Call, version: Version
-) -> LibraryDecision:
-    if machine is None:
-        return LibraryDecision(None, None, "its choice depends on the machine")
-    try:
-        decision = decision_on(machine, of_function(collective), call.ranks, call.size_bytes, version)
-    except Error as error:
-        return LibraryDecision(None, None, str(error))
-    return on_machine(decision.choice, library, collective, call, machine)
 
 
 def alternatives(library: str, collective: str, call: Call, machine: Machine) -> tuple[LibraryDecision, ...]:
@@ -376,25 +355,20 @@ def on_machine(own: Choice, library: str, collective: str, call: Call, machine: 
     """
     chunk = chunk_on(machine, of_function(collective), call.ranks, call.size_bytes, own)
     own_protocol = dict(own.parameters)["protocol"]
-    result = _in_chunks(_equivalent(own, library, collective, call), chunk)
-    if result.equivalent is not None and not algorithms_for(machine, result.equivalent[:1]):
-        return replace(
-            result, equivalent=None, sentence=f"{own}: {machine.name} has no switch that reduces or multicasts"
-        )
+    result = _equivalent(own, library, collective, call)
+    if result.equivalent is not None:
+        algorithm, own_call = result.equivalent
+        if not algorithms_for(machine, [algorithm]):
+            why = f"{own}: {machine.name} has no switch that reduces or multicasts"
+            return replace(result, equivalent=None, sentence=why)
+        chunks = {each.name: chunk for each in algorithm.parameters if each.name in ("chunk", "segment")}
+        own_call = replace(own_call, parameters={**own_call.parameters, **chunks})
+        result = replace(result, equivalent=(algorithm, own_call))
     protocol = next((name for name in machine.protocols if name.lower() == own_protocol), None)
     if protocol is None and own_protocol == _OF_FILES:
         return result
     costs = "at the machine's own costs" if protocol is None else f"at the costs of {protocol}"
     return replace(result, protocol=protocol, costs=costs)
-
-
-def _in_chunks(decision: LibraryDecision, chunk_bytes: int) -> LibraryDecision:
-    """Return the decision with the library's chunks, if Hocket's algorithm has such a parameter."""
-    if decision.equivalent is None:
-        return decision
-    algorithm, call = decision.equivalent
-    chunks = {each.name: chunk_bytes for each in algorithm.parameters if each.name in ("chunk", "segment")}
-    return replace(decision, equivalent=(algorithm, replace(call, parameters={**call.parameters, **chunks})))
 
 
 def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:

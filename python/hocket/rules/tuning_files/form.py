@@ -159,11 +159,6 @@ class Situation:
     on_nodes: tuple[int, ...] = ()
 
     @property
-    def is_power_of_two(self) -> bool:
-        """Whether the ranks are a power of two."""
-        return self.ranks & (self.ranks - 1) == 0
-
-    @property
     def elements(self) -> int:
         """How many elements the message has."""
         return self.size_bytes // self.element_bytes

@@ -69,21 +69,18 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     return formats[0]
 
 
-def is_library(path: str | PathLike[str]) -> bool:
-    """Return whether this is the name of a library whose decisions are known, and no file."""
-    return fspath(path) in DEFAULTS and not Path(path).exists()
-
-
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
     """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
 
     Raises:
         Error: The format is unknown or only written, the file cannot be read, or is not of the format.
     """
-    if is_library(path) and name is None:
-        return default_rules(fspath(path))
-    if fspath(path) in CLOSED_TABLES and not Path(path).exists():
-        raise no_defaults(fspath(path), DEFAULTS)
+    library = fspath(path)
+    if library in (*DEFAULTS, *CLOSED_TABLES) and not Path(path).exists():
+        if library in CLOSED_TABLES:
+            raise no_defaults(library, DEFAULTS)
+        if name is None:
+            return default_rules(library)
     with expecting(path, "rules", "a tuning file"):
         format = format_of(path, name, option)
         if format.read is None:

@@ -99,9 +99,5 @@ def size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
     """Return the sizes where the decision on some ranks may change, in the measure of a table."""
     if measure == "nothing":
         return [0]
-    starts = {0}
-    for rule in rules:
-        times = _ranks_in(measure, rule.measure)
-        for start in boundaries([rule.sizes]):
-            starts.add(-_scaled(-start, ranks, times))
-    return sorted(starts)
+    starts = [(start, _ranks_in(measure, rule.measure)) for rule in rules for start in boundaries([rule.sizes])]
+    return sorted({0, *(-_scaled(-start, ranks, times) for start, times in starts)})

@@ -150,21 +150,17 @@ def _rule(function: str, entry: _Entry, condition: Span, ranks: Span, sizes: Spa
     if measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
         sizes = ANY if sizes.last is None else _NOTHING
     sizes_asked = Span(condition.first) if condition.last == _MOST else condition
+    counterpart = LIBRARIES[LIBRARY].find(function, str(entry.preset))
     is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and entry.ranks.has(ranks))
     return Rule(
         function,
-        _choice(function, entry.preset),
+        Choice(counterpart.name if counterpart else str(entry.preset)) if entry.preset else None,
         ranks,
         sizes=sizes,
         measure=measure,
         line=line,
         meant_calls=f"sizes {sizes_asked}, ranks {entry.ranks}" if is_other else "",
     )
-
-
-def _choice(function: str, preset: int) -> Choice | None:
-    counterpart = LIBRARIES[LIBRARY].find(function, str(preset))
-    return Choice(counterpart.name if counterpart else str(preset)) if preset else None
 
 
 def _write(rules: Rules) -> str:

@@ -109,9 +109,7 @@ def default_tree_functions() -> tuple[str, ...]:
 def known_names() -> frozenset[str]:
     """Return the algorithms that MPICH's own tree or the table of counterparts names."""
     own = re.findall(rf'"{_CHOICE}(\w+)"', json.dumps(default_tree()))
-    return frozenset(own) | {
-        counterpart.name for each in LIBRARIES[LIBRARY].algorithms.values() for counterpart in each
-    }
+    return frozenset(own) | {each.name for some in LIBRARIES[LIBRARY].algorithms.values() for each in some}
 
 
 def _members(node: json_nodes.Node) -> tuple[json_nodes.Member, ...]:
@@ -196,12 +194,9 @@ def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
 
 def _halves(reading: _Reading, what: str, last: int) -> tuple[_Reading, _Reading]:
     """Return the readings for ranks or sizes up to a last one, and for larger ones."""
-    own: Span = getattr(reading.rule, what)
-    below, above = own.within(Span(0, last)), own.within(Span(last + 1))
-    return (
-        _change(reading, **{what: below}, is_dead=below.is_empty),
-        _change(reading, **{what: above}, is_dead=above.is_empty),
-    )
+    parts = (getattr(reading.rule, what).within(part) for part in (Span(0, last), Span(last + 1)))
+    below, above = (_change(reading, **{what: part}, is_dead=part.is_empty) for part in parts)
+    return below, above
 
 
 def _up_to(number: re.Match[str], member: json_nodes.Member) -> int:
@@ -234,17 +229,13 @@ def _write(rules: Rules) -> str:
 
 def _write_device(rules: Rules) -> str:
     """Write the device's tree that passes calls with rules on to the tree of `_write`; empty if its own passes all."""
-    tree = {
-        f"{_COLLECTIVE}{function}": _tree_of([_for_all_ranks(rule) for rule in rules.of(function)], function, DEVICE)
-        for function in rules.functions
-        if function in WHOLE_COMPOSITIONS
-    }
+    tree = {}
+    for function in rules.functions:
+        if function in WHOLE_COMPOSITIONS:
+            whole = Choice(WHOLE_COMPOSITIONS[function])
+            own = [replace(rule, choice=rule.choice and whole) for rule in rules.of(function)]
+            tree[f"{_COLLECTIVE}{function}"] = _tree_of(own, function, DEVICE)
     return as_text(default_tree(DEVICE) | tree) if tree else ""
-
-
-def _for_all_ranks(rule: Rule) -> Rule:
-    """Return a rule whose calls the device passes on, if it names an algorithm."""
-    return rule if rule.choice is None else replace(rule, choice=Choice(WHOLE_COMPOSITIONS[rule.function]))
 
 
 def as_text(tree: Tree) -> str:
@@ -270,9 +261,11 @@ def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
 
 def _build(rules: Sequence[Rule], function: str, name: str) -> Tree:
     """Return the tree that asks for a condition of the first rule, with a subtree for each answer."""
-    if not rules or (rules[0].choice is None and _is_free(rules[0])):
-        return _own(function, name)
-    first = rules[0]
+    first = rules[0] if rules else Rule(function, None)
+    is_free = first.ranks == first.sizes == ANY and first.power_of_two is None and not first.conditions
+    if is_free and first.choice is None:  # MPICH's own tree within a communicator, with unambiguous questions
+        default = default_tree(name)[f"{_COLLECTIVE}{function}"]
+        return _exact(default.get("comm_type=intra", default), is_late=False)
     if first.conditions:
         return _by_condition(rules, function, first.conditions[0][0], name)
     if first.ranks != ANY:
@@ -292,10 +285,6 @@ def _build(rules: Sequence[Rule], function: str, name: str) -> Tree:
     if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
     return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}
-
-
-def _is_free(rule: Rule) -> bool:
-    return rule.ranks == ANY and rule.sizes == ANY and rule.power_of_two is None and not rule.conditions
 
 
 def _answer(rules: Sequence[Rule], is_power: bool) -> list[Rule]:
@@ -358,12 +347,6 @@ def _size_name(rule: Rule) -> str:
     raise Error(f"{rule.function}: got sizes as {rule.measure}, which MPICH does not know of it")
 
 
-def _own(function: str, name: str) -> Tree:
-    """Return MPICH's own tree of a function within a communicator, with unambiguous questions."""
-    default = default_tree(name)[f"{_COLLECTIVE}{function}"]
-    return _exact(default.get("comm_type=intra", default), is_late=False)
-
-
 def _exact(tree: Tree, *, is_late: bool) -> Tree:
     result_by_key = {}
     for key, value in tree.items():
@@ -377,12 +360,7 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
     return result_by_key
 
 
-_SETTINGS = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
-_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS)
-FORMATS = (
-    Format(
-        *(LIBRARY, LIBRARY, _read, _write),
-        settings=(("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),),
-        companion=_DEVICE,
-    ),
-)
+_SETTINGS = (("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+_SETTINGS_OF_DEVICE = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
+_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS_OF_DEVICE)
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=_SETTINGS, companion=_DEVICE),)

@@ -118,13 +118,12 @@ def _write(rules: Rules) -> str:
 
 
 def _write_json(rules: Rules) -> str:
-    return json.dumps({"rules": [_in_parts(rule) for rule in rules.rules]}, indent=2) + "\n"
-
-
-def _in_parts(rule: Rule) -> dict[str, dict[str, int | str]]:
-    fields = dict(zip(_COLUMNS, _fields(rule), strict=True))
-    data = {name: int(text) if text.isdecimal() else text for name, text in fields.items() if text not in _UNTOLD}
-    return {part: {name: data[name] for name in names if name in data} for part, names in _PARTS.items()}
+    parts = []
+    for fields in map(_fields, rules.rules):
+        texts = {name: text for name, text in zip(_COLUMNS, fields, strict=True) if text not in _UNTOLD}
+        data = {name: int(text) if text.isdecimal() else text for name, text in texts.items()}
+        parts.append({part: {name: data[name] for name in names if name in data} for part, names in _PARTS.items()})
+    return json.dumps({"rules": parts}, indent=2) + "\n"
 
 
 def _fields(rule: Rule) -> list[str]:

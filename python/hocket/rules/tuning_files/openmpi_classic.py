@@ -125,30 +125,24 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
 
 
 def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
-    try:
-        rules, has_broken_lines = _parse(text, file, library=library, is_up_to=is_up_to)
-    except Error as error:
-        raise find_miscount(text, file, _is_of_size) or error from None
-    if has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
-        raise miscount
-    return rules
-
-
-def _parse(text: str, file: str, *, library: str, is_up_to: bool) -> tuple[Rules, bool]:
-    """Return the rules, and whether the numbers of one of them stand on several lines."""
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
-    if version and int(version[1]) not in (1, 2):
-        raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
     numbers = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
     rules: dict[str, Sequence[Rule]] = {}
-    for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
-        function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
-        if function in rules:
-            raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
-        rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
-    numbers.end()
-    return Rules(library, tuple(rule for own in rules.values() for rule in own)), numbers.has_broken_lines
+    try:
+        if version and int(version[1]) not in (1, 2):
+            raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
+        for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
+            function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
+            if function in rules:
+                raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
+            rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
+        numbers.end()
+    except Error as error:
+        raise find_miscount(text, file, _is_of_size) or error from None
+    if numbers.has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
+        raise miscount
+    return Rules(library, tuple(rule for own in rules.values() for rule in own))
 
 
 def _function(numbers: Words, function: str, library: str, *, has_requests: bool, is_up_to: bool) -> Iterator[Rule]:

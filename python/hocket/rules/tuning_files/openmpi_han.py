@@ -207,12 +207,5 @@ def inner_levels(rule: Rule, ranks_per_node: int, nodes: int | None) -> Iterator
             yield level
 
 
-FORMATS = (
-    Format(
-        LIBRARY,
-        LIBRARY,
-        _read,
-        _write,
-        settings=(("coll_han_use_dynamic_file_rules", "1"), ("coll_han_dynamic_rules_filename", "FILE")),
-    ),
-)
+_SETTINGS = (("coll_han_use_dynamic_file_rules", "1"), ("coll_han_dynamic_rules_filename", "FILE"))
+FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=_SETTINGS),)

@@ -90,9 +90,8 @@ def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
         return None
     counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
     values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
-    return Choice(
-        counterpart.name if counterpart else str(node.value), tuple((name, value) for name, value in values if value)
-    )
+    parameters = tuple((name, value) for name, value in values if value)
+    return Choice(counterpart.name if counterpart else str(node.value), parameters)
 
 
 def _write(rules: Rules) -> str:

@@ -33,7 +33,7 @@ def translate(function: str, choice: Choice, source: str, target: str) -> Transl
     flat = "" if target == HOCKET else LIBRARIES[target].flat
     if flat and translate(function, choice, source, flat).choice is not None:
         return Translation(Choice("tuned"), LIBRARIES[target].find(function, "tuned"))
-    if are_kin(source, target):
+    if HOCKET not in (source, target) and LIBRARIES[source].kin == LIBRARIES[target].kin != "":
         return _same_algorithm(function, choice, LIBRARIES[source], LIBRARIES[target])
     if source == HOCKET:
         return _from_hocket(function, choice, LIBRARIES[target])
@@ -44,12 +44,6 @@ def translate(function: str, choice: Choice, source: str, target: str) -> Transl
     return Translation(
         onward.choice, onward.counterpart, "; ".join(note for note in (translation.note, onward.note) if note)
     )
-
-
-def are_kin(source: str, target: str) -> bool:
-    """Return whether two libraries have the same names or numbers of algorithms."""
-    kin = [LIBRARIES[name].kin for name in (source, target) if name != HOCKET]
-    return len(kin) == 2 and kin[0] == kin[1] != ""
 
 
 def passes_over(rule: Rule, library: str, *, ranks: Span | None = None, nodes: Span | None = None) -> str:
@@ -126,13 +120,14 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
     if library == HOCKET:
         return Translation(choice)
     counterpart = counterpart_of(function, choice, library)
-    ours = None if counterpart is None else _our_name(counterpart, choice)
+    ours = None if counterpart is None else counterpart.hocket
+    if counterpart and counterpart.in_channels and dict(choice.parameters).get("channels") != 1:
+        ours = counterpart.in_channels
     if counterpart is None or ours is None:
         what = f" ({counterpart.what})" if counterpart and counterpart.what else ""
         return Translation(None, counterpart, f"{function}: {choice.algorithm}{what} has no counterpart in Hocket")
     parameters: dict[str, int | str] = {}
-    defaults = _defaults(function, ours)
-    names = counterpart.names_in(ours)
+    defaults, names = _defaults(function, ours), counterpart.names_in(ours)
     for name, theirs in names.items():
         value = dict(choice.parameters).get(name, 0)
         if theirs == "segment" and not value and defaults[theirs] != WHOLE_BYTES:
@@ -141,16 +136,9 @@ def to_hocket(function: str, choice: Choice, library: str) -> Translation:
             parameters[theirs] = value
     parameters |= {name: value for name, value in counterpart.fixed.items() if defaults.get(name) != value}
     lost_names = [name for name, _ in choice.parameters if name not in names and name not in counterpart.own]
-    note = (
-        f"{function}: {', '.join(lost_names)} of {choice.algorithm} has no counterpart in Hocket" if lost_names else ""
-    )
+    what = f"{', '.join(lost_names)} of {choice.algorithm}"
+    note = f"{function}: {what} has no counterpart in Hocket" if lost_names else ""
     return Translation(Choice(ours, tuple(parameters.items())), counterpart, note)
-
-
-def _our_name(counterpart: Counterpart, choice: Choice) -> str | None:
-    """Return the name of Hocket's algorithm that does the same as a library's choice, if there is one."""
-    is_alone = dict(choice.parameters).get("channels") == 1
-    return counterpart.in_channels if counterpart.in_channels and not is_alone else counterpart.hocket
 
 
 @cache
@@ -187,16 +175,11 @@ def _rename_values(counterpart: Counterpart, ours: str, values: Mapping[str, int
     """Return values by the library's names, without a segment of the whole message and open channels."""
     names = counterpart.names_in(ours)
     values_by_name = {name: values[own] for name, own in names.items() if own in values}
-    left_out = [
-        name
-        for name, value in values_by_name.items()
-        if (names[name] == "segment" and _is_whole(value)) or (names[name] == "channels" and value == 0)
-    ]
-    return {**counterpart.own, **{name: value for name, value in values_by_name.items() if name not in left_out}}
-
-
-def _is_whole(value: int | str) -> bool:
-    return isinstance(value, int) and value >= WHOLE_BYTES
+    for name, value in [*values_by_name.items()]:
+        is_whole = names[name] == "segment" and isinstance(value, int) and value >= WHOLE_BYTES
+        if is_whole or (names[name] == "channels" and value == 0):
+            del values_by_name[name]
+    return {**counterpart.own, **values_by_name}
 
 
 def _is_met(
