@@ -60,12 +60,6 @@ impl PythonCall {
         Plain(self.as_result(&self.call).1)
     }
 
-    /// A rough estimate of the time on a machine, see [`hocket::estimate_s`]; infinity for an algorithm without formula.
-    fn estimate_s(&self, machine: &PythonMachine, in_turn: bool) -> f64 {
-        let estimate_s = |entry| hocket::estimate_s(entry, &self.call, &machine.platform(), in_turn);
-        self.entry().ok().and_then(|entry| estimate_s(entry).ok()).unwrap_or(f64::INFINITY)
-    }
-
     /// The values of all parameters as numbers, and of further names in the formulas of a catalogue algorithm.
     #[getter]
     fn parameters(&self) -> BTreeMap<&'static str, u64> {

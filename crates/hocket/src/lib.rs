@@ -23,7 +23,7 @@ pub use best::Settings;
 pub use cadence::{Cadence, Computation};
 pub use effort::{effort_s, program_effort_s, recording_effort_s, verification_effort_s};
 pub use placing::{Demand, Place};
-pub use price::{Predicted, estimate_s, messages, predict};
+pub use price::{Predicted, messages, predict};
 pub use simulation::{Repeated, Scene, Simulated, Subject, simulate, simulate_trials};
 pub use surroundings::surroundings;
 pub use symmetry::check_symmetry;

@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from hocket._native import Error
 from hocket.definitions.library import Algorithm, all_bytes, find
 from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
-
-if TYPE_CHECKING:
-    from hocket.simulating.comparison import Comparison
-    from hocket.simulating.simulation import Simulation
+from hocket.simulating.simulation import Simulation
 
 WITHIN = 0.05
 """The usual share by which the algorithms of an answer may be slower than the fastest."""
@@ -40,18 +36,17 @@ class Use:
     parameters: Mapping[int, Mapping[str, int | str]]
 
 
-def answer_of(comparison: Comparison, within: float) -> tuple[Use, ...]:
+def answer_of(simulations: Sequence[Simulation], within: float) -> tuple[Use, ...]:
     """Return the fewest ranges of sizes with one algorithm each, which is at most this share slower than the fastest.
 
     Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then with
     less time.
     """
-    runs: dict[int, dict[str, Simulation]] = {size_bytes: {} for size_bytes in sorted(comparison.finished_bytes)}
-    for one in comparison.simulations:
-        if one.size_bytes in runs:
-            runs[one.size_bytes][one.algorithm] = one
+    runs: dict[int, dict[str, Simulation]] = {}
+    for one in sorted(simulations, key=lambda one: one.size_bytes):
+        runs.setdefault(one.size_bytes, {})[one.algorithm] = one
     slower = {size_bytes: _slower(of_size, within) for size_bytes, of_size in runs.items()}
-    names = _fewest_changes(list(slower.values()), comparison.collective)
+    names = _fewest_changes(list(slower.values()), simulations[0].collective) if simulations else []
     uses = []
     for name, group in groupby(zip(runs, names, strict=True), key=lambda pair: pair[1]):
         sizes = [size_bytes for size_bytes, _ in group]
@@ -70,11 +65,11 @@ def _slower(runs: Mapping[str, Simulation], within: float) -> dict[str, float]:
 
 def _fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> list[str]:
     """Return one name of each choice, such that few differ from the one before, and of those the ones preferred."""
-    known = frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
+    of_libraries = frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
 
     def cost(name: str, share: float) -> tuple[int, int, float]:
         algorithm = algorithm_if_known(collective, name)
-        return name not in known, len(algorithm.parameters) if algorithm else 0, share
+        return name not in of_libraries, len(algorithm.parameters) if algorithm else 0, share
 
     best: dict[str, tuple[tuple[float, ...], list[str]]] = {}
     nothing: tuple[tuple[float, ...], list[str]] = ((0, 0, 0, 0.0), [])

@@ -303,7 +303,7 @@ class Comparison(Result):
         Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then
         with less time. It is empty as long as no size is finished.
         """
-        return answer_of(self, within)
+        return answer_of([one for one in self.simulations if one.size_bytes in self.finished_bytes], within)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""

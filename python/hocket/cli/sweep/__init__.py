@@ -19,7 +19,6 @@ from hocket.cli.printing import note, say
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import sweep as sweep_grid
 from hocket.simulating.sweeps import unfinished_cells
-from hocket.simulating.sweeps.cell import Cell
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.row import Row
 from hocket.simulating.sweeps.table import FORMATS, Table, check_format
