@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use hocket::Settings;
 use hocket::question::{self, Candidate, Outcome, Role, Start};
@@ -167,6 +168,7 @@ impl Question {
             at_best: self.at_best,
             places: self.places,
             cells: &cells,
+            is_stopped: AtomicBool::new(false),
         })
     }
 

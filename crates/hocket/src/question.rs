@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hocket_algorithms::Entry;
-use hocket_core::{Error, Parameter, Result};
+use hocket_core::{Call, Error, Parameter, Result};
 use hocket_simulate::{Engine, Options, Trials};
 
 use crate::best::{Calls, Effort, Open, Settings};
@@ -86,6 +86,8 @@ pub struct Question<'a> {
     pub places: Option<usize>,
     /// All cells.
     pub cells: &'a [Cell<'a>],
+    /// Whether all simulations must end.
+    pub is_stopped: AtomicBool,
 }
 
 /// What became of a cell.
@@ -149,14 +151,11 @@ impl Question<'_> {
             if cell.role == Role::Beside {
                 return Start { settings: own, estimate_s: f64::INFINITY, least_s: 0.0 };
             }
-            let settings = self.open(cell, |open| open.by_formula(&self.isolated_calls(cell), &own)).unwrap_or(own);
-            let Candidate::Entry(entry) = cell.candidate else {
-                return Start { settings, estimate_s: f64::INFINITY, least_s: 0.0 };
-            };
+            let calls = IsolatedCalls { question: self, cell };
+            let settings = self.open(cell, |open| open.by_formula(&calls, &own)).unwrap_or(own);
             let platform = self.quiet.platform;
-            let accepted = request_with(&cell.request, &settings).accept(entry, Some(self.quiet));
-            let times_s = accepted.and_then(|Accepted { call, .. }| {
-                Ok((estimate_s(entry, &call, platform, false)?, optimistic_s(entry, &call, platform)?))
+            let times_s = calls.accept(&settings).and_then(|(entry, call)| {
+                Some((estimate_s(entry, &call, platform, false).ok()?, optimistic_s(entry, &call, platform).ok()?))
             });
             let (estimate_s, least_s) = times_s.unwrap_or((f64::INFINITY, 0.0));
             Start { settings, estimate_s, least_s }
@@ -212,17 +211,17 @@ impl Question<'_> {
             self.races(starts).into_iter().enumerate().map(|(row, race)| Row::new(self, row, race)).collect();
         let mut running: Vec<Row> = Vec::new();
         let (queue, (sender, receiver)) = (Queue::default(), channel());
-        let is_stopped = AtomicBool::new(false);
         let work = |sender: &Sender<_>| {
+            let _alarm = End { queue: &queue, is_stopped: &self.is_stopped, only_in_panic: true };
             while let Some((number, until_s)) = queue.next() {
-                let outcome = self.outcome(number, &starts[number], until_s, &is_stopped);
+                let outcome = self.outcome(number, &starts[number], until_s);
                 if sender.send((number, outcome)).is_err() {
                     break;
                 }
             }
         };
         thread::scope(|scope| {
-            let _end = End { queue: &queue, is_stopped: &is_stopped };
+            let _end = End { queue: &queue, is_stopped: &self.is_stopped, only_in_panic: false };
             for _ in 0..threads.clamp(1, self.cells.len().max(1)) {
                 let sender = sender.clone();
                 let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || work(&sender));
@@ -258,7 +257,7 @@ impl Question<'_> {
                     left -= 1;
                     on_done(number, outcome);
                 }
-                if is_interrupted() {
+                if is_interrupted() || self.is_stopped() {
                     return Err(Error::interruption());
                 }
             }
@@ -276,24 +275,21 @@ impl Question<'_> {
         Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, self.quiet.platform)))
     }
 
-    fn outcome(&self, number: usize, starts: &Start, until_s: f64, is_stopped: &AtomicBool) -> Outcome {
+    fn outcome(&self, number: usize, start: &Start, until_s: f64) -> Outcome {
         let cell = &self.cells[number];
-        let calls = IsolatedCalls { is_stopped, ..self.isolated_calls(cell) };
-        let result = match self.effort(&calls, &starts.settings) {
+        let (calls, settings) = (IsolatedCalls { question: self, cell }, &start.settings);
+        let result = match self.effort(&calls, settings) {
             Some(effort) => {
-                let own = &cell.request.parameters;
-                let search = |open: Open<'_>| open.search(&calls, &starts.settings, own, until_s, effort);
+                let search = |open: Open<'_>| open.search(&calls, settings, &cell.request.parameters, until_s, effort);
                 match self.open(cell, search).unwrap_or_else(|| cell.request.call().map(|_| None)) {
-                    Ok(Some((_, outcome))) if self.is_alone() => Ok(Some(outcome)),
-                    Ok(Some((settings, _))) => self.run_as_asked(cell, &settings, is_stopped),
-                    Ok(None) => Ok(None),
-                    Err(error) => Err(error),
+                    Ok(Some((settings, _))) if !self.is_alone() => self.run_as_asked(cell, &settings),
+                    result => result.map(|best| best.map(|(_, outcome)| outcome)),
                 }
             }
             None if cell.role != Role::Beside && self.is_alone() => {
-                calls.run(&starts.settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
+                calls.run(settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
             }
-            None => self.run_as_asked(cell, &starts.settings, is_stopped),
+            None => self.run_as_asked(cell, settings),
         };
         match result {
             Ok(Some(outcome)) => outcome,
@@ -313,86 +309,76 @@ impl Question<'_> {
         }
     }
 
-    fn run_as_asked(&self, cell: &Cell<'_>, settings: &Settings, is_stopped: &AtomicBool) -> Result<Option<Outcome>> {
-        match cell.candidate {
-            Candidate::Own(program) => Ok(program.run(settings, f64::INFINITY, false)?.map(Outcome::Kept)),
-            Candidate::Entry(entry) => {
-                let [trace, passages] = self.observes;
-                let options = Options {
-                    engine: self.engine,
-                    trace,
-                    passages,
-                    is_interrupted: &|| is_stopped.load(Ordering::Relaxed),
-                    ..Options::default()
-                };
-                let machine = cell.machine.unwrap_or(self.machine);
-                let run = run(entry, request_with(&cell.request, settings), machine, self.scene, self.trials, options)?;
-                Ok(Some(Outcome::Simulated(Box::new(run))))
-            }
-        }
+    fn run_as_asked(&self, cell: &Cell<'_>, settings: &Settings) -> Result<Option<Outcome>> {
+        let Candidate::Entry(entry) = cell.candidate else {
+            let Candidate::Own(program) = cell.candidate else { return Ok(None) };
+            return Ok(program.run(settings, f64::INFINITY, false)?.map(Outcome::Kept));
+        };
+        let [trace, passages] = self.observes;
+        let (engine, is_interrupted) = (self.engine, &|| self.is_stopped());
+        let options = Options { engine, trace, passages, is_interrupted, ..Options::default() };
+        let (request, machine) = (request_with(&cell.request, settings), cell.machine.unwrap_or(self.machine));
+        let run = run(entry, request, machine, self.scene, self.trials, options)?;
+        Ok(Some(Outcome::Simulated(Box::new(run))))
     }
 
-    fn isolated_calls<'b>(&'b self, cell: &'b Cell<'b>) -> IsolatedCalls<'b> {
-        IsolatedCalls { question: self, cell, is_stopped: &NEVER }
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 }
-
-static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Isolated calls of a cell without noise.
 struct IsolatedCalls<'a> {
     question: &'a Question<'a>,
     cell: &'a Cell<'a>,
-    is_stopped: &'a AtomicBool,
+}
+
+impl IsolatedCalls<'_> {
+    /// An algorithm of the catalogue, and the call as it accepts it; none if it does not.
+    fn accept(&self, settings: &Settings) -> Option<(&'static Entry, Call)> {
+        let Candidate::Entry(entry) = self.cell.candidate else { return None };
+        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet)).ok()?;
+        Some((entry, accepted.call))
+    }
 }
 
 impl Calls for IsolatedCalls<'_> {
     type Output = Outcome;
 
     fn estimate_s(&self, settings: &Settings) -> f64 {
-        let Candidate::Entry(entry) = self.cell.candidate else { return f64::INFINITY };
-        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet));
-        let time_s =
-            accepted.and_then(|accepted| estimate_s(entry, &accepted.call, self.question.quiet.platform, true));
+        let platform = self.question.quiet.platform;
+        let time_s = self.accept(settings).and_then(|(entry, call)| estimate_s(entry, &call, platform, true).ok());
         time_s.unwrap_or(f64::INFINITY)
     }
 
     fn messages(&self, settings: &Settings) -> f64 {
-        let Candidate::Entry(entry) = self.cell.candidate else { return 0.0 };
-        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet));
-        accepted.and_then(|accepted| messages(entry, &accepted.call)).unwrap_or(0.0)
+        self.accept(settings).and_then(|(entry, call)| messages(entry, &call).ok()).unwrap_or(0.0)
     }
 
     fn automatic(&self, settings: &Settings, name: &str) -> Option<u64> {
         let Candidate::Entry(entry) = self.cell.candidate else { return None };
-        if entry.about.automatic.iter().all(|automatic| automatic.parameter != name) {
-            return None;
-        }
+        entry.about.automatic.iter().find(|automatic| automatic.parameter == name)?;
         let others = settings.iter().filter(|(other, _)| other != name).cloned();
         let settings = others.chain([(name.to_owned(), Setting::automatic())]).collect();
-        let accepted = request_with(&self.cell.request, &settings).accept(entry, Some(self.question.quiet)).ok()?;
-        Some(accepted.call.parameter(name))
+        self.accept(&settings).map(|(_, call)| call.parameter(name))
     }
 
-    fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>> {
-        let entry = match self.cell.candidate {
+    fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Outcome)>> {
+        let Self { question, cell } = self;
+        let entry = match cell.candidate {
             Candidate::Entry(entry) => entry,
             Candidate::Own(program) => {
                 return Ok(program.run(settings, until_s, true)?.map(|time_s| (time_s, Outcome::Kept(time_s))));
             }
         };
-        let options = Options {
-            engine: self.question.engine,
-            until_s,
-            is_interrupted: &|| self.is_stopped.load(Ordering::Relaxed),
-            ..Options::default()
+        let trials = match question.is_alone() {
+            true => question.trials,
+            false => Trials { count: 1, until_interval: None, ..question.trials },
         };
-        let trials = match self.question.is_alone() {
-            true => self.question.trials,
-            false => Trials { count: 1, until_interval: None, ..self.question.trials },
-        };
-        let request = request_with(&self.cell.request, settings);
-        match run(entry, request, self.question.quiet, &Scene::default(), trials, options) {
+        let (request, engine) = (request_with(&cell.request, settings), question.engine);
+        let is_interrupted = &|| question.is_stopped();
+        let options = Options { engine, until_s, is_interrupted, ..Options::default() };
+        match run(entry, request, question.quiet, &Scene::default(), trials, options) {
             Ok(run) => Ok(Some((run.simulated.times_s[0], Outcome::Simulated(Box::new(run))))),
             Err(error) if error == Error::lateness() => Ok(None),
             Err(error) => Err(error),
@@ -531,10 +517,14 @@ impl Queue {
 struct End<'a> {
     queue: &'a Queue,
     is_stopped: &'a AtomicBool,
+    only_in_panic: bool,
 }
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
+        if self.only_in_panic && !thread::panicking() {
+            return;
+        }
         self.is_stopped.store(true, Ordering::Relaxed);
         self.queue.lock().1 = true;
         self.queue.change.notify_all();
