@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from hocket.simulating.best import choose, search
 from rich.console import Console
 from rich.table import Table
 
 import hocket
 from hocket.definitions.calls import algorithms_for
 from hocket.definitions.variants import quiet
+from hocket.simulating.question import Contender, Question, choose
 
 MACHINES = ("cluster", "fugaku", "leonardo", "lumi", "marenostrum5", "loggp-infiniband")
 COLLECTIVES = ("allreduce", "broadcast", "reduce", "alltoall", "allgather", "reduce_scatter")
@@ -41,15 +41,13 @@ def ratios(machine: hocket.Machine) -> Iterator[tuple[float, float]]:
 
 def ratios_of(algorithm: hocket.Algorithm, call: hocket.Call, machine: hocket.Machine) -> tuple[float, float]:
     """Return the time with the chosen values, and with the defaults, as multiples of the least."""
-
-    def run(call: hocket.Call, until_s: float) -> hocket.Simulation | hocket.Later:
-        return hocket.simulate_until(algorithm, call, machine=machine, until_s=until_s)
-
-    best = search(algorithm, call, machine=machine, run=run)
-    assert isinstance(best, hocket.Simulation)
+    (best,) = Question(machine, [Contender(0, algorithm, call)], at_best=True).answer()
+    if isinstance(best.outcome, str):
+        raise hocket.Error(best.outcome)
+    assert isinstance(best.outcome, hocket.Simulation)
     calls = (choose(algorithm, call, machine), call)
     times_s = [hocket.simulate(algorithm, each, machine=machine).time_s.mean for each in calls]
-    least_s = min(best.time_s.mean, *times_s)
+    least_s = min(best.outcome.time_s.mean, *times_s)
     return times_s[0] / least_s, times_s[1] / least_s
 
 

@@ -200,11 +200,14 @@ def expect(
     ]
     trials = Trials(count=_NOISY_TRIALS if machine.noise else 1, threads=1)
     question = Question(machine, contenders, measured_as=one.measured_as, trials=trials)
+    outcomes = [answer.outcome for answer in question.answer(executor=executor)]
     positive = {
-        labels[answer.number]: answer.outcome
-        for answer in question.answer(executor=executor)
-        if isinstance(answer.outcome, Simulation) and answer.outcome.time_s.mean > 0
+        label: outcome
+        for label, outcome in zip(labels, outcomes, strict=True)
+        if isinstance(outcome, Simulation) and outcome.time_s.mean > 0
     }
+    if all(isinstance(outcome, str) for outcome in outcomes):
+        raise Error(str(outcomes[0]))
     if not positive:
         raise Error(f"{curve.title} takes no time on machine {machine.name}, expected a latency, an overhead or bytes")
     return Expectation(curve, machine, positive, library, left_out)

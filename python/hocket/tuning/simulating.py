@@ -94,7 +94,7 @@ class Simulated:
     def default(self, point: Point) -> tuple[Algorithm, Call] | None:
         """Return the library's default choice in the call of a point, if it is known and has an equivalent."""
         library = self.library_with_default
-        if library is None:
+        if library is None or point.ranks == 0:  # the simulation refuses such a call
             return None
         return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
 
