@@ -14,7 +14,8 @@ from hocket.base.results import draw_with
 
 if TYPE_CHECKING:
     from hocket.api import *  # noqa: F403
-    from hocket.api import __all__ as __all__
+
+    __all__: list[str]
 
     __version__: str
 
@@ -28,10 +29,12 @@ def __getattr__(name: str) -> Any:
         return import_module("hocket.base.version").VERSION
     if util.find_spec(f"hocket.{name}"):
         return import_module(f"hocket.{name}")
-    public = import_module("hocket.api")
-    if name != "__all__" and name not in public.__all__:
+    public = {public: value for public, value in vars(import_module("hocket.api")).items() if public[0] != "_"}
+    if name == "__all__":
+        return sorted(public)
+    if name not in public:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(public, name))
+    return globals().setdefault(name, public[name])
 
 
 def __dir__() -> list[str]:

@@ -1,127 +1,75 @@
 """Everything public, from the modules where it lives; as `hocket` has it."""
 
-from hocket._native import Error
-from hocket.base.call import Call
-from hocket.base.results import Later
-from hocket.definitions.authoring import algorithm, load
-from hocket.definitions.libraries import LIBRARY_RULES
-from hocket.definitions.library import Algorithm, Parameter, algorithms, catalogue, find
-from hocket.definitions.machine import Machine, presets
-from hocket.definitions.memory import run
-from hocket.definitions.topology import LinkUse, Topology
-from hocket.definitions.verification import Verdict, verify
-from hocket.fitting.fit import fit
-from hocket.fitting.result import Fit
-from hocket.judging.assessment import Assessment
-from hocket.judging.changes import Changes, changes
-from hocket.judging.finding import Finding
-from hocket.judging.judge import judge
-from hocket.measurements.formats import read_measurements
-from hocket.measurements.measurement import Measurement, Spread
-from hocket.rules.choosing import choose
-from hocket.schedules.checking import verify_schedule
-from hocket.schedules.dependencies import dependency_graph
-from hocket.schedules.schedule import Schedule, record
-from hocket.simulating.bounds import Bound, bound
-from hocket.simulating.comparison import Comparison, compare
-from hocket.simulating.critical_paths import Step, critical_path
-from hocket.simulating.estimates import Estimate, estimate
-from hocket.simulating.explanation import Explanation, Remedy, explain
-from hocket.simulating.multicast import Delivery, simulate_multicast
-from hocket.simulating.replays import AlgorithmUse, FunctionUse, RankUse, Replay, replay, replay_events
-from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import (
-    Circuits,
-    Links,
-    Passage,
-    Repeated,
-    Simulation,
-    Statistics,
-    Trials,
-    simulate,
-    simulate_until,
-)
-from hocket.simulating.sweeps import sweep
-from hocket.simulating.sweeps.grid import Grid
-from hocket.simulating.sweeps.row import Row
-from hocket.simulating.sweeps.table import Table
-from hocket.simulating.together import JobTimes, Meeting, Together, simulate_together
-from hocket.tuning.from_measurements import tune_measured
-from hocket.tuning.report import Tuning
-from hocket.tuning.tune import tune
-
-__all__ = [
-    "LIBRARY_RULES",
-    "Algorithm",
-    "AlgorithmUse",
-    "Assessment",
-    "Bound",
-    "Call",
-    "Changes",
-    "Circuits",
-    "Comparison",
-    "Delivery",
-    "Error",
-    "Estimate",
-    "Explanation",
-    "Finding",
-    "Fit",
-    "FunctionUse",
-    "Grid",
-    "JobTimes",
-    "Later",
-    "LinkUse",
-    "Links",
-    "Machine",
-    "Measurement",
-    "Meeting",
-    "Parameter",
-    "Passage",
-    "RankUse",
-    "Remedy",
-    "Repeated",
-    "Replay",
-    "Row",
-    "Scene",
-    "Schedule",
-    "Simulation",
-    "Spread",
-    "Statistics",
-    "Step",
-    "Table",
-    "Together",
-    "Topology",
-    "Trials",
-    "Tuning",
-    "Verdict",
-    "algorithm",
-    "algorithms",
-    "bound",
-    "catalogue",
-    "changes",
-    "choose",
-    "compare",
-    "critical_path",
-    "dependency_graph",
-    "estimate",
-    "explain",
-    "find",
-    "fit",
-    "judge",
-    "load",
-    "presets",
-    "read_measurements",
-    "record",
-    "replay",
-    "replay_events",
-    "run",
-    "simulate",
-    "simulate_multicast",
-    "simulate_together",
-    "simulate_until",
-    "sweep",
-    "tune",
-    "tune_measured",
-    "verify",
-    "verify_schedule",
-]
+from hocket._native import Error as Error
+from hocket.base.call import Call as Call
+from hocket.base.results import Later as Later
+from hocket.definitions.authoring import algorithm as algorithm
+from hocket.definitions.authoring import load as load
+from hocket.definitions.libraries import LIBRARY_RULES as LIBRARY_RULES
+from hocket.definitions.library import Algorithm as Algorithm
+from hocket.definitions.library import Parameter as Parameter
+from hocket.definitions.library import algorithms as algorithms
+from hocket.definitions.library import catalogue as catalogue
+from hocket.definitions.library import find as find
+from hocket.definitions.machine import Machine as Machine
+from hocket.definitions.machine import presets as presets
+from hocket.definitions.memory import run as run
+from hocket.definitions.topology import LinkUse as LinkUse
+from hocket.definitions.topology import Topology as Topology
+from hocket.definitions.verification import Verdict as Verdict
+from hocket.definitions.verification import verify as verify
+from hocket.fitting.fit import fit as fit
+from hocket.fitting.result import Fit as Fit
+from hocket.judging.assessment import Assessment as Assessment
+from hocket.judging.changes import Changes as Changes
+from hocket.judging.changes import changes as changes
+from hocket.judging.finding import Finding as Finding
+from hocket.judging.judge import judge as judge
+from hocket.measurements.formats import read_measurements as read_measurements
+from hocket.measurements.measurement import Measurement as Measurement
+from hocket.measurements.measurement import Spread as Spread
+from hocket.rules.choosing import choose as choose
+from hocket.schedules.checking import verify_schedule as verify_schedule
+from hocket.schedules.dependencies import dependency_graph as dependency_graph
+from hocket.schedules.schedule import Schedule as Schedule
+from hocket.schedules.schedule import record as record
+from hocket.simulating.bounds import Bound as Bound
+from hocket.simulating.bounds import bound as bound
+from hocket.simulating.comparison import Comparison as Comparison
+from hocket.simulating.comparison import compare as compare
+from hocket.simulating.critical_paths import Step as Step
+from hocket.simulating.critical_paths import critical_path as critical_path
+from hocket.simulating.estimates import Estimate as Estimate
+from hocket.simulating.estimates import estimate as estimate
+from hocket.simulating.explanation import Explanation as Explanation
+from hocket.simulating.explanation import Remedy as Remedy
+from hocket.simulating.explanation import explain as explain
+from hocket.simulating.multicast import Delivery as Delivery
+from hocket.simulating.multicast import simulate_multicast as simulate_multicast
+from hocket.simulating.replays import AlgorithmUse as AlgorithmUse
+from hocket.simulating.replays import FunctionUse as FunctionUse
+from hocket.simulating.replays import RankUse as RankUse
+from hocket.simulating.replays import Replay as Replay
+from hocket.simulating.replays import replay as replay
+from hocket.simulating.replays import replay_events as replay_events
+from hocket.simulating.scenes import Scene as Scene
+from hocket.simulating.simulation import Circuits as Circuits
+from hocket.simulating.simulation import Links as Links
+from hocket.simulating.simulation import Passage as Passage
+from hocket.simulating.simulation import Repeated as Repeated
+from hocket.simulating.simulation import Simulation as Simulation
+from hocket.simulating.simulation import Statistics as Statistics
+from hocket.simulating.simulation import Trials as Trials
+from hocket.simulating.simulation import simulate as simulate
+from hocket.simulating.simulation import simulate_until as simulate_until
+from hocket.simulating.sweeps import sweep as sweep
+from hocket.simulating.sweeps.grid import Grid as Grid
+from hocket.simulating.sweeps.row import Row as Row
+from hocket.simulating.sweeps.table import Table as Table
+from hocket.simulating.together import JobTimes as JobTimes
+from hocket.simulating.together import Meeting as Meeting
+from hocket.simulating.together import Together as Together
+from hocket.simulating.together import simulate_together as simulate_together
+from hocket.tuning.from_measurements import tune_measured as tune_measured
+from hocket.tuning.report import Tuning as Tuning
+from hocket.tuning.tune import tune as tune
