@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use call::PythonCall;
 use hocket::pacing::{self, Step};
+use hocket::request::CallRequest;
 use hocket_algorithms::automatic::Links;
 use hocket_algorithms::automatic::segments::{Pipeline, TRINARYX3};
 use hocket_algorithms::rules::{OF_LIBRARIES, Rule, Rules};
@@ -238,12 +239,20 @@ fn steps(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult
     Ok(Plain(steps))
 }
 
-/// The lower bounds of a call on a machine: latency, bandwidth if known, and computation, in seconds.
+/// The lower bounds of calls on a machine: latency, bandwidth if known, and computation, in seconds; or why there is none.
 #[pyfunction]
-fn bound(py: Python<'_>, machine: &PythonMachine, call: &PythonCall) -> PyResult<(f64, Option<f64>, f64)> {
-    let (call, platform) = (call.content(), machine.platform());
-    let bound = in_worker(py, move || hocket::bound(&call, &platform).map_err(raise))?;
-    Ok((bound.latency_s, bound.bandwidth_s, bound.computation_s))
+fn bounds(py: Python<'_>, machine: &PythonMachine, calls: Vec<Plain<CallRequest>>) -> PyResult<Plain<Vec<Value>>> {
+    let platform = machine.platform();
+    in_worker(py, move || {
+        let bound = |Plain(request): Plain<CallRequest>| match request
+            .call()
+            .and_then(|call| hocket::bound(&call, &platform))
+        {
+            Ok(bound) => json!([bound.latency_s, bound.bandwidth_s, bound.computation_s]),
+            Err(error) => json!(error.to_string()),
+        };
+        Ok(Plain(calls.into_iter().map(bound).collect()))
+    })
 }
 
 /// Simulates one step of an algorithm of the catalogue by itself: its M_i, its gap and its time.
@@ -329,7 +338,7 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        best_segment_bytes, bound, catalogue, check_memory, check_rules, choose, collective_named, collectives,
+        best_segment_bytes, bounds, catalogue, check_memory, check_rules, choose, collective_named, collectives,
         count_in_words, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration,
         parse_time, rules, rules_of_libraries, run, run_with, simulate_step, steps,
     };

@@ -130,8 +130,8 @@ def simulate(
     if estimate is not None:
         _estimate(arguments, scene, machine, estimate, yes=yes, as_json=as_json)
         return
-    topology = machine.topology
-    if topology and any(path and Path(path).suffix in PICTURES for path in (links, links_over_time)):
+    draws_map = any(path and Path(path).suffix in PICTURES for path in (links, links_over_time))
+    if draws_map and (topology := machine.topology):
         drawn_links(topology, 1)  # refuses maps with too many links before simulating
     options.check_scene(scene, measured_as)
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
