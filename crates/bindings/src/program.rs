@@ -15,9 +15,10 @@ use hocket_core::{
     Span, Tag, Winner, budget,
 };
 use hocket_verify::{Counterexample, Kind, Verdict};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyStopIteration};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PySlice};
+use pyo3::types::PySlice;
 
 use crate::number::Number;
 use crate::wire::{Error, interned, raise};
@@ -371,15 +372,11 @@ impl<'a> Driver<'a> {
             Act::Combine { source, target, side } => r.combine(source, target, side).await,
             Act::Copy { source, target } => r.copy(source, target).await,
             Act::Compute { time_s } => r.compute(time_s).await,
-            Act::Connect { peer } => {
-                let is_open = r.connect(peer).await;
-                return Python::attach(|py| boolean(py, is_open));
-            }
+            Act::Connect { peer } => return object(r.connect(peer).await),
             Act::Disconnect { peer } => r.disconnect(peer).await,
             Act::Join(steps) => {
                 self.program.resumptions.fetch_add(steps.len(), Ordering::Relaxed);
-                let values = r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await;
-                return Python::attach(|py| list(py, values));
+                return object(r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await);
             }
             Act::First(a, b) => {
                 let requests = &self.requests;
@@ -396,7 +393,7 @@ impl<'a> Driver<'a> {
                 };
                 let (number, place, is_taken) = (0, None, AtomicBool::new(true));
                 let rest = Verb { act: Act::Rest(step), height: 1, owner: self.owner, number, place, is_taken };
-                return Python::attach(|py| tuple(py, index, value, rest));
+                return object((index, value, rest));
             }
             Act::Rest(step) => {
                 let rest = self.rests.borrow_mut().extract_if(.., |(other, _)| Arc::ptr_eq(other, &step)).next();
@@ -467,21 +464,11 @@ fn none() -> Py<PyAny> {
 
 fn received(received: Received) -> Py<PyAny> {
     let Received { source, len } = received;
-    Python::attach(|py| {
-        Py::new(py, PythonReceived { source: source as usize, length: len }).map_or_else(|_| py.None(), Py::into_any)
-    })
+    object(PythonReceived { source: source as usize, length: len })
 }
 
-fn boolean(py: Python<'_>, value: bool) -> Py<PyAny> {
-    PyBool::new(py, value).to_owned().into_any().unbind()
-}
-
-fn list(py: Python<'_>, values: Vec<Py<PyAny>>) -> Py<PyAny> {
-    values.into_pyobject(py).map_or_else(|_| py.None(), |list| list.unbind())
-}
-
-fn tuple(py: Python<'_>, index: usize, value: Py<PyAny>, rest: Verb) -> Py<PyAny> {
-    (index, value, rest).into_pyobject(py).map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
+fn object<T: for<'py> IntoPyObjectExt<'py>>(value: T) -> Py<PyAny> {
+    Python::attach(|py| value.into_py_any(py).unwrap_or_else(|_| py.None()))
 }
 
 /// The action of a verb.

@@ -32,14 +32,7 @@ pub enum Runnable {
 }
 
 impl Runnable {
-    pub fn new(collective: Collective, name: &str, program: Option<Py<PyAny>>) -> PyResult<Self> {
-        match program {
-            None => find(collective, name).map(Self::Entry).map_err(raise),
-            Some(function) => Ok(Self::Python(PythonProgram::new(function))),
-        }
-    }
-
-    /// As `new`, for a world that reports exceptions of a Python program as findings, in the words of `explain`.
+    /// The subject for a world that reports exceptions of a Python program as findings, in the words of `explain`.
     pub fn to_verify(
         collective: Collective,
         name: &str,
@@ -47,7 +40,7 @@ impl Runnable {
         explain: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         match program {
-            None => Self::new(collective, name, None),
+            None => find(collective, name).map(Self::Entry).map_err(raise),
             Some(function) => Ok(Self::Python(PythonProgram::to_verify(function, explain))),
         }
     }

@@ -55,13 +55,8 @@ impl Watch {
         if self.is_time(&self.latest_look) { budget::look() } else { Ok(()) }
     }
 
-    /// Why the work had to stop, if it had to.
-    pub fn reason(self) -> Option<PyErr> {
-        self.why.into_inner()
-    }
-
     /// The reason seen here for stopping, or else `error`.
     pub fn why(self, error: PyErr) -> PyErr {
-        self.reason().unwrap_or(error)
+        self.why.into_inner().unwrap_or(error)
     }
 }

@@ -476,11 +476,7 @@ impl Section {
     }
 
     fn optional_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
-        let choice = self.optional(key, |text| Ok((text.to_owned(), choose(text, choices)?)))?;
-        Ok(choice.map(|(name, value)| {
-            self.note(key, "", Value::Text(name));
-            value
-        }))
+        self.optional_text(key, |text| choose(text, choices))
     }
 
     /// Refuses keys that were never taken.

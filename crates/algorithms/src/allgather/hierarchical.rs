@@ -22,19 +22,13 @@ use crate::about::has_equal_blocks;
 use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, network, of_blocks,
     of_groups, part_call, shape,
 };
 
 const GATHER: PartParameter =
     choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers in a group");
-const NETWORK: PartParameter = choice(
-    Collective::Allgather,
-    "network",
-    "ring",
-    &[number_of(Collective::Allgather, "bruck")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Allgather, "ring", "bruck");
 const BROADCAST: PartParameter =
     choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts all blocks in a group");
 

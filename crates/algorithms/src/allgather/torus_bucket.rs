@@ -17,16 +17,12 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::torus::{AXES, moves_evenly, needs_torus, ports, ports_and_ranks_divide_count, sizes_and_ports};
+use crate::shapes::torus::{moves_evenly, needs_torus, ports};
 use crate::shapes::torus_buckets::Packed;
 
 pub const ABOUT: About = About::new("turns*(hops*alpha + (P-1)/P*largest*beta)", "parts*P*hops")
-    .exact_when(ports_and_ranks_divide_count)
-    .on_ports(|c| ports(c).len())
+    .on_all_ports()
     .refusing(needs_torus)
-    .made_for("torus")
-    .with_parameters(&AXES)
-    .completing(sizes_and_ports)
     .symmetric(|c| moves_evenly(c, 1));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -25,10 +25,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::SEGMENT;
 use crate::allreduce::trinaryx3_overlapped::reduce_and_broadcast;
-use crate::automatic::segments;
-use crate::shapes::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
@@ -36,13 +34,9 @@ pub const ABOUT: About = About::new(
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "2*(P-1)*all_segments",
 )
-.exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
+.along_both_ways()
 .on_ports(|c| 2 * Trees::both_ways(c).count())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
-.with_automatic(&[segments::OF_TREES])
-.completing(|c| Trees::both_ways(c).values(c));
+.refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce_and_broadcast(r, c, Trees::both_ways(c)).await;

@@ -20,19 +20,13 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, network,
     part_call,
 };
 
 const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Allreduce,
-    "network",
-    "recursive_doubling",
-    &[number_of(Collective::Allreduce, "ring")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Allreduce, "recursive_doubling", "ring");
 const BROADCAST: PartParameter =
     choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts the result in a group");
 

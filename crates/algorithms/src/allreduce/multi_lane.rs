@@ -22,19 +22,13 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative, number_of,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative,
+    network_in_lanes, part_call,
 };
 
 const REDUCE_SCATTER: PartParameter =
     choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Allreduce,
-    "network",
-    "recursive_doubling",
-    &[number_of(Collective::Allreduce, "ring")],
-    "the algorithm between the groups, in each lane",
-);
+const NETWORK: PartParameter = network_in_lanes(Collective::Allreduce, "recursive_doubling", "ring");
 const ALLGATHER: PartParameter =
     choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the result in a group");
 

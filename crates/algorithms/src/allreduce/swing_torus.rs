@@ -21,19 +21,13 @@ use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::About;
 use crate::allreduce::swing::{label, swing};
-use crate::shapes::torus::{
-    AXES, Port, Torus, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
-};
+use crate::shapes::torus::{Port, Torus, moves_evenly, needs_torus_and_commutative, ports};
 use crate::shapes::{Halves, half_range, halve_and_double};
 
 pub const ABOUT: About =
     About::new("turns*(2*log2(P)*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*log2(P)")
-        .exact_when(ports_and_ranks_divide_count)
-        .on_ports(|c| ports(c).len())
+        .on_all_ports()
         .refusing(refuses)
-        .made_for("torus")
-        .with_parameters(&AXES)
-        .completing(sizes_and_ports)
         .symmetric(|c| moves_evenly(c, 2));
 
 fn refuses(c: &Call) -> Option<&'static str> {

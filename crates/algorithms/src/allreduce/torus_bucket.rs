@@ -22,19 +22,13 @@
 use hocket_core::{Call, Rank, Tag};
 
 use crate::About;
-use crate::shapes::torus::{
-    AXES, moves_evenly, needs_torus_and_commutative, ports, ports_and_ranks_divide_count, sizes_and_ports,
-};
+use crate::shapes::torus::{moves_evenly, needs_torus_and_commutative, ports};
 use crate::shapes::torus_buckets::{allgather, reduce_scatter};
 
 pub const ABOUT: About =
     About::new("turns*(2*hops*alpha + 2*(P-1)/P*largest*beta) + (P-1)/P*largest*gamma", "2*parts*P*hops")
-        .exact_when(ports_and_ranks_divide_count)
-        .on_ports(|c| ports(c).len())
+        .on_all_ports()
         .refusing(needs_torus_and_commutative)
-        .made_for("torus")
-        .with_parameters(&AXES)
-        .completing(sizes_and_ports)
         .symmetric(|c| moves_evenly(c, 1));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -17,11 +17,9 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::SEGMENT;
-use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline;
-use crate::shapes::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
@@ -29,13 +27,9 @@ pub const ABOUT: About = About::new(
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "2*(P-1)*all_segments",
 )
-.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+.along_one_way()
 .on_ports(|c| 2 * Trees::one_way(c).count())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&[SEGMENT, X, Y, Z])
-.with_automatic(&[segments::AUTOMATIC])
-.completing(|c| Trees::one_way(c).values(c));
+.refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce_and_broadcast(r, c, Trees::one_way(c)).await;

@@ -20,18 +20,12 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network, part_call,
 };
 
 const GATHER: PartParameter =
     choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers the blocks of a group");
-const NETWORK: PartParameter = choice(
-    Collective::Alltoall,
-    "network",
-    "pairwise_exchange",
-    &[number_of(Collective::Alltoall, "bruck")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Alltoall, "pairwise_exchange", "bruck");
 const SCATTER: PartParameter =
     choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters received blocks in a group");
 

@@ -19,18 +19,12 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network_in_lanes, part_call,
 };
 
 const LOCAL: PartParameter =
     choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Alltoall,
-    "network",
-    "pairwise_exchange",
-    &[number_of(Collective::Alltoall, "bruck")],
-    "the algorithm between the groups, in each lane",
-);
+const NETWORK: PartParameter = network_in_lanes(Collective::Alltoall, "pairwise_exchange", "bruck");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .refusing(needs_equal_groups)

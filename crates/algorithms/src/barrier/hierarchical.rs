@@ -18,16 +18,10 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, group, most_ports, number_of, part_call};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, group, most_ports, network, part_call};
 
 const LOCAL: PartParameter = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Barrier,
-    "network",
-    "dissemination",
-    &[number_of(Collective::Barrier, "recursive_doubling")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Barrier, "dissemination", "recursive_doubling");
 
 pub const ABOUT: About = About::new("2*local + network", "2*local + network")
     .exact_when(|c| Levels::of(c).are_equal())

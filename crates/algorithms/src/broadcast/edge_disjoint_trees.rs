@@ -25,21 +25,14 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::SEGMENT;
-use crate::automatic::segments;
 use crate::broadcast::trinaryx3::broadcast_from;
-use crate::shapes::torus::{U, V, W, X, Y, Z, needs_torus};
+use crate::shapes::torus::needs_torus;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About =
     About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
-        .exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
-        .on_ports(|c| Trees::both_ways(c).count())
-        .refusing(needs_torus)
-        .made_for("torus")
-        .with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
-        .with_automatic(&[segments::OF_TREES])
-        .completing(|c| Trees::both_ways(c).values(c));
+        .along_both_ways()
+        .refusing(needs_torus);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     broadcast_from(r, c, Trees::both_ways(c), c.root, c.result(r)).await;

@@ -19,16 +19,10 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, network, part_call,
 };
 
-const NETWORK: PartParameter = choice(
-    Collective::Broadcast,
-    "network",
-    "binomial",
-    &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Broadcast, "binomial", "scatter_ring_allgather");
 const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")

@@ -20,7 +20,7 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, number_of, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, network_in_lanes, part_call,
 };
 
 const SCATTER: PartParameter = choice(
@@ -30,13 +30,7 @@ const SCATTER: PartParameter = choice(
     &[],
     "the algorithm that scatters the message in the root's group",
 );
-const NETWORK: PartParameter = choice(
-    Collective::Broadcast,
-    "network",
-    "binomial",
-    &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
-    "the algorithm between the groups, in each lane",
-);
+const NETWORK: PartParameter = network_in_lanes(Collective::Broadcast, "binomial", "scatter_ring_allgather");
 const ALLGATHER: PartParameter =
     choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the message in a group");
 

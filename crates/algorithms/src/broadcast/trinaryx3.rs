@@ -19,22 +19,15 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::about::SEGMENT;
-use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline;
-use crate::shapes::torus::{X, Y, Z, needs_torus};
+use crate::shapes::torus::needs_torus;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About =
     About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
-        .exact_when(|c| Trees::one_way(c).have_equal_parts(c))
-        .on_ports(|c| Trees::one_way(c).count())
-        .refusing(needs_torus)
-        .made_for("torus")
-        .with_parameters(&[SEGMENT, X, Y, Z])
-        .with_automatic(&[segments::AUTOMATIC])
-        .completing(|c| Trees::one_way(c).values(c));
+        .along_one_way()
+        .refusing(needs_torus);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     broadcast_from(r, c, Trees::one_way(c), c.root, c.result(r)).await;

@@ -19,17 +19,11 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network, of_blocks, of_groups,
 };
 
 const LOCAL: PartParameter = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Gather,
-    "network",
-    "binomial",
-    &[number_of(Collective::Gather, "linear")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Gather, "binomial", "linear");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())

@@ -23,10 +23,8 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::SEGMENT;
-use crate::automatic::segments;
 use crate::reduce::trinaryx3::reduce;
-use crate::shapes::torus::{U, V, W, X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
@@ -34,13 +32,8 @@ pub const ABOUT: About = About::new(
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "(P-1)*all_segments",
 )
-.exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
-.on_ports(|c| Trees::both_ways(c).count())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
-.with_automatic(&[segments::OF_TREES])
-.completing(|c| Trees::both_ways(c).values(c));
+.along_both_ways()
+.refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce(r, c, Trees::both_ways(c)).await;

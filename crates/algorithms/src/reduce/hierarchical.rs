@@ -19,18 +19,12 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, number_of,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, network,
     part_call,
 };
 
 const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Reduce,
-    "network",
-    "binomial",
-    &[number_of(Collective::Reduce, "chain")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Reduce, "binomial", "chain");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| Levels::of(c).are_equal())

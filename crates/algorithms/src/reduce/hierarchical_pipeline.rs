@@ -22,18 +22,12 @@ use crate::about::SEGMENT;
 use crate::reduce::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    OUTER, PartParameter, Piece, choice, needs_order_or_commutative, number_of, part_call, shape,
+    OUTER, PartParameter, Piece, choice, needs_order_or_commutative, network, part_call, shape,
 };
 use crate::shapes::stages::{Stages, all_ports, has_no_overlap, values};
 
 const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Reduce,
-    "network",
-    "binomial",
-    &[number_of(Collective::Reduce, "chain")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Reduce, "binomial", "chain");
 
 pub const ABOUT: About = About::new("segments*(local + network)", "local + network")
     .exact_when(has_no_overlap)

@@ -22,18 +22,12 @@ use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, needs_order_or_commutative,
-    number_of, part_call,
+    network_in_lanes, part_call,
 };
 
 const REDUCE_SCATTER: PartParameter =
     choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
-const NETWORK: PartParameter = choice(
-    Collective::Reduce,
-    "network",
-    "binomial",
-    &[number_of(Collective::Reduce, "chain")],
-    "the algorithm between the groups, in each lane",
-);
+const NETWORK: PartParameter = network_in_lanes(Collective::Reduce, "binomial", "chain");
 const GATHER: PartParameter =
     choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the result to the root");
 

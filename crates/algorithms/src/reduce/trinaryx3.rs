@@ -20,11 +20,9 @@
 use hocket_core::{Call, Rank, Span};
 
 use crate::About;
-use crate::about::SEGMENT;
-use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline;
-use crate::shapes::torus::{X, Y, Z, needs_torus_and_commutative};
+use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
 pub const ABOUT: About = About::new(
@@ -32,13 +30,8 @@ pub const ABOUT: About = About::new(
      + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
     "(P-1)*all_segments",
 )
-.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
-.on_ports(|c| Trees::one_way(c).count())
-.refusing(needs_torus_and_commutative)
-.made_for("torus")
-.with_parameters(&[SEGMENT, X, Y, Z])
-.with_automatic(&[segments::AUTOMATIC])
-.completing(|c| Trees::one_way(c).values(c));
+.along_one_way()
+.refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     reduce(r, c, Trees::one_way(c)).await;

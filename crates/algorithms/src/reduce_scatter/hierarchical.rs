@@ -20,19 +20,13 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, number_of, of_blocks,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, network, of_blocks,
     of_groups, part_call,
 };
 
 const REDUCE: PartParameter =
     choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
-const NETWORK: PartParameter = choice(
-    Collective::ReduceScatter,
-    "network",
-    "pairwise",
-    &[number_of(Collective::ReduceScatter, "recursive_halving")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::ReduceScatter, "pairwise", "recursive_halving");
 const SCATTER: PartParameter =
     choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters the blocks in a group");
 

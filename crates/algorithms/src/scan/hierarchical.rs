@@ -18,20 +18,13 @@ use hocket_core::{Call, Collective, Rank, Side, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, number_of,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, network, part_call,
 };
 
 const SCAN: PartParameter =
     choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm for the prefix sums within a group");
 /// The part between the groups' last ranks, which get the sums of earlier groups.
-pub const NETWORK: PartParameter = choice(
-    Collective::Exscan,
-    "network",
-    "hillis_steele",
-    &[number_of(Collective::Exscan, "chain")],
-    "the algorithm between the groups",
-);
+pub const NETWORK: PartParameter = network(Collective::Exscan, "hillis_steele", "chain");
 /// The part that broadcasts such a sum from the last rank of a group.
 pub const BROADCAST: PartParameter = choice(
     Collective::Broadcast,

@@ -19,16 +19,10 @@ use crate::About;
 use crate::about::has_equal_blocks;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, number_of, of_blocks, of_groups,
+    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network, of_blocks, of_groups,
 };
 
-const NETWORK: PartParameter = choice(
-    Collective::Scatter,
-    "network",
-    "binomial",
-    &[number_of(Collective::Scatter, "linear")],
-    "the algorithm between the groups",
-);
+const NETWORK: PartParameter = network(Collective::Scatter, "binomial", "linear");
 const LOCAL: PartParameter = choice(Collective::Scatter, "local", "binomial", &[], "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")

@@ -181,6 +181,30 @@ pub const fn choice(
     }
 }
 
+/// The choice of the algorithm between the groups. Tests try `other` besides the default.
+pub const fn network(collective: Collective, default: &str, other: &str) -> PartParameter {
+    let tries = std::slice::from_ref(&NUMBERS[number_of(collective, other) as usize]);
+    choice(collective, "network", default, tries, "the algorithm between the groups")
+}
+
+/// As [`network`], for an algorithm that runs in each lane.
+pub const fn network_in_lanes(collective: Collective, default: &str, other: &str) -> PartParameter {
+    let meaning = "the algorithm between the groups, in each lane";
+    let parameter = Parameter { meaning, ..network(collective, default, other).parameter };
+    PartParameter { collective, parameter }
+}
+
+/// The numbers of the algorithms of any collective, for tries, which are references to constants.
+const NUMBERS: &[u64; 32] = &{
+    let mut numbers = [0; 32];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i] = i as u64;
+        i += 1;
+    }
+    numbers
+};
+
 /// The parameter of this name for the shape of a part's trees: the name of the part, then `_shape`.
 pub const fn shape(name: &'static str, of: Parameter) -> Parameter {
     Parameter { name, tries: &[], ..of }

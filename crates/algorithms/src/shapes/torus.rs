@@ -2,6 +2,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Symmetry, Unit};
 
+use crate::About;
 use crate::about::{has_equal_blocks, needs_commutative};
 
 /// Ranks along the first axis.
@@ -30,6 +31,17 @@ pub const MOST_AXES: usize = AXES.len();
 
 const fn size(name: &'static str, tries: &'static [u64], meaning: &'static str) -> Parameter {
     Parameter { name, unit: Unit::Count, default: 0, least: 0, tries, domain: Domain::Given, meaning }
+}
+
+impl About {
+    /// The algorithm is made for tori of any number of axes, and has a part of the message for each of the [`ports`].
+    pub const fn on_all_ports(self) -> Self {
+        self.exact_when(ports_and_ranks_divide_count)
+            .on_ports(|c| ports(c).len())
+            .made_for("torus")
+            .with_parameters(&AXES)
+            .completing(sizes_and_ports)
+    }
 }
 
 /// The coordinates of a rank along each axis.
@@ -202,7 +214,7 @@ pub fn sizes(c: &Call) -> Vec<(&'static str, u64)> {
 
 /// The sizes, the `hops` along all axes, the number of `parts` of the message, one per port, and the bytes of the
 /// `largest` part, if all ranks have equally many of its elements.
-pub fn sizes_and_ports(c: &Call) -> Vec<(&'static str, u64)> {
+fn sizes_and_ports(c: &Call) -> Vec<(&'static str, u64)> {
     let parts = ports(c).len();
     let ranks_of_message = if c.collective.has_blocks() { 1 } else { c.ranks };
     let of_rank = most_elements(c).div_ceil(parts).div_ceil(ranks_of_message);
@@ -212,7 +224,7 @@ pub fn sizes_and_ports(c: &Call) -> Vec<(&'static str, u64)> {
 }
 
 /// Whether all ranks have equally many elements of each port's part.
-pub fn ports_and_ranks_divide_count(c: &Call) -> bool {
+fn ports_and_ranks_divide_count(c: &Call) -> bool {
     let parts = ports(c).len();
     match c.collective.has_blocks() {
         true => has_equal_blocks(c) && c.count(0).is_multiple_of(parts),

@@ -2,10 +2,12 @@
 
 use hocket_core::{Buffer, Call, Span};
 
+use crate::About;
 use crate::about::SEGMENT;
+use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline::Place;
-use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, sizes};
+use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, U, V, W, X, Y, Z, sizes};
 
 /// A tree that spans a torus. Its coordinates (a, b, c, ..) are counted from the root, in the order of the tree's axes.
 /// The tree leads from the root along +a, from each rank it reaches there along +b, from all these ranks along +c, and
@@ -210,6 +212,28 @@ impl Trees {
         }
         let (bytes, segment) = ((c.count(0) / parts * c.element_bytes) as u64, c.parameter(SEGMENT.name));
         bytes <= segment || bytes.is_multiple_of(segment)
+    }
+}
+
+impl About {
+    /// The algorithm is made for tori of up to three axes, and sends segments along the trees of [`Trees::one_way`].
+    pub const fn along_one_way(self) -> Self {
+        self.exact_when(|c| Trees::one_way(c).have_equal_parts(c))
+            .on_ports(|c| Trees::one_way(c).count())
+            .made_for("torus")
+            .with_parameters(&[SEGMENT, X, Y, Z])
+            .with_automatic(&[segments::AUTOMATIC])
+            .completing(|c| Trees::one_way(c).values(c))
+    }
+
+    /// As [`Self::along_one_way`], for any number of axes and the trees of [`Trees::both_ways`].
+    pub const fn along_both_ways(self) -> Self {
+        self.exact_when(|c| Trees::both_ways(c).have_equal_parts(c))
+            .on_ports(|c| Trees::both_ways(c).count())
+            .made_for("torus")
+            .with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
+            .with_automatic(&[segments::OF_TREES])
+            .completing(|c| Trees::both_ways(c).values(c))
     }
 }
 
