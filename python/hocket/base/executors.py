@@ -52,13 +52,7 @@ class ExecutorKind:
         return cls(name, address or None)
 
 
-def _silent(_: str) -> None:
-    """Say nothing."""
-
-
-def open_executor(
-    kind: ExecutorKind, *, jobs: int, say: Callable[[str], object] = _silent
-) -> AbstractContextManager[Executor]:
+def open_executor(kind: ExecutorKind, *, jobs: int, say: Callable[[str], object]) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
     Args:
@@ -161,7 +155,8 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         _client(dask, scheduler) as client,
     ):
         where = client.scheduler.address
-        workers = _Workers(client, where, say if kind.address else _silent)  # Dask replaces the workers that it started
+        # Dask replaces the workers that it started.
+        workers = _Workers(client, where, say if kind.address else lambda _: None)
         try:
             with workers:
                 yield client.get_executor()

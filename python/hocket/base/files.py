@@ -129,9 +129,8 @@ def _check_values(value: object, key: str, text: str, file: str) -> None:
         raise Error(f"{file}{line}: {key}: got {value!s:.40}, expected a text, a number, true or false")
 
 
-def key_lines(text: str) -> Mapping[str, int]:
-    """Return the line of each key in the text of a TOML file; the names that lead to a key are joined by dots."""
-    return _native.lines_of_keys(text)
+key_lines = _native.lines_of_keys
+"""Return the line of each key in the text of a TOML file; the names that lead to a key are joined by dots."""
 
 
 def unreadable(file: str, error: OSError) -> Error:

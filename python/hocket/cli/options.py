@@ -337,36 +337,31 @@ space_time = click.option(
 )
 graph = click.option("--graph", type=FILE, help="Also write the dependencies of tasks as DOT, for Graphviz.")
 output = click.option("--output", "-o", type=FILE, help="The file to write; by default, and with -, stdout.")
-_machine = click.option(
-    "--machine",
-    type=MACHINE,
-    shell_complete=completion.machines,
-    default="cluster",
-    help="A machine file, or a preset that `hocket machines` lists.",
-)
-_layout = click.option(
-    "--layout",
-    metavar="SIZES",
-    help="How the job lies on a torus, in place of the machine's: '16x4, 16x4' is a job of 64 x 64 nodes, each axis of "
-    "which winds through two axes of the torus.",
-)
-
-
-_map = click.option(
-    "--map",
-    "placement",
-    metavar="MAP",
-    help="On which node each rank is, in place of the machine's map: block (node after node), cyclic (round robin), or "
-    "a file of hosts: a rankfile, a hostfile, or the output of `srun -l hostname`.",
-)
 
 
 def machine(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command its machine, with the layout and the map that are asked for."""
 
-    @_machine
-    @_layout
-    @_map
+    @click.option(
+        "--machine",
+        type=MACHINE,
+        shell_complete=completion.machines,
+        default="cluster",
+        help="A machine file, or a preset that `hocket machines` lists.",
+    )
+    @click.option(
+        "--layout",
+        metavar="SIZES",
+        help="How the job lies on a torus, in place of the machine's: '16x4, 16x4' is a job of 64 x 64 nodes, each "
+        "axis of which winds through two axes of the torus.",
+    )
+    @click.option(
+        "--map",
+        "placement",
+        metavar="MAP",
+        help="On which node each rank is, in place of the machine's map: block (node after node), cyclic (round "
+        "robin), or a file of hosts: a rankfile, a hostfile, or the output of `srun -l hostname`.",
+    )
     @wraps(command)
     def with_machine(*args: Any, machine: Machine, layout: str | None, placement: str | None, **others: Any) -> None:
         machine = machine if layout is None else with_layout(machine, layout)

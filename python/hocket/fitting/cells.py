@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.parallel import ProgressDisplay, do_all, no_display
+from hocket.base.parallel import ProgressDisplay, do_all, ignore, no_display
 from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
@@ -241,22 +241,16 @@ class Simulator:
     until_s: float
     on_done: Callable[[], object]
     display: ProgressDisplay = no_display
+    _advance: Callable[[], object] = ignore
 
     @contextmanager
     def stage(self, label: str, simulations: int) -> Iterator[None]:
         """Show the progress of the simulations that are done inside."""
-        on_done = self.on_done
-        with self.display(label, simulations) as advance:
-
-            def report() -> None:
-                on_done()
-                advance()
-
-            self.on_done = report
+        with self.display(label, simulations) as self._advance:
             try:
                 yield
             finally:
-                self.on_done = on_done
+                self._advance = ignore
 
     def times_s(self, points: Sequence[Floats], cells: Sequence[Cell]) -> Floats:
         """Return simulated times: a row for each point, a column for each cell.
@@ -275,6 +269,7 @@ class Simulator:
 
         def report_done(*_: object) -> None:
             self.on_done()
+            self._advance()
             if monotonic() > self.until_s:
                 raise TimeOverError
 

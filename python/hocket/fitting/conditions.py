@@ -22,15 +22,13 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
 }
 _ONE = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*")
-_NAMES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "ranks": ("ranks", parse_count),
-    "size": ("size_bytes", parse_bytes),
-    "collective": ("collective", find_collective),
-    "algorithm": ("algorithm", str),
-    "ranks_per_node": ("ranks_per_node", parse_count),
-    "system": ("system", str),
-    "library": ("library", str),
-    "buffers": ("buffers", str),
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "ranks": parse_count,
+    "size": parse_bytes,
+    "collective": find_collective,
+    "algorithm": str,
+    "ranks_per_node": parse_count,
+    **dict.fromkeys(("system", "library", "buffers"), str),
 }
 
 
@@ -65,13 +63,12 @@ class Condition:
 
 def _part(part: str, text: str) -> tuple[str, str, Any]:
     match = _ONE.fullmatch(part)
-    if match is None or match[1] not in _NAMES:
-        names = ", ".join(_NAMES)
+    if match is None or match[1] not in _READERS:
+        names = ", ".join(_READERS)
         raise Error(
             f'got "{text}", expected a condition such as "ranks>64" or "collective=broadcast,size<1MiB" on {names}'
         )
-    attribute, read = _NAMES[match[1]]
-    value = read(match[3])
+    value = _READERS[match[1]](match[3])
     if isinstance(value, str) and match[2] not in ("=", "!="):
         raise Error(f'got "{text}", expected = or != beside {match[1]}')
-    return attribute, match[2], value
+    return "size_bytes" if match[1] == "size" else match[1], match[2], value

@@ -395,7 +395,7 @@ def minima_of(
     sentences = []
     for other in others:
         far = [(place, one) for place, one in zip(places, values, strict=True) if not one.is_near(other[one.name])]
-        texts = (f"{one.name} = {place.format(other[one.name])} instead of {one.text}" for place, one in far)
+        texts = (f"{one.name} = {place.unit.format(other[one.name])} instead of {one.text}" for place, one in far)
         advice = _advice(*(place for place, _ in far))
         sentences.append(f"almost as good on a part of the calls: {', '.join(texts)}; to decide, measure {advice}")
     return tuple(sentences)
@@ -409,8 +409,8 @@ def _value(place: Place, logarithm: float, low: float, high: float) -> Value:
         value=float(np.exp(logarithm)),
         low=low,
         high=high,
-        text=place.format(float(np.exp(logarithm))),
-        interval=f"{place.format(low)} to {place.format(high)}",
+        text=place.unit.format(float(np.exp(logarithm))),
+        interval=f"{place.unit.format(low)} to {place.unit.format(high)}",
         is_at_bound=any(is_near),
         is_known=is_known,
         advice="" if is_known else _advice(place),

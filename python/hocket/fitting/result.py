@@ -26,8 +26,6 @@ pressed Ctrl-C, or there was nothing to search."""
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
 
-_USES: tuple[Use, ...] = get_args(Use)
-
 AS_FAST = 1.001
 """Below how many times as long a time is the same."""
 
@@ -139,7 +137,7 @@ def deviation(cells: Iterable[Judgement]) -> Deviation | None:
 
 def deviations(cells: Sequence[Judgement]) -> dict[Use, Deviation]:
     """Return how far cells are off, by what they were for."""
-    by_use = {use: deviation(one for one in cells if one.use == use) for use in _USES}
+    by_use = {use: deviation(one for one in cells if one.use == use) for use in get_args(Use)}
     return {use: one for use, one in by_use.items() if one is not None}
 
 

@@ -124,10 +124,6 @@ class Place(_Mark):
         powers = [float(1 << power) for power in range(round(self.high).bit_length())]
         return tuple(power for power in powers if power >= self.low) or (self.low, self.high)
 
-    def format(self, value: float) -> str:
-        """Return a value in its unit, for people."""
-        return self.unit.format(value)
-
 
 @dataclass(frozen=True)
 class Skeleton:
@@ -167,7 +163,7 @@ class Skeleton:
         """Return the machine file for people, with a line of comment above each value."""
         texts = []
         for place, value in zip(self.places, values, strict=True):
-            text = place.format(value)
+            text = place.unit.format(value)
             texts.append(text if place.unit is _NUMBER else f'"{text}"')
         lines = _replace(self.text, self.places, texts).split("\n")
         for place, comment in reversed([*zip(self.places, comments, strict=True)]):

@@ -206,7 +206,6 @@ def bench(
     names = tuple(one.name if one else NATIVE_NAME for one in candidates)
     is_plain = arrivals is None and cadence is None
     scene = bench_scene([0.0] * call.ranks if director and is_plain else arrivals, cadence, call.ranks)
-    scene = scene.with_director() if director else scene
     rules = [rule_of(scene.rule_of(collective), one, call) for one in candidates]
     for rule in rules:
         check_rules(rule, "--param")
@@ -229,7 +228,7 @@ def bench(
 
     # Ranks that share processors cannot spin until a common start time without delaying others.
     starts_together = not is_crowded(installation, launcher, call.ranks)
-    limits = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument]
+    limits = [f"{share:g}", f"{limit_s:g}", str(least_rounds), str(int(starts_together)), scene.argument_with(director)]
     neighbors = "none"  # or with their dimensions
     if collective.startswith("neighbor_"):
         dims, _ = _native.neighbors(call.neighbors, call.ranks)

@@ -213,9 +213,8 @@ def _level(kinds: Kinds) -> Level:
         _times(kinds, name) for name in ("one_way", "exchange", "send", "receive", "gap")
     )
     limits = kinds.get("eager_limit", {})
-    most_eager = max(limits, key=lambda size: len(limits[size])) if limits else None
-    is_limited = most_eager is not None and most_eager < trips.sizes_bytes[-1]
-    border = float(most_eager) if is_limited and most_eager is not None else None
+    most_eager = float(max(limits, key=lambda size: len(limits[size]), default=np.inf))
+    border = most_eager if most_eager < trips.sizes_bytes[-1] else None
     large = min(_LARGE_BYTES, trips.sizes_bytes[-1])
     meet = trips.sizes_bytes > border if border is not None else trips.sizes_bytes >= large
     both_ways = np.maximum(np.median(exchanges.times_s[:, meet] / trips.times_s[:, meet], axis=1), 1.0)

@@ -111,10 +111,5 @@ def cached_build(
 def _key(installation: Installation, files: list[Path], flags: list[str]) -> str:
     """Return a name for the binary that these files compile to."""
     compiler_command = subprocess.run([installation.mpicc, "-show"], capture_output=True, check=False).stdout
-    parts = [
-        installation.library.encode(),
-        str(installation.mpicc).encode(),
-        compiler_command,
-        " ".join(flags).encode(),
-    ]
+    parts = [str(installation.mpicc).encode(), compiler_command, " ".join(flags).encode()]  # flags name the MPI
     return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -81,9 +81,9 @@ class BenchScene:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""
         return f"i{collective}" if self.is_nonblocking else collective
 
-    def with_director(self) -> BenchScene:
-        """Return the same scene, in which a director tells the start of each sample."""
-        return replace(self, argument=f"director:{self.argument}")
+    def argument_with(self, director: Director | None) -> str:
+        """Return the argument of the scene, in which a director may tell the start of each sample."""
+        return f"director:{self.argument}" if director else self.argument
 
 
 def draws(ranks: int) -> int:

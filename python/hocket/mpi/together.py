@@ -70,8 +70,7 @@ def time_together(
         scene = bench_scene(None, part.cadence, part.call.ranks)
         rule = rule_of(scene.rule_of(collective), part.algorithm, part.call)
         check_rules(rule, f"job {part.algorithm.label}")
-        scene = scene.with_director() if director else scene
-        arguments += [collective, str(size), scene.argument, str(part.call.ranks), rule]
+        arguments += [collective, str(size), scene.argument_with(director), str(part.call.ranks), rule]
     times_by_rank: dict[int, PartTimes] = {}
 
     def take(value: dict[str, Any]) -> None:

@@ -37,11 +37,6 @@ class Exporter:
 
     format: Format
 
-    @property
-    def file_name(self) -> str:
-        """The name of the file, from which `hocket rules` knows the format."""
-        return file_name(self.format)
-
     def can_name(self, point: Point, choice: Choice) -> bool:
         """Return whether files can express one of the MPI's own choices."""
         in_han = self._han is not None and algorithm_of_han(point.collective, choice) is not None
@@ -71,11 +66,13 @@ class Exporter:
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):
             rules = self._all_rules(decisions)
-            texts = {format: format.write(rules) for format in self.format.paths(self.file_name).values()}
+            texts = {format: format.write(rules) for format in self.format.paths(file_name(self.format)).values()}
             return {format: text for format, text in texts.items() if text and rules.rules}
         most = max(one.ranks[0] for one in of_han)
         inner = [one for one in of_han if 2 * one.ranks[0] <= most]
-        by_han = tuple(self._rule_of_han(one) for one in of_han if one not in inner or _in_han(one))
+        by_han = tuple(
+            self._rule_of_han(one) for one in of_han if one not in inner or algorithm_of_han(one.collective, one.choice)
+        )
         flat = self.text(one for one in decisions if one not in inner)
         own = self._han.write(Rules(self._han.library, by_han)) if any(rule.choice for rule in by_han) else None
         return {format: text for format, text in ((self.format, flat), (self._han, own)) if text}
@@ -116,7 +113,8 @@ class Exporter:
 
     def _rule_of_han(self, decision: Decision) -> Rule:
         (first, end), (low, above) = decision.ranks, decision.sizes_bytes
-        choice = Named("tuned") if self._names_of(decision.collective, decision.choice) else _in_han(decision)
+        call = decision.collective, decision.choice
+        choice = Named("tuned") if self._names_of(*call) else algorithm_of_han(*call)
         sizes = Span(low, above - 1) if COLLECTIVES[decision.collective].has_size else Span()
         return Rule(function_of(decision.collective), choice, ranks=Span(first, end - 1), sizes=sizes)
 
@@ -132,10 +130,6 @@ class Exporter:
             return None
         segment = [("seg_size", value) for name, value in values.items() if name.endswith(_SEGMENT_SIZE)]
         return counterpart, Named(counterpart.name, (*counterpart.own.items(), *segment))
-
-
-def _in_han(decision: Decision) -> Named | None:
-    return algorithm_of_han(decision.collective, decision.choice)
 
 
 def algorithm_of_han(collective: str, choice: Choice) -> Named | None:

@@ -333,7 +333,19 @@ class _Job(AbstractContextManager["_Job"]):
                 race.drop(choice)
                 reasons[choice] = refusals[number]
         _run(race, numbers, turns, limit_s, self._evaluator.clock)
-        return _record_of(point, race, alike, predictions, reasons)
+
+        def all_of(choice: Choice) -> Sequence[Choice]:
+            """Return a choice with its equivalents, for which its result also holds."""
+            return alike.get(choice, (choice,))
+
+        return PointRecord(
+            point=point,
+            times={one: race.estimates[choice] for choice in race.estimates for one in all_of(choice)},
+            samples_s={choice: tuple(samples_s) for choice, samples_s in race.samples_s.items()},
+            predicted_s={one: time_s for choice, time_s in predictions.items() for one in all_of(choice)},
+            omissions={one: why for choice, why in reasons.items() for one in all_of(choice)},
+            is_decided=race.is_decided,
+        )
 
     def beside_default(self, point: Point, choices: Sequence[Choice], limit_s: float) -> dict[Choice, list[float]]:
         """Return samples of one moment: the default, the choices that run, and the default again, in turns."""
@@ -393,28 +405,6 @@ def add_rounds(samples_s: Mapping[Choice, list[float]], turns: Turns, numbers: M
     samples = turns.rounds(_ROUNDS_AT_ONCE, [numbers[choice] for choice in samples_s])
     for choice, more in samples_s.items():
         more += samples[numbers[choice]]
-
-
-def _record_of(
-    point: Point,
-    race: Race,
-    alike: Mapping[Choice, Sequence[Choice]],
-    predictions: Mapping[Choice, float],
-    reasons: Mapping[Choice, str],
-) -> PointRecord:
-    """Return the result of a race; the result of a choice also holds for its equivalents."""
-
-    def all_of(choice: Choice) -> Sequence[Choice]:
-        return alike.get(choice, (choice,))
-
-    return PointRecord(
-        point=point,
-        times={one: race.estimates[choice] for choice in race.estimates for one in all_of(choice)},
-        samples_s={choice: tuple(samples_s) for choice, samples_s in race.samples_s.items()},
-        predicted_s={one: time_s for choice, time_s in predictions.items() for one in all_of(choice)},
-        omissions={one: why for choice, why in reasons.items() for one in all_of(choice)},
-        is_decided=race.is_decided,
-    )
 
 
 def ways_of(point: Point, numbers: Mapping[Choice, int]) -> list[Way]:

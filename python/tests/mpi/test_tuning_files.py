@@ -26,7 +26,7 @@ from hocket.rules.tuning_files.form import Choice, Rule, Rules, measured
 from hocket.rules.tuning_files.formats import FORMATS, read
 from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY, default_tree
 from hocket.tuning.choice import Decision, Point
-from hocket.tuning.exporting import exporter_for
+from hocket.tuning.exporting import exporter_for, file_name
 from hocket.tuning.measuring import own_choices
 
 from .conftest import AS_ROOT, PROGRAMS, SECONDS, Mpi
@@ -324,7 +324,7 @@ def test_an_mpi_takes_what_a_tuning_among_its_own_algorithms_writes(mpi: Mpi, as
     ]
     text = exporter.text(decisions)
     assert text is not None
-    file = tmp_path / exporter.file_name
+    file = tmp_path / file_name(exporter.format)
     file.write_text(text)
     if mpi.is_open_mpi:
         assert check_open_mpi(mpi, tmp_path, file, exporter.format.name, ["bcast"]) > 0

@@ -38,7 +38,7 @@ def told(one: Exporter, decisions: list[Decision], folder: Path, function: str, 
     """Return the choice of a file for a call."""
     text = one.text(decisions)
     assert text is not None
-    file = folder / one.file_name
+    file = folder / file_name(one.format)
     file.write_text(text)
     rule = deciding_rule(read(file), situation(function, ranks, size))
     return str(rule.choice) if rule and rule.choice else None

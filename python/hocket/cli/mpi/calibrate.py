@@ -22,7 +22,6 @@ from hocket.mpi import Installation
 if TYPE_CHECKING:
     from hocket.cli.packages import Lab
     from hocket.mpi.calibration import Calibration, Level
-    from hocket.mpi.fits import Estimate
     from hocket.mpi.launch import Launcher
     from hocket.mpi.machine_files import Model
 
@@ -102,8 +101,8 @@ def _print(result: Calibration, files: dict[str, str | None]) -> None:
     work = [
         [
             format_bytes(one.from_bytes),
-            f"{_time(one.reduce_s)} + {_rate(one.reduce_s_per_byte)}",
-            f"{_time(one.copy_s)} + {_rate(one.copy_s_per_byte)}",
+            f"{format_time(one.reduce_s.value)} + {_rate(one.reduce_s_per_byte.value)}",
+            f"{format_time(one.copy_s.value)} + {_rate(one.copy_s_per_byte.value)}",
         ]
         for one in result.work
     ]
@@ -120,8 +119,8 @@ def _print_level(title: str, level: Level) -> None:
     rows = [
         [
             format_bytes(one.from_bytes),
-            f"{_time(one.alpha_s)} ({_time(one.alpha_s, 'low')}-{_time(one.alpha_s, 'high')})",
-            f"{_rate(one.beta_s)} ({_rate(one.beta_s, 'high')}-{_rate(one.beta_s, 'low')})",
+            f"{format_time(one.alpha_s.value)} ({format_time(one.alpha_s.low)}-{format_time(one.alpha_s.high)})",
+            f"{_rate(one.beta_s.value)} ({_rate(one.beta_s.high)}-{_rate(one.beta_s.low)})",
             f"{one.deviation:.0%}",
         ]
         for one in level.ranges
@@ -136,9 +135,5 @@ def _print_level(title: str, level: Level) -> None:
     )
 
 
-def _time(estimate: Estimate, part: str = "value") -> str:
-    return format_time(getattr(estimate, part))
-
-
-def _rate(per_byte: Estimate, part: str = "value") -> str:
-    return f"{1e-9 / max(getattr(per_byte, part), 1e-15):.4g} GB/s"
+def _rate(s_per_byte: float) -> str:
+    return f"{1e-9 / max(s_per_byte, 1e-15):.4g} GB/s"
