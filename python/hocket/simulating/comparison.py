@@ -459,7 +459,7 @@ def compare(
 
         def note(answer: Answer, some: Sequence[_Entry] = some) -> None:
             is_complete = race.note(some[answer.number], answer.outcome)
-            is_due = len(some) <= _MOST_TOLD or race.count % _TELL_EVERY == 0
+            is_due = len(some) <= _MOST_TOLD or answer.number % _TELL_EVERY == 0
             if on_done is not ignore and (is_complete or is_due):
                 on_done(assemble())
 
@@ -542,11 +542,6 @@ class _Race:
         for one in self._entries:
             if (sentence := sentences.get(one.cell.algorithm.name)) is not None:
                 self._outcomes[one.key] = sentence
-
-    @property
-    def count(self) -> int:
-        """The number of outcomes."""
-        return len(self._outcomes)
 
     def entries(self) -> list[_Entry]:
         """Return what has no outcome yet."""

@@ -31,7 +31,7 @@ pub const ABOUT: About =
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
         .completing(|c| [layout(c), counts(c)].concat())
         .made_for("cards")
-    .symmetric(repeats_by_groups);
+        .symmetric(repeats_by_groups);
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.

@@ -9,7 +9,7 @@
 //!               0 ─▶ 2, 2 ──b2──▶ 0
 //! ```
 
-use hocket_core::{Call, Domain, Counts, Parameter, Rank, Span, Unit};
+use hocket_core::{Call, Counts, Domain, Parameter, Rank, Span, Unit};
 
 use crate::About;
 

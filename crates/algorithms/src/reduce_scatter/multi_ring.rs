@@ -29,8 +29,8 @@ pub const ABOUT: About =
         .refusing(needs_commutative)
         .with_parameters(&[CHANNELS, CHUNK, GROUP])
         .completing(|c| [layout(c), Shares::counts(c)].concat())
-    .made_for("cards")
-    .symmetric(repeats_by_groups);
+        .made_for("cards")
+        .symmetric(repeats_by_groups);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));
