@@ -94,6 +94,10 @@ class Later:
     until_s: float
 
 
+ORPHANS: list[int] = []
+"""Programs of the user that still run in threads which Python does not know, after an interruption."""
+
+
 def draw_with(load: Callable[[], object]) -> None:
     """Name what loads the drawing code."""
     _drawings.append(load)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from hocket.base.results import ORPHANS
 from hocket.cli.exits import bad_input
 from hocket.cli.limits import addresses_in_words, too_narrow
 
@@ -73,6 +74,6 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
 def _exit_of_interrupt() -> int:
     print("hocket: interrupted", file=sys.stderr, flush=True)
     exec("")  # Python ends with the signal if the last text it executed, for example of a dataclass, was interrupted
-    if threading.active_count() > 1:
+    if threading.active_count() > 1 or ORPHANS:
         os._exit(_INTERRUPTION_STATUS)  # do not wait for work in other threads
     return _INTERRUPTION_STATUS

@@ -223,7 +223,8 @@ def compare(
             _print_losses(comparison, sizes)
         elif every:
             _print_all(comparison, candidates, libraries)
-        answer = _answer(comparison, within)
+        uses = comparison.answer(within=within)
+        answer = f"use {answer_words(comparison.collective, uses)}" if uses else None
         if by_rows:
             say_first = waits and answer is not None and not (libraries and libraries[0] in of_machine)
             table.print_rest(comparison, above=answer if say_first else None)
@@ -432,12 +433,6 @@ _BOUND = "lower bound"
 _WIDEST_BOUND = "999.9 us 99.9x"
 _WIDEST_DEFAULT = "99.9x"
 _SO_FAR = ", as far as it is known"
-
-
-def _answer(comparison: Comparison, within: float) -> str | None:
-    """Return which algorithm to use for which sizes, in words; None as long as no size is finished."""
-    uses = comparison.answer(within=within)
-    return f"use {answer_words(comparison.collective, uses)}" if uses else None
 
 
 def _rules(comparison: Comparison, within: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.parallel import do_all, ignore
 from hocket.base.processors import processors, room_for_threads
-from hocket.base.results import Later
+from hocket.base.results import ORPHANS, Later
 from hocket.definitions.calls import request_of
 from hocket.definitions.discrepancies import discrepancy_of
 from hocket.definitions.library import Algorithm
@@ -208,6 +207,9 @@ class _Handle:
 
         try:
             self._native.answer(note)
+        except KeyboardInterrupt:
+            ORPHANS.extend(self._own)
+            raise
         finally:
             is_over = True
         return [self._answers[number] for number in range(len(self._question.cells))]
@@ -242,7 +244,6 @@ class _Own:
 
     def __call__(self, settings: Iterable[tuple[str, int | str]], until_s: float, is_alone: bool) -> float | None:
         """Return the time of a run; None if it is later than the deadline."""
-        threading.current_thread()  # makes Python count this thread: a process that is interrupted does not wait for it
         question = self._question
         call = replace(self._cell.call, parameters=dict(settings))
         if not is_alone:
