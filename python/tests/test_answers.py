@@ -37,6 +37,17 @@ def test_of_equal_algorithms_it_takes_one_that_libraries_have() -> None:
     assert compared.answer() == (Use("recursive_doubling", 8, 8, 0.0, {8: {}}),)
 
 
+def test_it_names_values_that_cut_messages_otherwise_than_the_defaults() -> None:
+    whole = hocket.compare(
+        ["broadcast/chain"], [hocket.Call(ranks=4, size_bytes=1 << 20, parameters={"segment": 1 << 20})]
+    )
+    assert whole.answer()[0].parameters == {1 << 20: {"segment": 1 << 20}}  # the default makes 16 pieces
+    small = hocket.compare(["broadcast/chain"], [hocket.Call(ranks=4, size_bytes=64, parameters={"segment": 64})])
+    assert small.answer()[0].parameters == {64: {}}
+    paced = hocket.compare(["alltoall/bruck"], ranks=4, sizes=64).answer()[0].parameters
+    assert "gap" not in paced[64]
+
+
 def test_of_a_program_of_the_user_it_names_all_values() -> None:
     @hocket.algorithm("broadcast", parameters=[hocket.Parameter("cut", "bytes", default=4096)])
     def mine(r: hocket.typing.Rank, c: hocket.typing.Call) -> hocket.typing.Steps:

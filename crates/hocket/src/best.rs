@@ -29,7 +29,7 @@ pub trait Calls {
     fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>>;
 }
 
-/// The parameters that may be settings.
+/// The parameters whose values may be chosen.
 pub struct Open<'a> {
     free: Vec<&'a Parameter>,
     ranks: usize,
@@ -45,7 +45,7 @@ pub struct Open<'a> {
 pub struct Effort {
     /// Whether to try all words of a switch, or only those that its file names.
     all_words: bool,
-    /// The most values of a switch or a number that are history in one pass, the likely fastest ones.
+    /// The most values of a switch or a number that are tried in one pass, the likely fastest ones.
     values: usize,
     /// The most passes over all parameters.
     passes: usize,
@@ -61,30 +61,31 @@ impl Effort {
     pub const FULL: Self = Self { all_words: true, values: 12, passes: 4, messages: 300_000.0, more_messages: 4.0 };
 }
 
-/// How much longer than the best by the formula a value may take that is history.
+/// How much longer than the best by the formula a value may take that is tried.
 const REACH: f64 = 1.5;
 /// How much longer than allowed, or than the best so far, a run may take from which others begin.
 const SLACK: f64 = 2.0;
 /// How often sizes are halved and doubled at once.
 const LEAPS: [u32; 3] = [2, 4, 7];
-/// From a run with so few messages on, a full search begins more than once.
+/// If the first run has at most so many messages, a full search begins more than once.
 const FEW_MESSAGES: f64 = 10_000.0;
 /// Small numbers of ranks.
 const FEW_RANKS: [u64; 13] = [2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
 
 impl<'a> Open<'a> {
-    /// The parameters of an algorithm that are not set. The groups of an algorithm for the cards or the switch of a node
+    /// The parameters of an algorithm that its call does not set. The groups of an algorithm for the cards or the switch of a node
     /// are nodes.
     pub fn new(
         parameters: &'a [Parameter],
-        own: &Settings,
+        of_call: &Settings,
         topology: Option<&str>,
         call: &Call,
         platform: &Platform,
     ) -> Self {
         let has_cards = parameters.iter().any(|parameter| parameter.name == "channels") || topology == Some("switch");
         let is_free = |parameter: &&Parameter| {
-            let is_fixed = has_cards && parameter.name == "group" || own.iter().any(|(name, _)| name == parameter.name);
+            let is_fixed =
+                has_cards && parameter.name == "group" || of_call.iter().any(|(name, _)| name == parameter.name);
             parameter.domain != Domain::Given && !is_fixed
         };
         let blocks = if call.collective.size_is_one_block() { call.ranks } else { 1 };
@@ -136,8 +137,8 @@ impl<'a> Open<'a> {
 
     /// The values that the formula chooses: of all changes of one parameter the best, as long as the time falls. The formula
     /// knows no contention: where messages meet, other values can be faster.
-    pub fn by_formula(&self, calls: &impl Calls, own: &Settings) -> Settings {
-        let mut settings = self.with_sizes(calls, own);
+    pub fn by_formula(&self, calls: &impl Calls, of_call: &Settings) -> Settings {
+        let mut settings = self.with_sizes(calls, of_call);
         if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {
             return settings;
         }
@@ -145,7 +146,7 @@ impl<'a> Open<'a> {
         while least_s < last_s {
             last_s = least_s;
             for parameter in &self.free {
-                for other in self.others(calls, &settings.clone(), parameter, &self.values(parameter, false)) {
+                for other in self.others(calls, &settings, parameter, &self.values(parameter, false)) {
                     let time_s = calls.estimate_s(&other);
                     if time_s < least_s {
                         (settings, least_s) = (other, time_s);
@@ -167,7 +168,7 @@ impl<'a> Open<'a> {
         &self,
         calls: &C,
         start: &Settings,
-        own: &Settings,
+        of_call: &Settings,
         until_s: f64,
         effort: Effort,
     ) -> Result<Option<(Settings, C::Output)>> {
@@ -178,10 +179,10 @@ impl<'a> Open<'a> {
         let mut search =
             Search { open: self, calls, effort, most_messages, until_s: search_s, settings, best, history };
         search.simulate(start)?;
-        search.is_faster(&self.with_sizes(calls, own));
+        search.is_faster(&self.with_sizes(calls, of_call));
         search.descend(effort.passes);
         if effort.all_words && calls.messages(start) <= FEW_MESSAGES {
-            search.begin_elsewhere(own);
+            search.begin_elsewhere(of_call);
         }
         let Search { settings, best, until_s: time_s, .. } = search;
         Ok(best.filter(|_| time_s <= until_s).map(|output| (settings, output)))
@@ -217,14 +218,14 @@ impl<C: Calls> Search<'_, C> {
     }
 
     /// Descends from each value of a number, too: others can be fast only together with it.
-    fn begin_elsewhere(&mut self, own: &Settings) {
+    fn begin_elsewhere(&mut self, of_call: &Settings) {
         let open = self.open;
+        let defaults = open.with_sizes(self.calls, of_call);
         for parameter in open.free.iter().filter(|each| matches!(each.domain, Domain::Ranks | Domain::Among(_))) {
-            for start in
-                open.others(self.calls, &open.with_sizes(self.calls, own), parameter, &open.values(parameter, true))
-            {
+            for settings in open.others(self.calls, &defaults, parameter, &open.values(parameter, true)) {
                 let until_s = SLACK * self.until_s;
-                let mut other = Search { until_s, settings: start.clone(), best: None, history: Vec::new(), ..*self };
+                let start = settings.clone();
+                let mut other = Search { until_s, settings, best: None, history: Vec::new(), ..*self };
                 if other.simulate(&start).is_ok() && other.best.is_some() {
                     other.descend(2);
                 }

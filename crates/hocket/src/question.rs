@@ -39,7 +39,7 @@ pub trait OwnProgram: Sync {
     fn run(&self, settings: &Settings, until_s: f64, is_alone: bool) -> Result<Option<f64>>;
 }
 
-/// How a cell takes role.
+/// How a cell takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It ends when it cannot come in.
@@ -60,7 +60,7 @@ pub struct Cell<'a> {
     pub candidate: Candidate<'a>,
     /// The machine, if it is another than that of the question.
     pub machine: Option<OnMachine<'a>>,
-    /// How it takes role.
+    /// How it takes part.
     pub role: Role,
     /// It may take this many times as long as the fastest of its row, and not be told apart from it.
     pub alike: f64,
@@ -147,12 +147,12 @@ impl Question<'_> {
     pub fn starts(&self, threads: usize) -> Vec<Start> {
         in_threads(threads, self.cells.len(), |number| {
             let cell = &self.cells[number];
-            let own = cell.request.parameters.clone();
+            let of_call = cell.request.parameters.clone();
             if cell.role == Role::Beside {
-                return Start { settings: own, estimate_s: f64::INFINITY, least_s: 0.0 };
+                return Start { settings: of_call, estimate_s: f64::INFINITY, least_s: 0.0 };
             }
             let calls = IsolatedCalls { question: self, cell };
-            let settings = self.open(cell, |open| open.by_formula(&calls, &own)).unwrap_or(own);
+            let settings = self.open(cell, |open| open.by_formula(&calls, &of_call)).unwrap_or(of_call);
             let platform = self.quiet.platform;
             let times_s = calls.accept(&settings).and_then(|(entry, call)| {
                 Some((estimate_s(entry, &call, platform, false).ok()?, optimistic_s(entry, &call, platform).ok()?))
@@ -183,15 +183,16 @@ impl Question<'_> {
         })
     }
 
-    /// The competing cells of each row, the likely fastest first.
+    /// The cells of each row: those that compete, the likely fastest first, then the others.
     fn races(&self, starts: &[Start]) -> Vec<Vec<usize>> {
         let rows = self.cells.iter().map(|cell| cell.row + 1).max().unwrap_or(0);
         let mut races = vec![Vec::new(); rows];
-        for (number, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.role != Role::Beside) {
+        for (number, cell) in self.cells.iter().enumerate() {
             races[cell.row].push(number);
         }
+        let place = |number: &usize| (self.cells[*number].role == Role::Beside, starts[*number].estimate_s);
         for race in &mut races {
-            race.sort_by(|one, other| starts[*one].estimate_s.total_cmp(&starts[*other].estimate_s));
+            race.sort_by(|one, other| place(one).partial_cmp(&place(other)).expect("a time that is a number"));
         }
         races
     }
@@ -207,8 +208,8 @@ impl Question<'_> {
         is_interrupted: &dyn Fn() -> bool,
         mut on_done: impl FnMut(usize, Outcome),
     ) -> Result<()> {
-        let mut rows: VecDeque<_> =
-            self.races(starts).into_iter().enumerate().map(|(row, race)| Row::new(self, row, race)).collect();
+        let row = |(number, race): (usize, Vec<_>)| Row { number, race: race.into(), pending: 0, times_s: Vec::new() };
+        let mut rows: VecDeque<_> = self.races(starts).into_iter().enumerate().map(row).collect();
         let mut running: Vec<Row> = Vec::new();
         let (queue, (sender, receiver)) = (Queue::default(), channel());
         let work = |sender: &Sender<_>| {
@@ -236,7 +237,7 @@ impl Question<'_> {
                     running.push(row);
                 }
                 for row in &mut running {
-                    while row.pending == 0 && row.has_more() {
+                    while row.pending == 0 && !row.race.is_empty() {
                         outcomes.extend(row.next_group(self, starts, &queue));
                     }
                 }
@@ -298,7 +299,8 @@ impl Question<'_> {
         }
     }
 
-    /// How thoroughly to search the values of a cell's parameters, if at all: small calls whose places matter a little.
+    /// How thoroughly to search the values of a cell's parameters, if at all: in full if it is asked for, a little in small
+    /// calls.
     fn effort(&self, calls: &IsolatedCalls<'_>, settings: &Settings) -> Option<Effort> {
         let is_small = || calls.cell.request.ranks <= FEW_RANKS && calls.messages(settings) <= FEW_MESSAGES;
         match calls.cell.role {
@@ -371,14 +373,10 @@ impl Calls for IsolatedCalls<'_> {
                 return Ok(program.run(settings, until_s, true)?.map(|time_s| (time_s, Outcome::Kept(time_s))));
             }
         };
-        let trials = match question.is_alone() {
-            true => question.trials,
-            false => Trials { count: 1, until_interval: None, ..question.trials },
-        };
         let (request, engine) = (request_with(&cell.request, settings), question.engine);
         let is_interrupted = &|| question.is_stopped();
         let options = Options { engine, until_s, is_interrupted, ..Options::default() };
-        match run(entry, request, question.quiet, &Scene::default(), trials, options) {
+        match run(entry, request, question.quiet, &Scene::default(), question.trials, options) {
             Ok(run) => Ok(Some((run.simulated.times_s[0], Outcome::Simulated(Box::new(run))))),
             Err(error) if error == Error::lateness() => Ok(None),
             Err(error) => Err(error),
@@ -407,26 +405,14 @@ fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {
 /// A row on its way.
 struct Row {
     number: usize,
-    /// The cells that compete and have not group, the likely fastest first.
+    /// The cells that have not begun.
     race: VecDeque<usize>,
-    /// The others.
-    others: Vec<usize>,
-    /// The cells that have group and not ended.
+    /// How many have begun and not ended.
     pending: usize,
     times_s: Vec<f64>,
 }
 
 impl Row {
-    fn new(question: &Question<'_>, number: usize, race: Vec<usize>) -> Self {
-        let is_beside = |cell: &Cell<'_>| cell.row == number && cell.role == Role::Beside;
-        let others = question.cells.iter().enumerate().filter(|(_, cell)| is_beside(cell)).map(|(at, _)| at).collect();
-        Self { number, race: race.into(), others, pending: 0, times_s: Vec::new() }
-    }
-
-    fn has_more(&self) -> bool {
-        !(self.race.is_empty() && self.others.is_empty())
-    }
-
     fn note(&mut self, question: &Question<'_>, number: usize, outcome: &Outcome) {
         self.pending -= 1;
         if question.cells[number].role == Role::Beside {
@@ -442,22 +428,12 @@ impl Row {
     /// Begins the next cells: as many as there are places. The times of the cells before are their deadline, so that results
     /// do not depend on the number of threads. Gives the outcomes of those that are too late by their formula.
     fn next_group(&mut self, question: &Question<'_>, starts: &[Start], queue: &Queue) -> Vec<(usize, Outcome)> {
-        let Some(places) = question.places() else {
-            let race = std::mem::take(&mut self.race);
-            self.begin(queue, race.into_iter().map(|number| (number, f64::INFINITY)));
-            self.begin_others(queue);
-            return Vec::new();
-        };
-        if self.race.is_empty() {
-            self.begin_others(queue);
-            return Vec::new();
-        }
+        let places = question.places().unwrap_or(usize::MAX);
         let mut times_s = self.times_s.clone();
         times_s.sort_by(f64::total_cmp);
         times_s.dedup_by(|later_s, before_s| *later_s <= *before_s * ROUNDING);
         let mut too_late = Vec::new();
-        let mut group = Vec::new();
-        while group.len() < places
+        while self.pending < places
             && let Some(number) = self.race.pop_front()
         {
             let cell = &question.cells[number];
@@ -468,23 +444,11 @@ impl Row {
             if starts[number].least_s > FAR * until_s {
                 too_late.push((number, Outcome::Late(until_s)));
             } else {
-                group.push((number, until_s));
+                self.pending += 1;
+                queue.push((number, until_s));
             }
         }
-        self.begin(queue, group.into_iter());
         too_late
-    }
-
-    fn begin_others(&mut self, queue: &Queue) {
-        let others = std::mem::take(&mut self.others);
-        self.begin(queue, others.into_iter().map(|number| (number, f64::INFINITY)));
-    }
-
-    fn begin(&mut self, queue: &Queue, cells: impl Iterator<Item = (usize, f64)>) {
-        for cell in cells {
-            self.pending += 1;
-            queue.push(cell);
-        }
     }
 }
 

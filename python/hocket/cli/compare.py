@@ -41,7 +41,6 @@ from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.simulating.answers import WITHIN
-from hocket.simulating.bounds import bounds_by_size
 from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.scenes import Scene
@@ -175,11 +174,6 @@ def compare(
     least, *more = rounds_of(repeated, are_random=is_random)
     efforts_s: dict[tuple[int, str], float] = {}
     keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    has_bounds = (
-        measured_as == "isolated"
-        and not scene.starts
-        and bool(bounds_by_size(candidates[0].collective, calls, machine))
-    )
     has_trials = is_random and repeated.count > 1
     shows_all = as_json or as_csv or every or bool(links or measured or (plot and names))
     by_rows = not (as_json or as_csv or every or scene.faults)
@@ -188,7 +182,6 @@ def compare(
     kinds = [library.partition("-")[0] for library in libraries]
     columns = (name if kinds.count(kind) > 1 else kind for name, kind in zip(libraries, kinds, strict=True))
     further |= dict.fromkeys(columns, _WIDEST_DEFAULT)
-    further |= {_BOUND: _WIDEST_BOUND} if has_bounds else {}
     table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
     latest: Comparison | None = None
     display, bar = ExitStack(), Bar(None)
@@ -315,13 +308,12 @@ class _Rows:
         *,
         has_trials: bool,
     ) -> None:
-        self._further = further
+        self._sizes, self._candidates = sizes, candidates
+        self._further = dict(further)
         self._libraries = libraries
         self._left = list(sizes)
         self._has_trials = has_trials
-        self._table = SizeTable(sizes, candidates, further, with_reach=has_trials)
-        self._has_title = False
-        self._above: str | None = None
+        self._table: SizeTable | None = None
 
     def has_next(self, comparison: Comparison) -> bool:
         """Whether the next row is complete."""
@@ -330,22 +322,22 @@ class _Rows:
     def print_next(self, comparison: Comparison) -> None:
         """Print the next rows as far as they are complete."""
         while self.has_next(comparison):
-            self._print_row(comparison, self._left.pop(0))
+            self._print_row(comparison, self._left.pop(0), None)
 
     def print_rest(self, comparison: Comparison, *, above: str | None) -> None:
         """Print the remaining rows, with the answer above them if no row was printed before."""
-        self._above = above
         while self._left:
-            self._print_row(comparison, self._left.pop(0))
+            self._print_row(comparison, self._left.pop(0), above)
 
-    def _print_row(self, comparison: Comparison, size_bytes: int) -> None:
+    def _print_row(self, comparison: Comparison, size_bytes: int, above: str | None) -> None:
         if size_bytes not in comparison.sizes_bytes:
             return
-        if not self._has_title:
+        if self._table is None:
             say(comparison.title, bold=True)
-            if self._above is not None:
-                print_words(self._above)
-            self._has_title = True
+            if above is not None:
+                print_words(above)
+            self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
+            self._table = SizeTable(self._sizes, self._candidates, self._further, with_reach=self._has_trials)
         places = comparison.ranking(size_bytes)
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []

@@ -46,7 +46,7 @@ def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Ma
         Error: The schedule cannot be written.
     """
     if output is not None and not files.is_stdout(output):
-        first, *more = format.save(schedule, output, machine)
+        first, *more = format.write(schedule, output, machine)
         return f"{first} to {more[-1]}" if more else first
     content = as_bytes(schedule, format, machine)
     files.write(files.STDOUT, content)

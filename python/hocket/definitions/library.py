@@ -77,6 +77,23 @@ def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
     return size_bytes * (ranks if COLLECTIVES[algorithm.collective].size_is_one_block else 1)
 
 
+def other_values(
+    algorithm: Algorithm, values: Mapping[str, int | str], whole_bytes: int, *, fixed: Collection[str] = ()
+) -> dict[str, int | str]:
+    """Return values that differ from the defaults.
+
+    A size of pieces that cuts no message, as the default does not, is none of them unless it is fixed.
+    """
+    declared = {each.name: each for each in algorithm.parameters}
+
+    def is_other(name: str, value: int | str) -> bool:
+        default, unit = declared[name].default, declared[name].unit
+        is_whole = unit == "bytes" and name not in fixed and min(int(value), int(default)) >= whole_bytes
+        return str(value) != str(default) and not is_whole  # a gap is a text
+
+    return {name: value for name, value in values.items() if is_other(name, value)}
+
+
 def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:
     """Return the parameters of an algorithm whose values can be chosen, besides those that are set.
 

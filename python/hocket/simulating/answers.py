@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 from hocket._native import Error
-from hocket.definitions.library import Algorithm, all_bytes, find
+from hocket.definitions.library import Algorithm, all_bytes, find, other_values
 from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
 from hocket.simulating.simulation import Simulation
 
@@ -89,18 +88,10 @@ def _fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> 
 
 
 def _parameters(one: Simulation) -> dict[str, int | str]:
-    """Return the values that differ from the defaults; pieces as large as all data are no pieces."""
     algorithm = algorithm_if_known(one.collective, one.algorithm)
     if algorithm is None:
         return dict(one.parameters)
-    whole_bytes = all_bytes(algorithm, one.ranks, one.size_bytes)
-    defaults = {each.name: each.default for each in algorithm.parameters}
-    sizes = {each.name for each in algorithm.parameters if each.unit == "bytes"}
-    return {
-        name: value
-        for name, value in one.parameters.items()
-        if value != defaults.get(name) and not (name in sizes and int(value) >= whole_bytes)
-    }
+    return other_values(algorithm, one.parameters, all_bytes(algorithm, one.ranks, one.size_bytes))
 
 
 def algorithm_if_known(collective: str, name: str) -> Algorithm | None:
@@ -108,10 +99,3 @@ def algorithm_if_known(collective: str, name: str) -> Algorithm | None:
     with suppress(Error):
         return find(f"{collective}/{name}")
     return None
-
-
-def slower_in_words(uses: Sequence[Use]) -> str:
-    """Return how much slower than the fastest these algorithms are, in words."""
-    most = max(one.slower for one in uses)
-    share = f"within {math.ceil(100 * most - 1e-6)} % of the fastest" if most > 1e-6 else "the fastest"
-    return f"{share} at each size" if any(one.first_bytes < one.last_bytes for one in uses) or len(uses) > 1 else share

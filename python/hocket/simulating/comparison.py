@@ -504,6 +504,11 @@ class _Entry:
     decision: LibraryDecision | None = None
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether its library has decided for an algorithm that the catalogue does not have."""
+        return self.decision is not None and self.decision.equivalent is None
+
+    @cached_property
     def key(self) -> tuple[int, str]:
         """The size, and the name of the library or the algorithm."""
         return self.cell.call.size_bytes, self.library or self.cell.algorithm.name
@@ -531,8 +536,11 @@ class _Race:
 
     def __init__(self, entries: Sequence[_Entry], *, is_random: bool) -> None:
         """Begin with nothing."""
-        self._entries = [one for one in entries if one.decision is None or one.decision.equivalent is not None]
-        self._unknown = [one for one in entries if one not in self._entries]
+        self._entries = [one for one in entries if not one.is_unknown]
+        self._unknown = [one for one in entries if one.is_unknown]
+        self._of_size: dict[int, list[_Entry]] = {}
+        for one in self._entries:
+            self._of_size.setdefault(one.key[0], []).append(one)
         self._outcomes: dict[tuple[int, str], Outcome] = {}
         self._repeats: set[tuple[int, str]] = set()
         self.is_random, self.is_last = is_random, False
@@ -564,14 +572,17 @@ class _Race:
         self._repeats.discard(one.key)
         if self.is_random and not self.is_last:
             self._repeats.update(self._open_keys(size_bytes))
-        keys = [each.key for each in self._entries if each.key[0] == size_bytes]
+        return self._is_complete(size_bytes)
+
+    def _is_complete(self, size_bytes: int) -> bool:
+        keys = [one.key for one in self._of_size[size_bytes]]
         return all(key in self._outcomes and key not in self._repeats for key in keys)
 
     def _open_keys(self, size_bytes: int) -> list[tuple[int, str]]:
         """Return the calls that need more trials to find the fastest at a size, once all of the size are done."""
-        entries = [one for one in self._entries if one.key[0] == size_bytes]
-        if any(one.key not in self._outcomes or one.key in self._repeats for one in entries):
+        if not self._is_complete(size_bytes):
             return []
+        entries = self._of_size[size_bytes]
         simulations = [(one, each) for one in entries if isinstance(each := self._outcomes[one.key], Simulation)]
         candidates = [each for one, each in simulations if one.library is None]
         fastest = _fastest(candidates) if candidates else []
@@ -606,7 +617,7 @@ class _Race:
             defaults=tuple(
                 _default(one, self._outcomes.get(one.key))
                 for one in (*self._entries, *self._unknown)
-                if one.decision is not None and (one.key in self._outcomes or one in self._unknown)
+                if one.decision is not None and (one.key in self._outcomes or one.is_unknown)
             ),
         )
 

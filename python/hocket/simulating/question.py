@@ -104,12 +104,14 @@ class Question:
                 if unknown, or if it will probably not be simulated.
             executor: Who does the work; by default threads, one per processor. Others than threads get it by rows.
         """
-        most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
-        handle = _Handle(self, room_for_threads(most))
-        if on_efforts is not None:
-            on_efforts(handle.efforts_s())
-        if executor is None or isinstance(executor, ThreadPoolExecutor):
-            return handle.answer(on_done)
+        is_local = executor is None or isinstance(executor, ThreadPoolExecutor)
+        if is_local or on_efforts is not None:
+            most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
+            handle = _Handle(self, room_for_threads(most))
+            if on_efforts is not None:
+                on_efforts(handle.efforts_s())
+            if is_local:
+                return handle.answer(on_done)
         rows: dict[int, list[int]] = {}
         for number, cell in enumerate(self.cells):
             rows.setdefault(cell.row, []).append(number)
@@ -123,10 +125,6 @@ class Question:
         do_all(partial(_answer_part, self), list(rows.values()), executor=executor, on_done=note)
         return [answers[number] for number in range(len(self.cells))]
 
-    def calls(self) -> list[Call]:
-        """Return the calls with the values that formulas choose, for the parameters that they do not set."""
-        return _Handle(self, processors()).calls()
-
     @cached_property
     def quiet_machine(self) -> Machine:
         """The machine without noise, for which values are chosen."""
@@ -139,8 +137,8 @@ def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
     least time. The formula knows no contention: where messages meet, other values can be faster.
     """
-    (call,) = Question(machine, [Contender(0, algorithm, call)]).calls()
-    return call
+    settings = _Handle(Question(machine, [Contender(0, algorithm, call)]), 1).settings()
+    return replace(call, parameters=dict(settings[0])) if settings else call
 
 
 def _answer_part(question: Question, numbers: Sequence[int]) -> list[Answer]:
@@ -187,12 +185,8 @@ class _Handle:
         efforts_s = dict(zip(self._numbers, self._native.efforts_s(), strict=True))
         return [efforts_s.get(number, 0.0) for number in range(len(self._question.cells))]
 
-    def calls(self) -> list[Call]:
-        settings = dict(zip(self._numbers, self._native.settings(), strict=True))
-        return [
-            replace(cell.call, parameters=dict(settings.get(number, cell.call.parameters.items())))
-            for number, cell in enumerate(self._question.cells)
-        ]
+    def settings(self) -> Sequence[Iterable[tuple[str, float | str]]]:
+        return self._native.settings()
 
     def answer(self, on_done: Callable[[Answer], object]) -> list[Answer]:
         is_over = False
@@ -259,8 +253,7 @@ class _Own:
             ).run()
             self._whole_run = run, call
             return run.time_s.mean
-        trials = replace(question.trials, count=1, until_interval=None)
-        machine, engine = question.quiet_machine, question.engine
+        machine, engine, trials = question.quiet_machine, question.engine, question.trials
         result = plan(self._cell.algorithm, call, machine=machine, engine=engine, trials=trials).run_until(until_s)
         if isinstance(result, Later):
             return None

@@ -21,6 +21,7 @@ from hocket.definitions.library import (
     all_bytes,
     find,
     measured_element_bytes,
+    other_values,
     unit_bytes,
 )
 from hocket.definitions.machine import Machine
@@ -124,14 +125,8 @@ def choice_with_values(algorithm: Algorithm, call: Call, fixed: Collection[str])
     are fixed.
     """
     whole_bytes = all_bytes(algorithm, call.ranks, call.size_bytes)
-    values, defaults = complete(algorithm, call.parameters), complete(algorithm, {})
-    sizes = {each.name for each in algorithm.parameters if each.unit == "bytes"} - {*fixed}
-
-    def is_named(name: str) -> bool:
-        pair = values[name], defaults[name]
-        return pair[0] != pair[1] and not (name in sizes and min(map(int, pair)) >= whole_bytes)
-
-    return Choice("catalogue", algorithm.name, tuple(item for item in values.items() if is_named(item[0])))
+    values = other_values(algorithm, complete(algorithm, call.parameters), whole_bytes, fixed=fixed)
+    return Choice("catalogue", algorithm.name, tuple(values.items()))
 
 
 def _values(parameter: Parameter, point: Point) -> Sequence[int | str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hocket.base.table import Words
 from hocket.base.units import format_bytes, format_count, format_time, format_value, from_to, span
-from hocket.simulating.answers import algorithm_if_known, slower_in_words
+from hocket.simulating.answers import algorithm_if_known
 
 if TYPE_CHECKING:
     from hocket.simulating.answers import Use
@@ -37,7 +38,7 @@ def answer_words(collective: str, uses: Sequence[Use]) -> str:
     """Return which algorithm to use for which sizes: "recursive_doubling to 2 KiB, ring (segment 8 KiB) above: ..."."""
     names = [f"{one.algorithm}{_parameters_words(collective, one)}" for one in uses]
     parts = [f"{name} to {format_bytes(one.last_bytes)}" for name, one in zip(names[:-1], uses, strict=False)]
-    return f"{', '.join([*parts, names[-1] + (' above' if parts else '')])}: {slower_in_words(uses)}"
+    return f"{', '.join([*parts, names[-1] + (' above' if parts else '')])}: {_slower_words(uses)}"
 
 
 def _parameters_words(collective: str, use: Use) -> str:
@@ -52,6 +53,13 @@ def _parameters_words(collective: str, use: Use) -> str:
         f"{name} {texts[0] if len(set(texts)) == 1 else f'{texts[0]} to {texts[-1]}'}" for name, texts in values.items()
     ]
     return f" ({', '.join(words)})" if words else ""
+
+
+def _slower_words(uses: Sequence[Use]) -> str:
+    """Return how much slower than the fastest these algorithms are, in words."""
+    most = max(one.slower for one in uses)
+    share = f"within {math.ceil(100 * most - 1e-6)} % of the fastest" if most > 1e-6 else "the fastest"
+    return f"{share} at each size" if any(one.first_bytes < one.last_bytes for one in uses) or len(uses) > 1 else share
 
 
 def default_lines(comparison: Comparison, library: str) -> list[str]:

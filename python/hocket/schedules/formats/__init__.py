@@ -17,16 +17,15 @@ from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
 from hocket.base.names import among
 from hocket.definitions.machine import Machine
-from hocket.schedules.formats import chakra
+from hocket.schedules.formats import chakra, msccl_xml, mscclpp_json
 from hocket.schedules.formats.format import Format
-from hocket.schedules.formats.gpus import MSCCL, MSCCLPP
 from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
 from hocket.schedules.schedule import Schedule, Sends
 
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
 
-_FORMATS = (MSCCLPP, JSON, GOAL_BINARY, MSCCL, chakra.FORMAT, GOAL)
+_FORMATS = (mscclpp_json.FORMAT, JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _FORMATS})
 """The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
@@ -112,4 +111,4 @@ def save(
         Error: The file cannot be written, or the format cannot express the schedule.
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
-    return format_for(path, format).save(schedule, os.fspath(path), machine)
+    return format_for(path, format).write(schedule, os.fspath(path), machine)

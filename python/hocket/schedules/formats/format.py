@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hocket._native import Error
+from hocket.base import files
 from hocket.definitions.machine import Machine
 from hocket.definitions.verification import Verdict
 from hocket.schedules.schedule import Schedule
@@ -20,8 +22,8 @@ class Format:
         is_text: Whether it is text, which may be printed to a terminal.
         begins: Returns whether the first bytes of a file belong to this format.
         read: Reads a file, given its name and, if `is_sized`, the bytes of a rank's larger buffer.
-        save: Writes a schedule, and returns the names of the written files.
         as_bytes: Returns the content of the file; None if a schedule has several files.
+        save: Writes a schedule, and returns the names of the written files; by default one with its content.
         is_sized: Whether its files do not contain the size of the call.
         lacks: Why only the messages of a file can be checked; empty if `verify` checks everything.
         verify: Checks a file.
@@ -32,8 +34,23 @@ class Format:
     is_text: bool
     begins: Callable[[bytes], bool]
     read: Callable[[str, int | None], Schedule]
-    save: Callable[[Schedule, str, Machine | None], tuple[str, ...]]
     as_bytes: Callable[[Schedule, Machine | None], bytes] | None
+    save: Callable[[Schedule, str, Machine | None], tuple[str, ...]] | None = None
     is_sized: bool = False
     lacks: str = ""
     verify: Callable[[str], Verdict] | None = None
+
+    def write(self, schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
+        """Write a schedule, and return the names of the written files."""
+        if self.save is not None:
+            return self.save(schedule, file, machine)
+        assert self.as_bytes is not None  # a format of several files saves them
+        files.write(file, self.as_bytes(schedule, machine))
+        return (file,)
+
+
+def size_for(size_bytes: int | None, what: str) -> int:
+    """Return the size for files that contain none, or refuse `what` without it."""
+    if size_bytes is None:
+        raise Error(f"{what} contains no size, expected --size, the bytes of a GPU's larger buffer")
+    return size_bytes
