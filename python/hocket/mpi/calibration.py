@@ -233,6 +233,7 @@ def _level(kinds: Kinds) -> Level:
             (send, receive, gap),
             np.where(meet[part.start], both_ways, 1.0),
             request if border is not None and start > border else None,
+            line(means).slope_s if part is parts[-1] else None,
         )
         for start, part in zip(starts, parts, strict=True)
     ]
@@ -272,11 +273,15 @@ def _range(
     ends: tuple[Resamples, Resamples, Resamples],
     both_ways: Floats,
     request_s: Floats | None,
+    usual_s_per_byte: Floats | None,
 ) -> Range:
-    """Fit a range, in which messages wait for their receives if there is a time of a request."""
+    """Fit a range, in which messages wait for their receives if there is a time of a request.
+
+    The last range has a usual time of a byte, as it says what all larger messages take.
+    """
     means, trips, exchanges = messages  # of the sizes of the range
     send, receive, gap = ends  # of all sizes
-    fit_of_means, (first, last) = line(means), (means.sizes_bytes[0], means.sizes_bytes[-1])
+    fit_of_means, (first, last) = line(means, usual_s_per_byte), (means.sizes_bytes[0], means.sizes_bytes[-1])
     alpha, beta = fit_of_means.start_s, fit_of_means.slope_s
     left = alpha if request_s is None else np.maximum(alpha - request_s, 0.0)
     o_send = _overhead(send, first, last, left)
@@ -319,7 +324,9 @@ def _work(kinds: Kinds) -> tuple[Work, ...]:
     starts = [0, *(_start(reduce.sizes_bytes, part.start, None) for part in parts[1:])]
     items = []
     for start, part in zip(starts, parts, strict=True):
-        reduce_line, copy_line = line(reduce.part(part)), line(copy.part(part))
+        reduce_line, copy_line = (
+            line(times.part(part), line(times).slope_s if part is parts[-1] else None) for times in (reduce, copy)
+        )
         line_values = (reduce_line.start_s, reduce_line.slope_s, copy_line.start_s, copy_line.slope_s)
         items.append(Work(start, *(Estimate.of(values) for values in line_values)))
     return tuple(items)

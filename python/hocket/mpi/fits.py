@@ -79,8 +79,14 @@ def resample(samples_s: Mapping[int, Sequence[float]]) -> Resamples:
     return Resamples(np.asarray(sizes, dtype=float), np.column_stack(columns))
 
 
-def line(times: Resamples) -> Line:
-    """Fit a line by least squares of relative deviations; start and slope are at least zero."""
+def line(times: Resamples, usual_s_per_byte: Floats | None = None) -> Line:
+    """Fit a line by least squares of relative deviations; start and slope are at least zero.
+
+    Args:
+        times: The times.
+        usual_s_per_byte: The slope where the times rise by less than a tenth of it: their noise, or a single size,
+            hides what a byte takes.
+    """
     x, t = times.sizes_bytes, times.times_s
     w = 1.0 / np.maximum(t, 1e-12) ** 2
     s0, sx, sxx = w.sum(axis=1), (w * x).sum(axis=1), (w * x * x).sum(axis=1)
@@ -92,6 +98,10 @@ def line(times: Resamples) -> Line:
     start = (st - slope * sx) / s0
     start, slope = np.where(start < 0, 0.0, start), np.where(start < 0, only_slope, slope)
     start, slope = np.where(slope < 0, st / s0, start), np.maximum(slope, 0.0)
+    if usual_s_per_byte is not None:
+        hidden = slope < usual_s_per_byte / 10
+        start = np.where(hidden, np.maximum((st - usual_s_per_byte * sx) / s0, 0.0), start)
+        slope = np.where(hidden, usual_s_per_byte, slope)
     deviation = float(np.sqrt(np.mean(((start[0] + slope[0] * x - t[0]) / t[0]) ** 2)))
     return Line(start, slope, deviation)
 

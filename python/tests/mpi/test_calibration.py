@@ -102,6 +102,24 @@ def test_the_models_are_fitted() -> None:
     assert (work.reduce_s_per_byte.value, work.copy_s_per_byte.value) == pytest.approx((1e-10, 2e-11), rel=0.02)
 
 
+def test_large_messages_have_a_bandwidth_though_noise_hides_it() -> None:
+    """The eager limit leaves three sizes, whose times noise has made equal: they do not say what a byte takes."""
+    limit = SIZES[-4]
+    samples = [
+        {**one, "bytes": limit}
+        if one["kind"] == "eager_limit"
+        else {**one, "time_s": 50e-6}
+        if one["bytes"] > limit
+        else one
+        for one in all_samples()
+    ]
+    found = calibrate(samples, mpi="An MPI", hosts=["a", "a"])
+    last = found.between.ranges[-1]
+    assert last.from_bytes == limit + 1
+    assert BETA_S / 3 < last.beta_s.value < 3 * BETA_S
+    assert not hocket.Machine.parse(machine_file(found, "hidden", "loggp", None)).lacks_bandwidth
+
+
 def test_hosts_and_messages_within_one_are_two_levels() -> None:
     far = [{**one, "peer": 2, "time_s": 3 * one["time_s"]} for one in all_samples()]
     found = calibrate([*all_samples(), *far], mpi="An MPI", hosts=["a", "a", "b", "b"])
