@@ -6,11 +6,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hocket
-from hocket.drawing import plot
+from hocket.drawing.comparison_chart import comparison_chart
 from hocket.drawing.encoding import PICTURES, picture_of
 from hocket.simulating.comparison import Comparison
 
@@ -36,12 +37,13 @@ def test_a_page_needs_no_network(compared: Comparison) -> None:
 
 
 def test_both_axes_are_logarithmic_and_the_title_says_what_it_is(compared: Comparison) -> None:
-    chart = plot.chart(compared).to_dict()
+    chart = comparison_chart(compared).to_dict()
     assert chart["title"]["text"] == "allreduce on 16 ranks, elements of 4 B, machine cluster"
-    assert chart["title"]["subtitle"][0].startswith("hockney: bandwidth 10 GB/s, latency 1 us, ")
-    assert chart["title"]["subtitle"][1] == "1 trial, seed 0"
-    for layer in chart["layer"]:
-        assert {layer["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
+    assert chart["title"]["subtitle"][0].startswith("use recursive_doubling to 1 KiB, ")
+    assert chart["title"]["subtitle"][1].startswith("hockney: bandwidth 10 GB/s, latency 1 us, ")
+    assert chart["title"]["subtitle"][1].endswith("; 1 trial, seed 0")
+    for layer in drawn_lines(chart):
+        assert {layer["layer"][0]["encoding"][axis]["scale"]["type"] for axis in "xy"} == {"log"}
 
 
 def made_up(**times_us: list[float]) -> Comparison:
@@ -57,26 +59,40 @@ def made_up(**times_us: list[float]) -> Comparison:
     return Comparison("allreduce", 2, machine, parameters={}, bounds=bounds, simulations=simulations, not_compared=())
 
 
-def lines(comparison: Comparison, most: int | None = None) -> dict[str, tuple[object, ...]]:
-    """Return colour, marker and dash of each line, from the lowest layer to the highest."""
-    chart = plot.chart(comparison, most).to_dict()
-    (rows,) = chart["datasets"].values()
-    looks = []
-    for channel in ("color", "shape"):
-        encoding = chart["layer"][1]["encoding"][channel]
-        assert encoding["legend"]["labelLimit"] == 0
-        assert encoding["legend"]["symbolLimit"] >= len(encoding["scale"]["domain"])
-        looks.append(dict(zip(encoding["scale"]["domain"], encoding["scale"]["range"], strict=True)))
-    dashes = {row["line"]: tuple(row["dash"]) for row in rows}
-    return {label: (looks[0][label], looks[1][label], dash) for label, dash in dashes.items()}
+def drawn_lines(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the layers of whole lines, from the lowest to the highest."""
+    return [layer for layer in chart["layer"] if "layer" in layer]
 
 
-def test_lines_and_legend_of_many_algorithms_differ() -> None:
-    drawn = lines(made_up(**{f"algorithm_{i}": [1.0 + i, 2.0 + i] for i in range(40)}))
-    looks = [look[:2] for label, look in drawn.items() if label != "lower bound"]
-    assert len(set(looks)) == 40
-    assert len({colour for colour, _ in looks[:16]}) == 16
-    assert not {"black", "#000000"} & {colour for colour, _ in looks}  # only bounds are black
+def lines(comparison: Comparison, most: int | None = None) -> dict[str, str]:
+    """Return the colour of each line, from the lowest layer to the highest."""
+    chart = comparison_chart(comparison, most).to_dict()
+    rows = {name: rows for name, rows in chart["datasets"].items() if "line" in rows[0]}
+    return {rows[layer["data"]["name"]][0]["line"]: layer["layer"][0]["mark"]["color"] for layer in drawn_lines(chart)}
+
+
+def labels(comparison: Comparison) -> list[str]:
+    """Return the labels at lines."""
+    layers = comparison_chart(comparison, None).to_dict()["layer"]
+    texts = [layer["encoding"]["text"] for layer in layers if layer.get("mark", {}).get("type") == "text"]
+    return [text["value"] for text in texts if "value" in text]
+
+
+def test_the_algorithms_of_the_answer_have_colours_and_the_others_are_grey() -> None:
+    drawn = lines(made_up(first=[1, 9, 9], second=[9, 1, 1], third=[2, 2, 2]))
+    assert list(drawn) == ["third", "second", "first", "lower bound"]
+    assert len(set(drawn.values())) == 4 and (drawn["third"], drawn["lower bound"]) == ("#b0b0b0", "black")
+    chart = comparison_chart(made_up(first=[1, 9, 9], second=[9, 1, 1], third=[2, 2, 2])).to_dict()
+    switches = [rows for rows in chart["datasets"].values() if "to" in rows[0]]
+    assert [[(row["to"], row["size_bytes"]) for row in rows] for rows in switches] == [
+        [("to 8 B", pytest.approx(8 * 2**0.5))]
+    ]
+
+
+def test_lines_have_their_labels_beside_them() -> None:
+    found = labels(made_up(first=[1, 9, 9], second=[9, 1, 1], one=[90, 90, 90], other=[90, 90, 90.5]))
+    assert {"first", "second", "lower bound"} < set(found)
+    assert len({"one", "other"} & set(found)) == 1  # there is no room for both
 
 
 def test_the_lines_nearest_to_the_fastest_are_drawn_unless_all_are_asked_for() -> None:
@@ -86,51 +102,41 @@ def test_the_lines_nearest_to_the_fastest_are_drawn_unless_all_are_asked_for() -
         once_fastest=[1000.0, 1.0],
     )
     assert set(lines(many, 10)) == {*(f"near_{i}" for i in range(9)), "once_fastest", "lower bound"}
-    parameters = {"slow_0": "radix = 2", "near_0": "radix = 4"}
-    drawn = replace(many, parameters=parameters).plot().to_dict()
-    assert drawn["title"]["subtitle"][2:] == [
-        "parameters: near_0: radix = 4",
-        "not drawn, as others come nearer to the fastest: slow_0; slow_1; slow_2",
-    ]
     assert len(lines(many)) == 14
-    assert replace(many, parameters=parameters).plot(most=None).to_dict()["title"]["subtitle"][3:] == []
 
 
 def test_one_line_is_drawn_for_algorithms_of_the_same_times() -> None:
-    drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 4], c=[1, 2 + 1e-9, 3], d=[1, 2]))
-    assert set(drawn) == {"a = c", "b", "d", "lower bound"}
+    drawn = lines(made_up(fastest=[0.5, 0.5, 0.5], a=[1, 2, 3], b=[1, 2, 4], c=[1, 2 + 1e-9, 3], d=[1, 2]))
+    assert set(drawn) == {"fastest", "a +1", "b", "d", "lower bound"}
 
 
-def test_a_line_that_lies_on_others_for_a_while_lets_them_be_seen() -> None:
-    drawn = lines(made_up(a=[1, 2, 3], b=[1, 2, 30], c=[1, 2, 300], crosses=[2, 2, 2], apart=[50, 50, 50]))
-    drawn_shares = [sum(dash[::2]) / sum(dash) for *_, dash in drawn.values()]
-    assert drawn_shares == sorted(drawn_shares, reverse=True)  # solid lines are lower layers
-    dashes = {label: dash for label, (*_, dash) in drawn.items()}
-    assert len({dashes[label] for label in "abc"}) == 3
-    assert dashes["crosses"] == dashes["apart"] == dashes["a"] == (1, 0)
+def test_a_line_has_a_gap_where_an_algorithm_was_not_simulated() -> None:
+    whole = made_up(fastest=[1, 1, 1, 1], gap=[2, 2, 2, 2])
+    some = replace(whole, simulations=tuple(s for s in whole.simulations if (s.algorithm, s.size_bytes) != ("gap", 16)))
+    chart = comparison_chart(some).to_dict()
+    rows = next(rows for rows in chart["datasets"].values() if rows[0].get("line") == "gap")
+    assert [(row["size_bytes"], row["part"]) for row in rows] == [(8, 0), (32, 1), (64, 1)]
 
 
-def test_many_parameters_do_not_make_the_picture_wider() -> None:
-    one = made_up(a=[1, 2])
-    subtitle = plot.chart(replace(one, parameters={f"algorithm_{i}": "segment = 64 KiB" for i in range(20)}))
-    assert max(map(len, subtitle.to_dict()["title"]["subtitle"])) <= 130
+def test_long_parameters_do_not_make_the_picture_wider() -> None:
+    fugaku = hocket.compare("allreduce", ranks=8, sizes="8B,1KiB", machine="leonardo")
+    answer, machine = comparison_chart(fugaku).to_dict()["title"]["subtitle"]
+    assert answer.startswith("use ")
+    assert len(machine) <= 118 and machine.endswith(" ...; 1 trial, seed 0")
 
 
-def test_parameters_are_told_with_their_units() -> None:
-    chain = hocket.compare([hocket.find("broadcast/chain")], [hocket.Call(ranks=4, size_bytes=1 << 20)])
-    assert plot.chart(chain).to_dict()["title"]["subtitle"][2] == "parameters: chain: segment = 64 KiB"
-
-
-def test_the_lower_bound_is_a_line_of_its_own() -> None:
-    _, *others = lines(made_up(a=[1, 2])).items()
-    assert [label for label, _ in others] == ["lower bound"]
-    assert others[0][1][:2] == ("black", "stroke")
+def test_the_answer_tells_its_parameters_with_their_units() -> None:
+    call = hocket.Call(ranks=4, size_bytes=1 << 20, parameters={"segment": 1 << 13})
+    chain = hocket.compare([hocket.find("broadcast/chain")], [call])
+    (answer, *_) = comparison_chart(chain).to_dict()["title"]["subtitle"]
+    assert answer == "use chain (segment 8 KiB): the fastest"
 
 
 def test_what_a_logarithm_cannot_show_is_left_out(compared: Comparison) -> None:
-    (rows,) = plot.chart(compared, most=None).to_dict()["datasets"].values()
+    datasets = comparison_chart(compared, most=None).to_dict()["datasets"].values()
+    rows = [row for rows in datasets for row in rows if "line" in row]
     assert {row["size_bytes"] for row in rows} == {8, 1024, 1 << 20}
-    assert {name for row in rows for name in row["line"].split(" = ")} == {*compared.algorithms, "lower bound"}
+    assert {row["line"].split(" +")[0] for row in rows} <= {*compared.algorithms, "lower bound"}
 
 
 def test_nothing_to_draw_is_an_error() -> None:

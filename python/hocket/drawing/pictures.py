@@ -12,10 +12,11 @@ from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import LinkUse, Load, Topology
 from hocket.drawing.assessment_chart import assessment_chart
 from hocket.drawing.changes_chart import changes_chart
+from hocket.drawing.comparison_chart import comparison_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, by_kind, chart, frame
+from hocket.drawing.plot import HEIGHT, MOST_LINES, by_kind, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -110,7 +111,7 @@ def _replay(result: Replay) -> alt.LayerChart:
 
 def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     if not is_over_lateness(comparison):
-        return chart(comparison, most)
+        return comparison_chart(comparison, most)
     return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,33 +12,27 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
-from hocket.words.scenes import played_on_clocks, scene_lines
+from hocket.words.scenes import played_on_clocks
 
 if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
     from hocket.mpi.calibration import Calibration
-    from hocket.simulating.comparison import Comparison
 
 WIDTH, HEIGHT = 720, 440  # pixels
 MOST_LINES = 10
 """Of algorithms in a picture, unless all are asked for: more cannot be told apart."""
 _TICKS = 12
 _TITLE_WIDTH = 130  # characters in a line of the subtitle
-_COLOURS = (
+COLOURS = (
     *("#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b", "#eeca3b", "#b279a2", "#9d755d"),
     *("#1f3a5f", "#ff9da6", "#7f0000", "#00695c", "#9ccc65", "#6a1b9a", "#00b0ff", "#8d8d00"),
 )
 _MARKERS = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
 """The number of markers has no factor in common with the number of colours."""
 _SOLID = (1, 0)
-_BOUND = "lower bound"
 _DASHES = (_SOLID, (8, 8), (4, 8), (2, 10))
 """For lines that overlap, the lowest first: each leaves the ones below visible."""
-_MEASURED_COLOUR = "#555555"
 _LINE_WIDTH = 2  # pixels
-_DEFAULT_WIDTHS, _DEFAULT_COLOURS = (13, 7), ("#f9cfe3", "#a8e6f5")
-"""For the libraries' own choices: each leaves the ones below visible."""
-_SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
 _SIZE_LABEL = """
 datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'
 : datum.value >= 1048576 ? datum.value / 1048576 + ' MiB'
@@ -78,36 +71,6 @@ class Line:
         return sum(self.dash[::2]) / sum(self.dash)
 
 
-def chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
-    """Return the picture as a chart with two logarithmic axes.
-
-    Args:
-        comparison: The comparison.
-        most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
-            of the same times. Algorithms with measured times, libraries and the lower bound are always drawn.
-
-    Raises:
-        Error: No simulation has a size and a time above zero.
-    """
-    lines, left_out = _lines(comparison, most)
-    if not lines:
-        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
-    lines_in_order = sorted(lines, key=lambda line: line.drawn_share, reverse=True)
-    defaults = _defaults(comparison)
-    all_lines = [*lines, *defaults]
-    rows = [row for line in lines_in_order for row in _rows(line)]
-    all_rows = [*rows, *(row for line in defaults for row in _rows(line))]
-    base = _over_size(rows, all_lines, all_rows)
-    line_marks = base.mark_line(strokeWidth=_LINE_WIDTH).encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
-    backgrounds = [
-        _over_size(_rows(line), all_lines, all_rows).mark_line(strokeWidth=width, opacity=1, strokeCap="round")
-        for line, width in zip(defaults, itertools.cycle(_DEFAULT_WIDTHS), strict=False)
-    ]
-    intervals = [_intervals(line, all_lines, all_rows) for line in lines if line.intervals_s]
-    subtitle = _subtitle(comparison, {name for group in left_out for name in group}) + left_out_words(left_out)
-    return frame([*backgrounds, *intervals, line_marks, points(base, all_lines)], comparison.title, subtitle)
-
-
 def nearest(curves: Mapping[str, Mapping[int, float]], most: int | None) -> list[str]:
     """Return the names of the curves that come nearest to the fastest one somewhere, in their order."""
     least: dict[int, float] = {}
@@ -129,73 +92,6 @@ def left_out_words(left_out: Sequence[Sequence[str]]) -> list[str]:
     return textwrap.wrap(f"not drawn, as others come nearer to the fastest: {names}", _TITLE_WIDTH) if names else []
 
 
-def _lines(comparison: Comparison, most: int | None) -> tuple[list[Line], list[list[str]]]:
-    """Return one line for all algorithms with the same times, and the names of the lines left out.
-
-    Lines that overlap are dashed.
-    """
-    curves: dict[str, dict[int, float]] = {}
-    intervals_s: dict[str, dict[int, tuple[float, float]]] = {}
-    for simulation in comparison.simulations:
-        if simulation.size_bytes > 0 and simulation.time_s.mean > 0:
-            curves.setdefault(simulation.algorithm, {})[simulation.size_bytes] = simulation.time_s.mean
-            if simulation.trials > 1:
-                intervals_s.setdefault(simulation.algorithm, {})[simulation.size_bytes] = simulation.time_s.interval
-    groups: list[list[str]] = []
-    for name, curve in curves.items():
-        alike = next((group for group in groups if _is_same(curves[group[0]], curve)), None)
-        if alike is None:
-            groups.append([name])
-        else:
-            alike.append(name)
-    nearest_lines = nearest({group[0]: curves[group[0]] for group in groups}, most)
-    are_measured = {one.algorithm for one in comparison.measured}
-    nearest_groups = [group for group in groups if group[0] in nearest_lines or are_measured.intersection(group)]
-    lines = style(" = ".join(group) for group in nearest_groups)
-    rows = [
-        replace(line, times_s=curves[name], intervals_s=intervals_s.get(name, {}))
-        for line, (name, *_) in zip(lines, nearest_groups, strict=True)
-    ]
-    left_out = [group for group in groups if group not in nearest_groups]
-    return [*with_dashes(rows), *_measured(comparison, rows), *_bounds(comparison)], left_out
-
-
-def _measured(comparison: Comparison, simulated: Sequence[Line]) -> list[Line]:
-    """Return measured times as dotted lines, in the colour of the simulated line of their algorithm, if it has one."""
-    colours = {name: line.colour for line in simulated for name in line.label.split(" = ")}
-    curves: dict[str, dict[int, float]] = {}
-    for one in comparison.measured:
-        if one.size_bytes > 0:
-            curves.setdefault(one.algorithm, {})[one.size_bytes] = one.measured_s
-    return [
-        Line(f"{name}, measured", colours.get(name, _MEASURED_COLOUR), "cross", _DASHES[-1], times_s)
-        for name, times_s in curves.items()
-    ]
-
-
-def _bounds(comparison: Comparison) -> list[Line]:
-    sizes = [size for size in comparison.sizes_bytes if size > 0 and size in comparison.bounds]
-    bounds_s = {size: comparison.bounds[size].time_s for size in sizes}
-    times_s = {size: bound_s for size, bound_s in bounds_s.items() if bound_s > 0}
-    return [Line(_BOUND, colour="black", marker="stroke", dash=(2, 3), times_s=times_s)] if times_s else []
-
-
-def _defaults(comparison: Comparison) -> list[Line]:
-    """Return the libraries' own choices as wide pale lines below the lines of the algorithms."""
-    curves: dict[str, dict[int, float]] = {}
-    for simulation in comparison.defaults:
-        if simulation.size_bytes > 0 and simulation.time_s is not None and simulation.time_s > 0:
-            curves.setdefault(simulation.library, {})[simulation.size_bytes] = simulation.time_s
-    return [
-        Line(f"{library} without tuning", colour=colour, marker="stroke", times_s=times_s)
-        for (library, times_s), colour in zip(curves.items(), itertools.cycle(_DEFAULT_COLOURS), strict=False)
-    ]
-
-
-def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
-
-
 def by_kind(looks: Mapping[str, Any], kinds: Collection[str]) -> alt.Scale:
     """Return the look of each kind, in the order of the looks; kinds that do not occur are not in the legend."""
     domain = [kind for kind in looks if kind in kinds]
@@ -205,7 +101,7 @@ def by_kind(looks: Mapping[str, Any], kinds: Collection[str]) -> alt.Scale:
 def style(labels: Iterable[str]) -> list[Line]:
     """Return lines with different colours, or at least different markers."""
     return [
-        Line(label, colour=_COLOURS[i % len(_COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
+        Line(label, colour=COLOURS[i % len(COLOURS)], marker=_MARKERS[i % len(_MARKERS)])
         for i, label in enumerate(labels)
     ]
 
@@ -319,7 +215,12 @@ def _library(mpi: str) -> str:
 
 
 def frame(
-    layers: Sequence[alt.Chart], title: str, subtitle: Sequence[str], *, width: int = WIDTH, height: int = HEIGHT
+    layers: Sequence[alt.Chart | alt.LayerChart],
+    title: str,
+    subtitle: Sequence[str],
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
 ) -> alt.LayerChart:
     """Return layers as a picture of this size in pixels, with a title above it."""
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start")
@@ -333,17 +234,6 @@ def _over_size(rows: list[dict[str, Any]], lines: list[Line], all_rows: list[dic
         y=time_axis(row["time_s"] for row in all_rows),
         color=colours(lines),
     )
-
-
-def _intervals(line: Line, lines: list[Line], all_rows: list[dict[str, Any]]) -> alt.Chart:
-    """Return a line's intervals; a logarithmic axis only shows the part above a hundredth of the time."""
-    rows = [
-        {**row, "low_s": max(low_s, row["time_s"] / 100), "high_s": high_s}
-        for row in _rows(line)
-        for low_s, high_s in (line.intervals_s[row["size_bytes"]],)
-    ]
-    chart: alt.Chart = _over_size(rows, lines, all_rows).encode(y="low_s:Q", y2="high_s:Q").mark_rule(strokeWidth=3)
-    return chart
 
 
 def points(
@@ -403,10 +293,3 @@ def time_ticks(times_s: Iterable[float]) -> alt.Axis:
     steps = (1, 2, 5) if max(exponents) - min(exponents) < _TICKS // 3 else (1,)
     values = [step * 10.0**exponent for exponent in range(min(exponents), max(exponents) + 2) for step in steps]
     return alt.Axis(values=values, labelExpr=_TIME_LABEL)
-
-
-def _subtitle(comparison: Comparison, left_out: Collection[str]) -> list[str]:
-    parameter_texts = [f"{name}: {values}" for name, values in comparison.parameters.items() if name not in left_out]
-    parameters = textwrap.wrap("parameters: " + "; ".join(parameter_texts), _TITLE_WIDTH) if parameter_texts else []
-    machine = textwrap.wrap(comparison.machine.parameters, _TITLE_WIDTH)
-    return [*machine, *scene_lines(comparison.simulations[0]), comparison.trials, *parameters]

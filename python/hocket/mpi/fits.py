@@ -99,9 +99,9 @@ def line(times: Resamples, usual_s_per_byte: Floats | None = None) -> Line:
     start, slope = np.where(start < 0, 0.0, start), np.where(start < 0, only_slope, slope)
     start, slope = np.where(slope < 0, st / s0, start), np.maximum(slope, 0.0)
     if usual_s_per_byte is not None:
-        hidden = slope < usual_s_per_byte / 10
-        start = np.where(hidden, np.maximum((st - usual_s_per_byte * sx) / s0, 0.0), start)
-        slope = np.where(hidden, usual_s_per_byte, slope)
+        is_hidden = slope < usual_s_per_byte / 10
+        start = np.where(is_hidden, np.maximum((st - usual_s_per_byte * sx) / s0, 0.0), start)
+        slope = np.where(is_hidden, usual_s_per_byte, slope)
     deviation = float(np.sqrt(np.mean(((start[0] + slope[0] * x - t[0]) / t[0]) ** 2)))
     return Line(start, slope, deviation)
 

@@ -1,0 +1,274 @@
+"""Comparisons as pictures: time over size, with the algorithms of the answer in colour and the others in grey."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from hocket._native import Error
+from hocket.base.packages import alt
+from hocket.base.units import format_bytes
+from hocket.drawing.plot import COLOURS, MOST_LINES, frame, nearest, point_of, size_axis, time_ticks
+from hocket.words.comparisons import answer_words
+from hocket.words.scenes import scene_lines
+
+if TYPE_CHECKING:
+    from hocket.simulating.answers import Use
+    from hocket.simulating.comparison import Comparison
+    from hocket.simulating.simulation import Simulation
+
+_WIDTH, _HEIGHT = 560, 400  # pixels
+_LETTERS = 118  # in a line of the subtitle
+_FONT_SIZE, _SMALL_FONT_SIZE = 13, 10
+_LETTER_WIDTH = 0.58  # of the size of a font
+_ROWS_OF_SIZES = 3  # in which the sizes stand where the answer switches, as one row has no room for neighbours
+_GREY, _MEASURED_COLOUR = "#b0b0b0", "#555555"
+_LIBRARY_COLOURS = ("#f9cfe3", "#a8e6f5")
+_LIBRARY_WIDTHS = (13, 7)
+"""For the libraries' own choices: each leaves the ones below visible."""
+_SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A line of the picture.
+
+    Attributes:
+        label: Its name, at its end.
+        times_s: Time by size, in seconds.
+        colour: Its colour.
+        width: Its width in pixels.
+        dash: Alternating lengths of dashes and gaps, in pixels.
+        intervals_s: Intervals by size, for times that have one.
+        sizes_in_use: The sizes for which the answer uses it.
+        is_grey: Whether it is one of the grey lines, whose label is left out where there is no room.
+    """
+
+    label: str
+    times_s: Mapping[int, float]
+    colour: str
+    width: float = 1.5
+    dash: tuple[int, int] = (1, 0)
+    intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    sizes_in_use: frozenset[int] = frozenset()
+    is_grey: bool = False
+
+
+def comparison_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+    """Return the picture as a chart with two logarithmic axes.
+
+    Args:
+        comparison: The comparison.
+        most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
+            of the same times. Those of the answer, those with measured times, libraries and the lower bound are always
+            drawn.
+
+    Raises:
+        Error: No simulation has a size and a time above zero.
+    """
+    uses = comparison.answer()
+    algorithms = _algorithms(comparison, uses, most)
+    if not algorithms:
+        raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
+    curves = [*_libraries(comparison), *algorithms, *_measured(comparison, algorithms), *_bound(comparison)]
+    drawing = _Drawing(curves, [size_bytes for size_bytes in sorted(comparison.sizes_bytes) if size_bytes > 0])
+    layers: list[alt.Chart | alt.LayerChart] = [*map(drawing.line, curves), *drawing.end_labels()]
+    layers += [*drawing.switches(uses), *drawing.of_answer()]
+    return frame(layers, comparison.title, _subtitle(comparison, uses), width=_WIDTH, height=_HEIGHT)
+
+
+def _algorithms(comparison: Comparison, uses: Sequence[Use], most: int | None) -> list[_Curve]:
+    """Return a line for all algorithms with the same times: grey ones first, then those of the answer."""
+    runs: dict[str, dict[int, Simulation]] = {}
+    for one in sorted(comparison.simulations, key=lambda one: one.size_bytes):
+        if one.size_bytes > 0 and one.time_s.mean > 0:
+            runs.setdefault(one.algorithm, {})[one.size_bytes] = one
+    times_s = {name: {size: one.time_s.mean for size, one in of_name.items()} for name, of_name in runs.items()}
+    colours = dict(zip(dict.fromkeys(use.algorithm for use in uses), itertools.cycle(COLOURS), strict=False))
+    first = sorted(times_s, key=lambda name: name not in colours)
+    groups: list[list[str]] = []
+    for name in first:
+        alike = next((group for group in groups if _is_same(times_s[group[0]], times_s[name])), None)
+        if alike is None or name in colours:
+            groups.append([name])
+        else:
+            alike.append(name)
+    nearest_names = nearest({group[0]: times_s[group[0]] for group in groups}, most)
+    names_measured = {one.algorithm for one in comparison.measured}
+    curves = []
+    for group in reversed(groups):
+        name = group[0]
+        if name in colours or name in nearest_names or names_measured.intersection(group):
+            in_use = [use for use in uses if use.algorithm == name]
+            sizes = {n for n in times_s[name] if any(use.first_bytes <= n <= use.last_bytes for use in in_use)}
+            intervals_s = {size: one.time_s.interval for size, one in runs[name].items() if one.trials > 1}
+            curve = _Curve(name, times_s[name], colours.get(name, _GREY), 1.5, (1, 0), intervals_s, frozenset(sizes))
+            is_grey = name not in colours
+            curves.append(replace(curve, label=_together(group), width=1, is_grey=True) if is_grey else curve)
+    return curves
+
+
+def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
+
+
+def _together(names: Sequence[str]) -> str:
+    return f"{names[0]} +{len(names) - 1}" if len(names) > 1 else names[0]
+
+
+def _measured(comparison: Comparison, simulated: Sequence[_Curve]) -> list[_Curve]:
+    """Return measured times as dotted lines, in the colour of their algorithm, if it is of the answer."""
+    colours = {curve.label: curve.colour for curve in simulated if not curve.is_grey}
+    times_s: dict[str, dict[int, float]] = {}
+    for one in comparison.measured:
+        if one.size_bytes > 0:
+            times_s.setdefault(one.algorithm, {})[one.size_bytes] = one.measured_s
+    return [
+        _Curve(f"{name}, measured", of_name, colours.get(name.split()[0], _MEASURED_COLOUR), 2, (2, 5))
+        for name, of_name in times_s.items()
+    ]
+
+
+def _bound(comparison: Comparison) -> list[_Curve]:
+    bounds_s = {size: bound.time_s for size, bound in sorted(comparison.bounds.items())}
+    times_s = {size: bound_s for size, bound_s in bounds_s.items() if size > 0 and bound_s > 0}
+    return [_Curve("lower bound", times_s, "black", dash=(2, 3))] if times_s else []
+
+
+def _libraries(comparison: Comparison) -> list[_Curve]:
+    """Return the libraries' own choices as wide pale lines below the others."""
+    times_s: dict[str, dict[int, float]] = {}
+    for one in comparison.defaults:
+        if one.size_bytes > 0 and one.time_s is not None and one.time_s > 0:
+            times_s.setdefault(one.library, {})[one.size_bytes] = one.time_s
+    looks = itertools.cycle(zip(_LIBRARY_COLOURS, _LIBRARY_WIDTHS, strict=True))
+    return [
+        _Curve(f"{library} without tuning", of_library, colour, width)
+        for (library, of_library), (colour, width) in zip(times_s.items(), looks, strict=False)
+    ]
+
+
+class _Drawing:
+    """The layers of the picture, on common axes."""
+
+    def __init__(self, curves: Sequence[_Curve], sizes_bytes: Sequence[int]) -> None:
+        """Find the range of the axes."""
+        self._curves, self._sizes = curves, sizes_bytes
+        all_s = [time_s for curve in curves for time_s in curve.times_s.values()]
+        self._low, self._high = math.floor(math.log10(min(all_s))), math.ceil(math.log10(max(all_s)))
+        self._high = max(self._high, self._low + 1)
+        self._ticks = time_ticks(all_s)
+
+    def _chart(self, rows: list[dict[str, Any]]) -> alt.Chart:
+        scale = alt.Scale(type="log", domain=[10.0**self._low, 10.0**self._high])
+        time = alt.Y("time_s:Q", title="time", scale=scale, axis=self._ticks)
+        return alt.Chart({"values": rows}).encode(x=size_axis(self._sizes), y=time)
+
+    def line(self, curve: _Curve) -> alt.LayerChart:
+        """Return the line of a curve with its intervals; it has gaps at sizes without a time."""
+        rows = self._rows(curve)
+        chart = self._chart(rows)
+        line = chart.mark_line(strokeCap="round", color=curve.colour, strokeDash=curve.dash, strokeWidth=curve.width)
+        layers = [line.encode(detail="part:N")]
+        if curve.intervals_s:
+            ends = self._chart([row for row in rows if "low_s" in row])
+            layers.append(ends.mark_rule(color=curve.colour, strokeWidth=3).encode(y="low_s:Q", y2="high_s:Q"))
+        points = chart.mark_point(opacity=0, size=80)
+        return alt.LayerChart(layer=[*layers, points.encode(tooltip=["line:N", "size:N", "time:N"])])
+
+    def _rows(self, curve: _Curve) -> list[dict[str, Any]]:
+        rows, part = [], 0
+        for size_bytes in self._sizes:
+            time_s = curve.times_s.get(size_bytes)
+            if time_s is None:
+                part += 1
+                continue
+            row = {"line": curve.label, "part": part, "is_used": size_bytes in curve.sizes_in_use}
+            if size_bytes in curve.intervals_s:
+                low_s, high_s = curve.intervals_s[size_bytes]
+                row |= {"low_s": max(low_s, 10.0**self._low), "high_s": high_s}
+            rows.append({**row, **point_of(size_bytes, time_s)})
+        return rows
+
+    def of_answer(self) -> list[alt.Chart]:
+        """Return the parts of lines that the answer uses, wide, with a point at each size, then their labels."""
+        layers, labels = [], list[alt.Chart]()
+        boxes: list[tuple[float, float, float]] = []  # of labels: left, right and lower end, in pixels
+        for curve in (curve for curve in self._curves if curve.sizes_in_use):
+            rows = [row for row in self._rows(curve) if row["is_used"]]
+            chart = self._chart(rows)
+            layers += [
+                chart.mark_line(color=curve.colour, strokeWidth=4).encode(detail="part:N"),
+                chart.mark_point(color=curve.colour, filled=True, opacity=1, size=60),
+            ]
+            middle = rows[(len(rows) - 1) // 2]
+            x, y = self._x_pixel(middle["size_bytes"]), self._y_pixel(middle["time_s"]) - _FONT_SIZE
+            width = len(curve.label) * _FONT_SIZE * _LETTER_WIDTH
+            left = max(x - width, 0.0)
+            right = left + width
+            while any(left < other[1] and other[0] < right and abs(y - other[2]) < _FONT_SIZE + 2 for other in boxes):
+                y -= 1
+            boxes.append((left, right, y))
+            for look in ({"stroke": "white", "strokeWidth": 4}, {}):  # a white border, as lines lie below
+                labels.append(self._label(curve, right, y, align="right", fontWeight=600, **look))
+        return [*layers, *labels]
+
+    def end_labels(self) -> list[alt.Chart]:
+        """Return the labels at the ends of other lines; those of grey lines are left out where there is no room."""
+        layers = []
+        places: list[tuple[int, float]] = []
+        for curve in sorted((one for one in self._curves if not one.sizes_in_use), key=lambda one: one.is_grey):
+            size_bytes = max(curve.times_s)
+            y = self._y_pixel(curve.times_s[size_bytes])
+            gap = _SMALL_FONT_SIZE + 1 if curve.is_grey else _FONT_SIZE + 2
+            while is_taken := any(size_bytes == other and abs(y - pixel) < gap for other, pixel in places):
+                if curve.is_grey:
+                    break
+                y += 1
+            if not is_taken:
+                places.append((size_bytes, y))
+                layers.append(self._label(curve, self._x_pixel(size_bytes) + 8, y, align="left"))
+        return layers
+
+    def _label(self, curve: _Curve, x: float, y: float, **look: Any) -> alt.Chart:
+        is_pale = curve.colour in _LIBRARY_COLOURS
+        colour = _MEASURED_COLOUR if is_pale else "#808080" if curve.is_grey else curve.colour
+        size = _SMALL_FONT_SIZE if curve.is_grey else _FONT_SIZE
+        mark = alt.Chart({"values": [{}]}).mark_text(baseline="middle", fontSize=size, color=colour, **look)
+        text: alt.Chart = mark.encode(x=alt.value(x), y=alt.value(y), text=alt.value(curve.label))
+        return text
+
+    def _x_pixel(self, size_bytes: int) -> float:
+        first, last = self._sizes[0], self._sizes[-1]
+        return _WIDTH * math.log(size_bytes / first) / math.log(last / first) if first < last else _WIDTH / 2
+
+    def _y_pixel(self, time_s: float) -> float:
+        return _HEIGHT * (self._high - math.log10(time_s)) / (self._high - self._low)
+
+    def switches(self, uses: Sequence[Use]) -> list[alt.Chart]:
+        """Return a line where the answer goes from one algorithm to the next, with the last size of the former."""
+        layers = []
+        for number, (one, other) in enumerate(itertools.pairwise(use for use in uses if use.last_bytes > 0)):
+            row = {
+                "size_bytes": math.sqrt(one.last_bytes * other.first_bytes),
+                "to": f"to {format_bytes(one.last_bytes)}",
+            }
+            chart = alt.Chart({"values": [row]}).encode(x=size_axis(self._sizes))
+            text = chart.mark_text(align="right", dx=-4, fontSize=11, color=_MEASURED_COLOUR).encode(text="to:N")
+            layers += [
+                chart.mark_rule(color=_MEASURED_COLOUR, strokeDash=[3, 3]),
+                text.encode(y=alt.value(8 + number % _ROWS_OF_SIZES * _FONT_SIZE)),
+            ]
+        return layers
+
+
+def _subtitle(comparison: Comparison, uses: Sequence[Use]) -> list[str]:
+    """Return the answer, and the machine in one line with the trials, and the scene."""
+    answer = f"use {answer_words(comparison.collective, uses)}" if uses else ""
+    machine = textwrap.shorten(comparison.machine.parameters, _LETTERS - len(comparison.trials) - 2, placeholder=" ...")
+    lines = [answer, f"{machine}; {comparison.trials}", *scene_lines(comparison.simulations[0])]
+    return [part for line in lines for part in textwrap.wrap(line, _LETTERS)]
