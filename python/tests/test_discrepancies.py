@@ -85,7 +85,7 @@ def test_calls_of_a_scene_and_schedules_have_no_interval() -> None:
 def test_a_variant_of_the_machine_keeps_its_discrepancies() -> None:
     variant = with_network(MACHINE, latency="2 us")
     assert variant.discrepancies == MACHINE.discrepancies
-    assert variant.discrepancies[2] == Discrepancy("broadcast", None, 0, None, 0.9, 1.1, 20, 2)
+    assert variant.discrepancies[2] == Discrepancy("broadcast", None, 0, None, 0.9, 1.1, 1.1 / 0.9, 20, 2)
 
 
 def test_algorithms_whose_intervals_overlap_share_a_place_the_fastest_first() -> None:
@@ -100,11 +100,19 @@ def test_algorithms_whose_intervals_overlap_share_a_place_the_fastest_first() ->
         ("reduce_broadcast",),
         ("ring", "linear"),
     ]
+    by_ratio = machine.text.replace("high = 1.25", "high = 1.25\nratio = 2.0")
+    found = hocket.compare(labels, [call], machine=hocket.Machine.parse(by_ratio), first_places=1)
+    assert found.fastest(8) == ("recursive_doubling", "reduce_broadcast")  # 4 steps and 8
     wide = hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.7\nhigh = 1.5\ncalls = 19\nranks = 8\n")
     found = hocket.compare(labels, [call], machine=wide, first_places=1)
     assert found.fastest(8) == ("recursive_doubling", "reduce_broadcast")
     assert found.places(8)[0].time_s == found.times_s[8, "recursive_doubling"]
     assert [place.names for place in found.ranking(8)] == [("recursive_doubling",), ("reduce_broadcast",)]
+
+
+def test_a_ratio_below_one_is_refused() -> None:
+    with pytest.raises(hocket.Error, match=r"ratio.*expected a number of at least 1"):
+        hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.7\nhigh = 1.5\nratio = 0.9\ncalls = 19\nranks = 8\n")
 
 
 def test_the_command_line_prints_intervals(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -126,6 +134,6 @@ def test_the_command_line_prints_intervals(hocket_command: Callable[..., Ran], t
 
 @pytest.mark.parametrize(("ranks", "measured_on"), [(1, 8), (8, 8), (9, 64), (64, 64), (65, 64)])
 def test_kinds_on_the_fewest_ranks_that_are_enough_go_first(ranks: int, measured_on: int) -> None:
-    kinds = [Discrepancy(None, None, 0, None, 0.9, 1.1, 20, on) for on in (8, 64)]
+    kinds = [Discrepancy(None, None, 0, None, 0.9, 1.1, 1.2, 20, on) for on in (8, 64)]
     kind = discrepancy_of(kinds, "allreduce", "ring", 8, ranks=ranks)
     assert kind is not None and kind.ranks == measured_on

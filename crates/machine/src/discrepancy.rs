@@ -21,6 +21,8 @@ pub struct Discrepancy {
     pub low: f64,
     /// The larger factor.
     pub high: f64,
+    /// Nine of ten times, two algorithms took times whose ratio is within this factor of the simulated ratio.
+    pub ratio: f64,
     /// How many calls of the kind were measured.
     pub calls: usize,
     /// On how many ranks at most.
@@ -46,6 +48,7 @@ impl Discrepancy {
         if high < low {
             return Err(section.reject("high", "a number of at least `low`"));
         }
+        let ratio = section.number_from("ratio", 1.0)?;
         let read = Self {
             collective: section.optional_text("collective", collective)?,
             algorithm: section.optional_text("algorithm", |name| Ok(name.to_owned()))?,
@@ -53,6 +56,7 @@ impl Discrepancy {
             below_bytes,
             low,
             high,
+            ratio: if section.contains("ratio") { ratio } else { high / low },
             calls: section.count("calls")?,
             ranks: section.count("ranks")?,
         };

@@ -209,11 +209,16 @@ def _print_discrepancies(fit: Fit) -> None:
     say()
     print_words(
         "nine of ten held-out calls: measured / simulated is between low and high; "
-        f"{fit.coverage:.0%} of the calls are within intervals made without them"
+        f"{fit.coverage:.0%} of the calls are within intervals made without them. The ratio of two algorithms is off "
+        "by the ratio or less in nine of ten pairs"
+        + ("" if fit.ratio_coverage is None else f"; in {fit.ratio_coverage:.0%} by the ratio of other jobs")
     )
-    columns = ["calls", "low", "high"]
+    columns = ["calls", "low", "high", "ratio"]
     rows = [
-        [one.collective or "all", one.algorithm or "all", _sizes(one), str(one.calls), f"{one.low:g}", f"{one.high:g}"]
+        [
+            *(one.collective or "all", one.algorithm or "all", _sizes(one), str(one.calls)),
+            *(f"{one.low:g}", f"{one.high:g}", "-" if one.algorithm else f"{one.ratio:.3g}"),
+        ]
         for one in kinds
     ]
     print_table(["collective", "algorithm", "sizes", *columns], rows, right=columns)

@@ -17,6 +17,8 @@ class Discrepancy:
         below_bytes: Their sizes are below it; None if there is no limit.
         low: The smaller factor.
         high: The larger factor.
+        ratio: The ratio of the measured times of two algorithms in such a call was within this factor of the ratio of
+            the simulated times, nine of ten times; without such measurements it is `high / low`.
         calls: How many calls of this kind were measured. The machine was not fitted to them.
         ranks: On how many ranks at most they were measured.
     """
@@ -27,6 +29,7 @@ class Discrepancy:
     below_bytes: int | None
     low: float
     high: float
+    ratio: float
     calls: int
     ranks: int
 
@@ -47,5 +50,18 @@ def discrepancy_of(
 
     Kinds that were measured on the fewest ranks that are enough for the call go first, then those on the most ranks.
     """
-    own = [one for one in kinds if one.holds(collective, algorithm, size_bytes)]
+    return _nearest((one for one in kinds if one.holds(collective, algorithm, size_bytes)), ranks)
+
+
+def ratio_of(kinds: Iterable[Discrepancy], collective: str, size_bytes: int, *, ranks: int) -> float:
+    """Return by which factor the ratio of the measured times of two algorithms may differ from the simulated one.
+
+    It is that of the first kind for any algorithm; 1 if the call is of none.
+    """
+    kind = _nearest((one for one in kinds if not one.algorithm and one.holds(collective, "", size_bytes)), ranks)
+    return kind.ratio if kind else 1.0
+
+
+def _nearest(kinds: Iterable[Discrepancy], ranks: int) -> Discrepancy | None:
+    own = list(kinds)
     return min(own, key=lambda one: (one.ranks < ranks, one.ranks if one.ranks >= ranks else -one.ranks), default=None)

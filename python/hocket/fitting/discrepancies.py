@@ -8,6 +8,9 @@ ten gets the interval of a coarser kind.
 The calls of a job resemble each other more than those of two jobs, so that such intervals are too narrow for a new job.
 All intervals are therefore widened by one factor: the least with which nine of ten calls are within intervals made of
 the calls of other jobs.
+
+Two simulated times on one machine are wrong together. So a kind also has the error of their ratio: nine of ten pairs of
+algorithms, measured in one job at one size, have a ratio that differs from the simulated ratio by at most this factor.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TypeAlias
 
 from hocket.base.units import format_bytes
-from hocket.definitions.discrepancies import Discrepancy, discrepancy_of
+from hocket.definitions.discrepancies import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
 _INSIDE = 0.9  # of new calls
@@ -48,12 +52,29 @@ def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
     """
     cells = list(cells)
     widening = _widening(cells)
-    return tuple(_widen(one, widening) for one in _of_kinds(cells))
+    kinds: list[Discrepancy] = []
+    for one in reversed([_widen(kind, widening) for kind in _of_kinds(cells)]):
+        holds = [cell for cell in cells if one.holds(cell.collective, cell.algorithm, cell.size_bytes)]
+        coarser = (kind for kind in reversed(kinds) if not kind.collective and kind.holds("", "", one.from_bytes))
+        ratio = _ratio(holds) or next((kind.ratio for kind in coarser), one.high / one.low)
+        kinds.append(replace(one, ratio=ratio))
+    return tuple(reversed(kinds))
 
 
 def coverage(cells: Sequence[Judgement]) -> float | None:
     """Return the share of calls that are within intervals made without them; None if there are too few calls."""
     are_inside = [one for one in insides(cells) if one is not None]
+    return sum(are_inside) / len(are_inside) if are_inside else None
+
+
+def ratio_coverage(cells: Sequence[Judgement]) -> float | None:
+    """Return the share of pairs of algorithms whose ratio is within what other jobs give; None without other jobs."""
+    are_inside = []
+    for ranks in {cell.ranks for cell in cells}:
+        kinds = discrepancies(cell for cell in cells if cell.ranks != ranks)
+        for call, error in _errors_of_ratios(cell for cell in cells if cell.ranks == ranks):
+            if any(kind.holds(call.collective, "", call.size_bytes) for kind in kinds):
+                are_inside.append(error <= ratio_of(kinds, call.collective, call.size_bytes, ranks=ranks))
     return sum(are_inside) / len(are_inside) if are_inside else None
 
 
@@ -116,6 +137,24 @@ def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
     return replace(kind, low=_round(low, math.floor), high=_round(high, math.ceil))
 
 
+def _ratio(cells: Iterable[Judgement]) -> float | None:
+    """Return the factor that holds the errors of nine of ten ratios; None if there are too few."""
+    errors = sorted(error for _, error in _errors_of_ratios(cells))
+    if len(errors) < LEAST_CALLS:
+        return None
+    return _round(errors[math.ceil(_INSIDE * (len(errors) + 1)) - 1], math.ceil)
+
+
+def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float]]:
+    """Return by which factor, at least 1, measured ratios of two algorithms differ from simulated ones, with a call."""
+    points: dict[tuple[object, ...], dict[str, Judgement]] = {}
+    for cell in cells:
+        point = cell.collective, cell.ranks, cell.size_bytes, cell.measured_as, cell.in_place, cell.system
+        points.setdefault(point, {}).setdefault(cell.algorithm, cell)
+    pairs = [pair for point in points.values() for pair in combinations(point.values(), 2)]
+    return [(one, math.exp(abs(math.log(_factor(one) / _factor(other))))) for one, other in pairs]
+
+
 def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
     """Return the text of a machine file with these discrepancies in place of its own."""
     others = _SECTION.sub("\n\n", text).rstrip()
@@ -146,7 +185,8 @@ def _discrepancy(kind: _Kind, cells: Sequence[Judgement]) -> Discrepancy:
     factors = sorted(map(_factor, cells))
     left_out = math.floor((1 - _INSIDE) / 2 * (len(factors) + 1) + 1e-9) - 1  # on each side
     ranks = max(cell.ranks for cell in cells)
-    return Discrepancy(*kind, factors[left_out], factors[-1 - left_out], len(cells), ranks)
+    low, high = factors[left_out], factors[-1 - left_out]
+    return Discrepancy(*kind, low, high, high / low, len(cells), ranks)
 
 
 def _round(factor: float, way: Callable[[float], int]) -> float:
@@ -166,6 +206,7 @@ def _section(kind: Discrepancy) -> str:
         "below": None if kind.below_bytes is None else format_bytes(kind.below_bytes),
         "low": kind.low,
         "high": kind.high,
+        "ratio": kind.ratio if kind.ratio != kind.high / kind.low else None,
         "calls": kind.calls,
         "ranks": kind.ranks,
     }

@@ -20,7 +20,7 @@ from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
 from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, spread
 from hocket.fitting.conditions import Condition
-from hocket.fitting.discrepancies import coverage, discrepancies, with_discrepancies
+from hocket.fitting.discrepancies import coverage, discrepancies, ratio_coverage, with_discrepancies
 from hocket.fitting.profiling import Profile, minima_of, others_of, pairs_of, profile_fit, values_of
 from hocket.fitting.result import Ended, Fit, Judgement, Regret, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
@@ -107,6 +107,7 @@ def fit(
         regrets=_regrets(split.all.cells, judgements, split.all.defaults),
         left_out=split.all.left_out,
         coverage=coverage([one for one in judgements if one.use == "held out"]),
+        ratio_coverage=ratio_coverage([one for one in judgements if one.use == "held out"]),
         scatter=profile.scatter,
         noise=split.all.noise,
         ended=match.ended,

@@ -204,6 +204,7 @@ class Fit(Result):
         left_out: How many measurements were not simulated, by why.
         coverage: Which share of held-out calls is within intervals of `machine.discrepancies` that are made without
             them; None if there are too few.
+        ratio_coverage: The same of ratios of two algorithms, whose errors come from other jobs; None without others.
         scatter: The standard deviation of ln(simulated / measured) of fitted calls; 0 if the machine was judged only.
         noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
         ended: Why the search ended.
@@ -219,6 +220,7 @@ class Fit(Result):
     regrets: tuple[Regret, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(repr=False)
     coverage: float | None
+    ratio_coverage: float | None
     scatter: float
     noise: float | None
     ended: Ended
@@ -265,6 +267,7 @@ class Fit(Result):
             "cells": self.records(),
             "discrepancies": [asdict(one) for one in self.machine.discrepancies],
             "coverage": self.coverage,
+            "ratio_coverage": self.ratio_coverage,
             "regrets": [{**asdict(one), "regret": one.regret} for one in self.regrets],
             "left_out": dict(self.left_out),
         }

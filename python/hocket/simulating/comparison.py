@@ -234,9 +234,9 @@ class Comparison(Result):
     def fastest(self, size_bytes: int) -> tuple[str, ...]:
         """Return the algorithm with the smallest mean time at a size, and all that cannot be distinguished from it.
 
-        These are the algorithms whose interval overlaps the fastest one's. On a machine with discrepancies, nine of ten
-        measured times are in an interval, and the algorithms come in the order of their mean times. Otherwise it is the
-        95 % interval of the mean, or without noise the time.
+        On a machine with discrepancies, these are the algorithms that may be the fastest in measured calls, as the
+        ratio of two measured times is not that of the simulated ones. They come in the order of their mean times.
+        Otherwise their 95 % intervals of the mean overlap, or without noise their times are equal.
 
         Raises:
             Error: The size was not compared.
@@ -258,7 +258,7 @@ class Comparison(Result):
         if not self.machine.discrepancies:
             return places(times_s, fastest)
         simulations = {one.algorithm: one for one in self.simulations if one.size_bytes == size_bytes}
-        return places(times_s, fastest, are_alike=lambda a, b: _overlap(simulations[a], simulations[b]))
+        return places(times_s, fastest, are_alike=lambda a, b: _are_alike(simulations[a], simulations[b]))
 
     def ranking(self, size_bytes: int) -> tuple[Place, ...]:
         """Return the places at a size by simulated time alone, whatever discrepancies the machine has.
@@ -659,19 +659,20 @@ def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float |
 
 
 def _fastest(simulations: Sequence[Simulation]) -> list[Simulation]:
-    """Return the simulation with the smallest mean and all whose intervals overlap its interval.
+    """Return the simulation with the smallest mean and all that cannot be distinguished from it.
 
     They keep their order, but on a machine with discrepancies the one with the smallest mean comes first.
     """
     first = min(simulations, key=lambda one: one.time_s.mean)
-    alike = [one for one in simulations if _overlap(first, one)]
+    alike = [one for one in simulations if _are_alike(first, one)]
     return alike if first.measured_interval_s is None else sorted(alike, key=lambda one: one.time_s.mean)
 
 
-def _overlap(faster: Simulation, slower: Simulation) -> bool:
-    """Return whether the intervals of two simulations overlap."""
-    first_s, second_s = faster.measured_interval_s or faster.time_s.interval
-    low_s, high_s = slower.measured_interval_s or slower.time_s.interval
+def _are_alike(faster: Simulation, slower: Simulation) -> bool:
+    """Return whether the measured order of two simulations may be the other one, or their intervals overlap."""
+    if faster.measured_ratio is not None:
+        return slower.time_s.mean <= faster.measured_ratio * faster.time_s.mean
+    (first_s, second_s), (low_s, high_s) = faster.time_s.interval, slower.time_s.interval
     return low_s <= second_s and first_s <= high_s
 
 

@@ -15,7 +15,7 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.processors import processors, room_for_threads
 from hocket.base.results import ORPHANS, Later
 from hocket.definitions.calls import request_of
-from hocket.definitions.discrepancies import discrepancy_of
+from hocket.definitions.discrepancies import ratio_of
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import quiet
@@ -154,7 +154,6 @@ class _Handle:
         self._own: dict[int, _Own] = {}
         self._numbers: list[int] = []
         kinds = question.machine.discrepancies
-        most = max((kind.high for kind in kinds), default=0.0)
         requests = []
         for number, cell in enumerate(question.cells):
             try:
@@ -164,8 +163,7 @@ class _Handle:
                 continue
             if own is not None:
                 self._own[number] = _Own(question, cell)
-            name, call = cell.algorithm.name, cell.call
-            kind = discrepancy_of(kinds, cell.algorithm.collective, name, call.size_bytes, ranks=call.ranks)
+            collective, call = cell.algorithm.collective, cell.call
             self._numbers.append(number)
             requests.append(
                 {
@@ -174,7 +172,7 @@ class _Handle:
                     "own": own and (own["parameters"], self._own[number]),
                     "machine": cell.machine and cell.machine.handle,
                     "role": cell.role,
-                    "alike": most if kind is None else most / kind.low,
+                    "alike": ratio_of(kinds, collective, call.size_bytes, ranks=call.ranks),
                 }
             )
         how = how_request(question.engine, question.measured_as, question.scene, question.trials, question.keep)

@@ -17,7 +17,7 @@ from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
-from hocket.definitions.discrepancies import discrepancy_of
+from hocket.definitions.discrepancies import discrepancy_of, ratio_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
@@ -329,6 +329,8 @@ class Simulation(Result):
         passages: The load of links over time in the first trial, in order of links and starts, if kept.
         measured_interval_s: Nine of ten measured calls of this kind would take a time between these two, by the
             discrepancy of the machine, around the mean time; None if the machine file says nothing of such calls.
+        measured_ratio: A slower algorithm may be the faster one in measured calls, if it takes at most so many times as
+            long; None without an interval.
         measured_ranks: On how many ranks at most such calls were measured.
     """
 
@@ -369,6 +371,7 @@ class Simulation(Result):
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
     measured_interval_s: tuple[float, float] | None = None
+    measured_ratio: float | None = None
     measured_ranks: int | None = None
 
     @property
@@ -693,7 +696,9 @@ def simulation_of(data: Mapping[str, Any], machine: Machine) -> Simulation:
     kind = discrepancy_of(kinds, result.collective, result.algorithm, result.size_bytes, ranks=result.ranks)
     if kind is None:
         return result
-    return replace(result, measured_interval_s=(kind.low * mean_s, kind.high * mean_s), measured_ranks=kind.ranks)
+    ratio = ratio_of(kinds, result.collective, result.size_bytes, ranks=result.ranks)
+    interval_s = kind.low * mean_s, kind.high * mean_s
+    return replace(result, measured_interval_s=interval_s, measured_ratio=ratio, measured_ranks=kind.ranks)
 
 
 def values_of(data: Mapping[str, Any]) -> dict[str, Any]:

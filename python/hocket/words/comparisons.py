@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
-EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins algorithms whose intervals overlap"
+EXPECTED_NOTE = (
+    "nine of ten measured calls are within such intervals; = joins algorithms whose measured order may be another"
+)
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
@@ -42,13 +44,17 @@ def answer_words(collective: str, uses: Sequence[Use]) -> str:
 
 
 def _parameters_words(collective: str, use: Use) -> str:
-    """Return the values other than the defaults; of several values of a parameter, the first and the last."""
+    """Return the chosen values other than the defaults; of several of a parameter, the first and the last.
+
+    Values that the machine gives, such as the sides of a torus, are not chosen.
+    """
     algorithm = algorithm_if_known(collective, use.algorithm)
     units = {each.name: each.unit for each in algorithm.parameters} if algorithm else {}
+    given_names = {each.name for each in algorithm.parameters if not each.is_choosable} if algorithm else set()
     values: dict[str, list[str]] = {}
     for of_size in use.parameters.values():
-        for name, value in of_size.items():
-            values.setdefault(name, []).append(format_value(value, units.get(name, "count")))
+        for name in (name for name in of_size if name not in given_names):
+            values.setdefault(name, []).append(format_value(of_size[name], units.get(name, "count")))
     words = [
         f"{name} {texts[0] if len(set(texts)) == 1 else f'{texts[0]} to {texts[-1]}'}" for name, texts in values.items()
     ]

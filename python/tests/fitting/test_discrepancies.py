@@ -8,7 +8,14 @@ import pytest
 
 import hocket
 from hocket.definitions.discrepancies import Discrepancy
-from hocket.fitting.discrepancies import LARGE_BYTES, coverage, discrepancies, insides, with_discrepancies
+from hocket.fitting.discrepancies import (
+    LARGE_BYTES,
+    coverage,
+    discrepancies,
+    insides,
+    ratio_coverage,
+    with_discrepancies,
+)
 from hocket.fitting.result import Judgement
 
 MACHINE = """# A machine.
@@ -32,7 +39,7 @@ def test_with_nineteen_calls_the_interval_ends_at_the_smallest_and_the_largest()
     factors = [1 + 0.01 * i for i in range(19)]
     random.Random(0).shuffle(factors)
     of_collective, of_sizes, of_all = discrepancies(calls(factors))
-    assert of_collective == Discrepancy("allreduce", None, 0, LARGE_BYTES, 1.0, 1.18, 19, 8)
+    assert of_collective == Discrepancy("allreduce", None, 0, LARGE_BYTES, 1.0, 1.18, 1.18, 19, 8)
     assert of_sizes == replace(of_collective, collective=None)
     assert of_all == replace(of_sizes, below_bytes=None)
     assert discrepancies(calls(factors[:18])) == ()
@@ -75,6 +82,37 @@ def test_nine_of_ten_new_calls_are_inside() -> None:
         (*_, kind) = discrepancies(calls(seen))
         inside.append(kind.low <= new <= kind.high)
     assert 0.88 <= sum(inside) / len(inside) <= 0.96  # 24 of 26 at least, by the theorem
+
+
+def pairs(ratios: list[float], **changes: object) -> list[Judgement]:
+    """Return two algorithms at each of several sizes. The second one has so many times the factor."""
+    changed = replace(CALL, **changes)  # type: ignore[arg-type]
+    points = [(replace(changed, size_bytes=size, measured_s=3.0), ratio) for size, ratio in enumerate(ratios)]
+    return [each for one, ratio in points for each in (one, replace(one, algorithm="bine", measured_s=3.0 * ratio))]
+
+
+def test_the_ratio_holds_nine_of_ten_pairs_that_are_wrong_together() -> None:
+    """All simulated times are a third of the measured ones. Of 19 pairs the 18th is the last within: 0.9 (19 + 1)."""
+    ratios = [1.0 + 0.01 * i for i in range(17)] + [1 / 1.3, 2.0]
+    assert all(one.ratio == 1.3 for one in discrepancies([*pairs(ratios), *calls([3.0], ranks=9)]))
+
+
+def test_few_pairs_take_the_ratio_of_a_coarser_kind_or_else_of_the_intervals() -> None:
+    jobs = [one for ranks in (8, 9, 10) for one in pairs([1.1] * 6, ranks=ranks)]
+    others = [one for ranks in (8, 9, 10) for one in pairs([1.2] * 7, ranks=ranks, collective="broadcast")]
+    found = {(one.collective, one.below_bytes): one.ratio for one in discrepancies([*jobs, *others])}
+    assert found[None, None] == found[None, LARGE_BYTES] == found["allreduce", LARGE_BYTES] == 1.2
+    assert found["broadcast", LARGE_BYTES] == 1.2
+    (*_, alone) = discrepancies(calls([1.0, *[2.0] * 18]))
+    assert alone.ratio == alone.high / alone.low == 2.0
+
+
+def test_coverage_of_ratios_is_by_other_jobs() -> None:
+    near, far = pairs([1.1] * 20), pairs([1.3] * 20, ranks=64)
+    third = pairs([1.1] * 20, ranks=16)
+    assert ratio_coverage([*near, *third, *pairs([1.1] * 20, ranks=9)]) == 1.0
+    assert ratio_coverage([*near, *third, *far]) == pytest.approx(2 / 3)
+    assert ratio_coverage(near) is None
 
 
 def test_coverage_is_of_intervals_made_by_other_jobs() -> None:
