@@ -108,6 +108,7 @@ lint-python:
 	echo '_native.__all__' | MYPYPATH=$(STUB) PYTHONPATH=$(STUB) $(BIN)/stubtest _native --allowlist /dev/stdin
 	$(BIN)/python tools/house.py
 	$(BIN)/python tools/crossings.py --most 5 simulate allreduce ring --ranks 16 --size 64KiB --json > /dev/null
+	$(BIN)/python tools/crossings.py --most 10 compare allreduce --ranks 16 --sizes 8B..1MiB:8 --json > /dev/null
 
 # The site.
 SITE := docs/_build/html

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hocket::Settings;
 use hocket::question::{self, Candidate, Outcome, Role, Start};
@@ -126,22 +126,25 @@ impl Question {
     }
 
     /// Simulates. `on_done` receives the number of each cell, its result, and what its parameters were set to. The result is a
-    /// dictionary; True for a program of the user; a text, why it was refused; or a number, if it is later.
-    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>) -> PyResult<()> {
+    /// dictionary; True for a program of the user; a text, why it was refused; or a number, if it is later. Returns the
+    /// messages of all runs that were begun.
+    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>) -> PyResult<u64> {
         in_worker(py, move || slf.get().tell(&on_done))
     }
 }
 
 impl Question {
-    fn tell(&self, on_done: &Py<PyAny>) -> PyResult<()> {
+    fn tell(&self, on_done: &Py<PyAny>) -> PyResult<u64> {
         let (watch, failure) = (Watch::default(), RefCell::new(None));
         let is_interrupted = || failure.borrow().is_some() || watch.says_stop();
         let note = |number, outcome| {
             let result = Python::attach(|py| on_done.call1(py, self.row(py, number, outcome)?).map(drop));
             failure.replace_with(|failure| failure.take().or(result.err()));
         };
-        let result =
-            self.ask(|question| Ok(question.answer(self.starts(question), self.threads, &is_interrupted, note)))?;
+        let result = self.ask(|question| {
+            let result = question.answer(self.starts(question), self.threads, &is_interrupted, note);
+            Ok(result.map(|()| question.messages.load(Ordering::Relaxed)))
+        })?;
         match failure.into_inner() {
             Some(error) => Err(error),
             None => result.map_err(|error| watch.why(raise(error))),
@@ -169,6 +172,7 @@ impl Question {
             places: self.places,
             cells: &cells,
             is_stopped: AtomicBool::new(false),
+            messages: AtomicU64::new(0),
         })
     }
 

@@ -2,7 +2,7 @@
 //! simulated for one answer is planned together, and runs on threads.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -88,6 +88,8 @@ pub struct Question<'a> {
     pub cells: &'a [Cell<'a>],
     /// Whether all simulations must end.
     pub is_stopped: AtomicBool,
+    /// The messages of all runs that were begun, by formulas: what the answer costs, on any host.
+    pub messages: AtomicU64,
 }
 
 /// What became of a cell.
@@ -320,8 +322,23 @@ impl Question<'_> {
         let (engine, is_interrupted) = (self.engine, &|| self.is_stopped());
         let options = Options { engine, trace, passages, is_interrupted, ..Options::default() };
         let (request, machine) = (request_with(&cell.request, settings), cell.machine.unwrap_or(self.machine));
-        let run = run(entry, request, machine, self.scene, self.trials, options)?;
+        let run = self.run(entry, request, machine, self.scene, options)?;
         Ok(Some(Outcome::Simulated(Box::new(run))))
+    }
+
+    fn run(
+        &self,
+        entry: &'static Entry,
+        request: CallRequest,
+        machine: OnMachine<'_>,
+        scene: &Scene,
+        options: Options<'_>,
+    ) -> Result<Simulation> {
+        let Accepted { call, values } = request.accept(entry, Some(machine))?;
+        self.messages.fetch_add(messages(entry, &call).unwrap_or(0.0) as u64, Ordering::Relaxed);
+        let subject = Subject::Entry(entry);
+        let simulated = simulate_trials(&subject, &call, machine.platform, values.gap()?, scene, self.trials, options)?;
+        Ok(Simulation { request, values, simulated })
     }
 
     fn is_stopped(&self) -> bool {
@@ -376,26 +393,12 @@ impl Calls for IsolatedCalls<'_> {
         let (request, engine) = (request_with(&cell.request, settings), question.engine);
         let is_interrupted = &|| question.is_stopped();
         let options = Options { engine, until_s, is_interrupted, ..Options::default() };
-        match run(entry, request, question.quiet, &Scene::default(), question.trials, options) {
+        match question.run(entry, request, question.quiet, &Scene::default(), options) {
             Ok(run) => Ok(Some((run.simulated.times_s[0], Outcome::Simulated(Box::new(run))))),
             Err(error) if error == Error::lateness() => Ok(None),
             Err(error) => Err(error),
         }
     }
-}
-
-fn run(
-    entry: &'static Entry,
-    request: CallRequest,
-    machine: OnMachine<'_>,
-    scene: &Scene,
-    trials: Trials,
-    options: Options<'_>,
-) -> Result<Simulation> {
-    let Accepted { call, values } = request.accept(entry, Some(machine))?;
-    let subject = Subject::Entry(entry);
-    let simulated = simulate_trials(&subject, &call, machine.platform, values.gap()?, scene, trials, options)?;
-    Ok(Simulation { request, values, simulated })
 }
 
 fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {

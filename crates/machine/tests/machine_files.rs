@@ -130,6 +130,7 @@ calls = 19
 [[discrepancy]]
 low = 0.25
 high = 4.0
+ratio = 3.0
 calls = 100
 ranks = 512
 ";
@@ -145,12 +146,13 @@ fn discrepancies_are_read_in_their_order_and_what_is_absent_holds_for_all() {
         below_bytes: Some(65536),
         low: 0.5,
         high: 2.0,
+        ratio: 4.0,
         calls: 19,
         ranks: 65,
     };
     assert_eq!(first, expected);
     let of_all = Discrepancy { collective: None, algorithm: None, from_bytes: 0, below_bytes: None, ..expected };
-    assert_eq!(second, Discrepancy { low: 0.25, high: 4.0, calls: 100, ranks: 512, ..of_all });
+    assert_eq!(second, Discrepancy { low: 0.25, high: 4.0, ratio: 3.0, calls: 100, ranks: 512, ..of_all });
     assert!(Machine::parse(EXAMPLE, "m.toml").unwrap().discrepancies.is_empty());
 }
 

@@ -19,6 +19,8 @@ pub struct Verdict {
     pub decisions: usize,
     /// Messages received before an earlier one of the same two ranks with another tag: legal, but noteworthy.
     pub overtaking: usize,
+    /// The work of all runs: elements of steps, steps under way that were looked at, and a number for each step.
+    pub work: usize,
 }
 
 impl Verdict {

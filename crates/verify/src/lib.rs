@@ -41,7 +41,7 @@ pub fn verify(
 ) -> Result<Verdict> {
     let mut arena = Arena::new(call);
     let mut results = [None, None];
-    let mut overtaking = 0;
+    let (mut overtaking, mut work) = (0, 0);
     let repetition = limits.runs_again.then_some((Kind::NotRepeatable, program));
     let mut further: Vec<_> = repetition
         .into_iter()
@@ -52,6 +52,7 @@ pub fn verify(
         let world = run(program, call, world);
         world.check_ran()?;
         overtaking = overtaking.max(world.overtaking());
+        work += world.work();
         let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
         if counterexample.is_some() || further.is_empty() {
             return Ok(counterexample);
@@ -63,6 +64,7 @@ pub fn verify(
             let world = Symbolic::new(call, is_rendezvous, &mut arena, &mut choices, is_interrupted);
             let world = run(program, call, world.in_reverse(is_reversed));
             world.check_ran()?;
+            work += world.work();
             let counterexample = world.differs_from(&first, kind).or_else(|| check::results(&world, &mut results));
             if counterexample.is_some() {
                 return Ok(counterexample);
@@ -70,7 +72,7 @@ pub fn verify(
         }
         Ok(None)
     });
-    Ok(Verdict { overtaking, ..verdict? })
+    Ok(Verdict { overtaking, work, ..verdict? })
 }
 
 /// Runs a program once, and returns the expected number of runs that [`verify`] takes, and of their decisions.
@@ -149,7 +151,7 @@ fn explore(
     mut run: impl FnMut(bool, &mut Choices) -> Result<Option<Counterexample>>,
 ) -> Result<Verdict> {
     let exploration = Exploration::Deterministic;
-    let mut verdict = Verdict { counterexample: None, exploration, orders: 0, decisions: 0, overtaking: 0 };
+    let mut verdict = Verdict { counterexample: None, exploration, orders: 0, decisions: 0, overtaking: 0, work: 0 };
     for is_rendezvous in rendezvous.iter().copied() {
         let mut choices = Choices::new(limits);
         loop {

@@ -372,6 +372,11 @@ impl<'a> Symbolic<'a> {
         self.stop.clone().map_or(Ok(()), Err)
     }
 
+    /// The work of this run until now.
+    pub fn work(&self) -> usize {
+        self.work.get()
+    }
+
     /// Whether the run must stop before a step of this many elements.
     fn is_stopped(&mut self, elements: usize) -> bool {
         let limits = self.choices.limits();

@@ -418,7 +418,8 @@ def compare(
         raise Error("nothing to compare, expected algorithms and sizes")
     whole_scene = as_scene(scene).with_parts(arrivals=arrivals, cadence=cadence, faults=faults)
     failing, plain = as_faults(whole_scene.faults), replace(whole_scene, faults=None)
-    changes_of_links(failing, machine)
+    if failing:
+        changes_of_links(failing, machine)
     collective = candidates[0].collective
     measurements = _measured(
         several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks

@@ -12,6 +12,7 @@ mod contract_noise;
 mod contract_record;
 mod contract_simulate;
 mod contract_verify;
+mod costs;
 mod deadlines;
 mod engines;
 mod exchange;
