@@ -192,9 +192,11 @@ impl Question<'_> {
         for (number, cell) in self.cells.iter().enumerate() {
             races[cell.row].push(number);
         }
-        let place = |number: &usize| (self.cells[*number].role == Role::Beside, starts[*number].estimate_s);
+        let is_beside = |number: &usize| self.cells[*number].role == Role::Beside;
+        let estimate_s = |number: &usize| starts[*number].estimate_s;
         for race in &mut races {
-            race.sort_by(|one, other| place(one).partial_cmp(&place(other)).expect("a time that is a number"));
+            race.sort_by(|one, other| estimate_s(one).total_cmp(&estimate_s(other)));
+            race.sort_by_key(is_beside);
         }
         races
     }

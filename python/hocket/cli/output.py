@@ -235,6 +235,7 @@ class GrowingTable:
 
     def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:
         self._columns, self._widest, self._right = columns, widest, right
+        self._cells_wide = _least_width(_table(columns, [widest], right, _NARROW_GAP))
         own_lines = self._lines()
         self._ahead = len(own_lines)
         self._header: Sequence[str] = own_lines[: 2 * len(own_lines) - len(self._lines(widest))]
@@ -249,7 +250,7 @@ class GrowingTable:
         self._header, self._above = (), above
 
     def _lines(self, *rows: Sequence[str]) -> list[str]:
-        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP)
+        return _table_lines(self._columns, [self._widest, *rows], self._right, _NARROW_GAP, self._cells_wide)
 
 
 _GAP = 3
@@ -261,12 +262,14 @@ def _put_lines(lines: Sequence[str]) -> None:
     put("".join(f"{line}\n" for line in lines))
 
 
-def _table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int) -> list[str]:
+def _table_lines(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int, least_cells: int | None = None
+) -> list[str]:
     from rich.console import Console
 
     text = io.StringIO()
     table = _table(columns, rows, right, gap)
-    columns_wide = max(width(), _least_width(table))
+    columns_wide = max(width(), least_cells or _least_width(table))
     Console(file=text, force_terminal=sys.stdout.isatty(), width=columns_wide).print(table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     return [line for line in lines if line]
