@@ -17,7 +17,7 @@ use crate::wire::raise;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How long to wait for the end of work whose result is no longer needed.
-const MOST_WAITING: Duration = Duration::from_secs(1);
+const MOST_WAITING: Duration = Duration::from_millis(400);
 
 /// The stack size of the main thread on most systems.
 const STACK_BYTES: usize = 8 << 20;
