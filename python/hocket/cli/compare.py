@@ -338,7 +338,7 @@ class _Rows:
                 print_words(above)
             self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
             self._table = SizeTable(self._sizes, self._candidates, self._further, with_reach=self._has_trials)
-        places = comparison.ranking(size_bytes)
+        places = comparison.places(size_bytes)
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
         cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
@@ -488,19 +488,12 @@ def _records(comparison: Comparison) -> list[dict[str, Any]]:
     ]
     names = ("library", "choice", "algorithm", "size_bytes", "sentence", "costs")
     defaults = [
-        {
-            **{name: getattr(one, name) for name in names},
-            "time_mean_s": one.time_s,
-            "sentence": one.sentence,
-            "costs": one.costs,
-        }
-        for one in comparison.defaults
+        {**{name: getattr(one, name) for name in names}, "time_mean_s": one.time_s} for one in comparison.defaults
     ]
     return [*simulated, *defaults, *map(vars, comparison.not_compared)]
 
 
 def _print_defaults(comparison: Comparison, library: str) -> None:
-    """Print what a library runs by itself."""
     say(f"\n{library} without tuning")
     for line in default_lines(comparison, library):
         print_words(f"  {line}")

@@ -263,13 +263,17 @@ def _put_lines(lines: Sequence[str]) -> None:
 
 
 def _table_lines(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int, least_cells: int | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[str],
+    gap: int,
+    least_cells: int | None = None,
 ) -> list[str]:
     from rich.console import Console
 
     text = io.StringIO()
     table = _table(columns, rows, right, gap)
-    columns_wide = max(width(), least_cells or _least_width(table))
+    columns_wide = max(width(), cells or _least_width(table))
     Console(file=text, force_terminal=sys.stdout.isatty(), width=columns_wide).print(table)
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     return [line for line in lines if line]

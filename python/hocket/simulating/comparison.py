@@ -248,29 +248,16 @@ class Comparison(Result):
         return tuple(simulation.algorithm for simulation in _fastest(matches))
 
     def places(self, size_bytes: int) -> tuple[Place, ...]:
-        """Return the first place, the second and so on at a size, as far as they are known.
+        """Return the first place, the second and so on at a size by simulated time, as far as they are known.
 
         Raises:
             Error: The size was not compared.
         """
         fastest = self.fastest(size_bytes)
         times_s = {a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}
-        if not self.machine.discrepancies:
-            return places(times_s, fastest)
-        simulations = {one.algorithm: one for one in self.simulations if one.size_bytes == size_bytes}
-        return places(times_s, fastest, are_alike=lambda a, b: _are_alike(simulations[a], simulations[b]))
-
-    def ranking(self, size_bytes: int) -> tuple[Place, ...]:
-        """Return the places at a size by simulated time alone, whatever discrepancies the machine has.
-
-        Raises:
-            Error: The size was not compared.
-        """
-        if not self.machine.discrepancies:
-            return self.places(size_bytes)
-        times_s = {a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}
-        first_s = min(times_s.values())
-        return places(times_s, [name for name, time_s in times_s.items() if time_s == first_s])
+        if self.machine.discrepancies:
+            fastest = tuple(name for name in fastest if times_s[name] == times_s[fastest[0]])
+        return places(times_s, fastest)
 
     def reach(self, size_bytes: int) -> float | None:
         """Return half the width of the fastest time's 95 % interval, as a share of this time; None if it is zero."""
