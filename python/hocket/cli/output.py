@@ -263,11 +263,7 @@ def _put_lines(lines: Sequence[str]) -> None:
 
 
 def _table_lines(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    right: Sequence[str],
-    gap: int,
-    least_cells: int | None = None,
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str], gap: int, cells: int | None = None
 ) -> list[str]:
     from rich.console import Console
 
