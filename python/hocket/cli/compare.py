@@ -338,7 +338,11 @@ class _Rows:
                 print_words(above)
             self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
             self._table = SizeTable(self._sizes, self._candidates, self._further, with_reach=self._has_trials)
-        places = comparison.places(size_bytes)
+        answer = {use.algorithm for use in comparison.answer()}
+        places = [
+            replace(place, names=tuple(sorted(place.names, key=lambda name: name not in answer)))
+            for place in comparison.places(size_bytes)
+        ]
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
         cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
         cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]

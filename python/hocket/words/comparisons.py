@@ -49,8 +49,9 @@ def _parameters_words(collective: str, use: Use) -> str:
     Values that the machine gives, such as the sides of a torus, are not chosen.
     """
     algorithm = algorithm_if_known(collective, use.algorithm)
-    units = {each.name: each.unit for each in algorithm.parameters} if algorithm else {}
-    given_names = {each.name for each in algorithm.parameters if not each.is_choosable} if algorithm else set()
+    parameters, topology = (algorithm.parameters, algorithm.topology) if algorithm else ((), None)
+    units = {each.name: each.unit for each in parameters}
+    given_names = {each.name for each in parameters if topology and not each.is_choosable}
     values: dict[str, list[str]] = {}
     for of_size in use.parameters.values():
         for name in (name for name in of_size if name not in given_names):

@@ -28,7 +28,7 @@ def test_the_table_marks_the_best_and_names_it_per_size(hocket_command: Callable
     assert rows[0] == "allreduce on 16 ranks, elements of 4 B, machine cluster"
     assert rows[1] == "use recursive_doubling to 512 B, rabenseifner above: the fastest at each size"
     assert rows[2].split() == ["size", "fastest", "second", "third", "lower", "bound"]
-    assert rows[4] == " bine +4, then multi_lane, then hierarchical"
+    assert rows[4] == " recursive_doubling +4, then multi_lane, then hierarchical"
     assert rows[5].split() == ["8", "B", "4.006", "us", "1.25x", "1.25x", "4.000", "us", "1.00x"]
     sizes = [row.split()[:2] for row in rows[5:] if row.endswith("x")]
     assert sizes == [["8", "B"], ["512", "B"], ["32", "KiB"], ["2", "MiB"]]
