@@ -33,7 +33,7 @@ topology = "torus"
 dims = [4]
 link_bandwidth = "1 GB/s"
 """
-OF_PYTHON = {"time_s", "marks", "measured_interval_s", "measured_ranks"}
+OF_PYTHON = {"time_s", "marks", "measured_interval_s", "measured_ratio", "measured_ranks"}
 CALL = hocket.Call(ranks=4, size_bytes=64)
 
 

@@ -76,8 +76,8 @@ def comparison_chart(comparison: Comparison, most: int | None = MOST_LINES) -> a
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     curves = [*_libraries(comparison), *algorithms, *_measured(comparison, algorithms), *_bound(comparison)]
     drawing = _Drawing(curves, [size_bytes for size_bytes in sorted(comparison.sizes_bytes) if size_bytes > 0])
-    layers: list[alt.Chart | alt.LayerChart] = [*map(drawing.line, curves), *drawing.end_labels()]
-    layers += [*drawing.switches(uses), *drawing.of_answer()]
+    layers = [layer for curve in curves for layer in drawing.line(curve)]
+    layers += [*drawing.end_labels(), *drawing.switches(uses), *drawing.of_answer()]
     return frame(layers, comparison.title, _subtitle(comparison, uses), width=_WIDTH, height=_HEIGHT)
 
 
@@ -168,7 +168,7 @@ class _Drawing:
         time = alt.Y("time_s:Q", title="time", scale=scale, axis=self._ticks)
         return alt.Chart({"values": rows}).encode(x=size_axis(self._sizes), y=time)
 
-    def line(self, curve: _Curve) -> alt.LayerChart:
+    def line(self, curve: _Curve) -> list[alt.Chart]:
         """Return the line of a curve with its intervals; it has gaps at sizes without a time."""
         rows = self._rows(curve)
         chart = self._chart(rows)
@@ -178,7 +178,7 @@ class _Drawing:
             ends = self._chart([row for row in rows if "low_s" in row])
             layers.append(ends.mark_rule(color=curve.colour, strokeWidth=3).encode(y="low_s:Q", y2="high_s:Q"))
         points = chart.mark_point(opacity=0, size=80)
-        return alt.LayerChart(layer=[*layers, points.encode(tooltip=["line:N", "size:N", "time:N"])])
+        return [*layers, points.encode(tooltip=["line:N", "size:N", "time:N"])]
 
     def _rows(self, curve: _Curve) -> list[dict[str, Any]]:
         rows, part = [], 0
@@ -206,15 +206,16 @@ class _Drawing:
                 chart.mark_point(color=curve.colour, filled=True, opacity=1, size=60),
             ]
             middle = rows[(len(rows) - 1) // 2]
-            x, y = self._x_pixel(middle["size_bytes"]), self._y_pixel(middle["time_s"]) - _FONT_SIZE
+            right, y = self._x_pixel(middle["size_bytes"]), self._y_pixel(middle["time_s"]) - _FONT_SIZE
             width = len(curve.label) * _FONT_SIZE * _LETTER_WIDTH
-            left = max(x - width, 0.0)
-            right = left + width
+            is_first = right < width
+            left = 0.0 if is_first else right - width
             while any(left < other[1] and other[0] < right and abs(y - other[2]) < _FONT_SIZE + 2 for other in boxes):
                 y -= 1
-            boxes.append((left, right, y))
+            boxes.append((left, left + width, y))
+            size_bytes, align = (self._sizes[0], "left") if is_first else (middle["size_bytes"], "right")
             for look in ({"stroke": "white", "strokeWidth": 4}, {}):  # a white border, as lines lie below
-                labels.append(self._label(curve, right, y, align="right", fontWeight=600, **look))
+                labels.append(self._label(curve, size_bytes, y, align=align, fontWeight=600, **look))
         return [*layers, *labels]
 
     def end_labels(self) -> list[alt.Chart]:
@@ -231,16 +232,17 @@ class _Drawing:
                 y += 1
             if not is_taken:
                 places.append((size_bytes, y))
-                layers.append(self._label(curve, self._x_pixel(size_bytes) + 8, y, align="left"))
+                layers.append(self._label(curve, size_bytes, y, align="left", dx=8))
         return layers
 
-    def _label(self, curve: _Curve, x: float, y: float, **look: Any) -> alt.Chart:
+    def _label(self, curve: _Curve, size_bytes: int, y: float, **look: Any) -> alt.Chart:
         is_pale = curve.colour in _LIBRARY_COLOURS
         colour = _MEASURED_COLOUR if is_pale else "#808080" if curve.is_grey else curve.colour
         size = _SMALL_FONT_SIZE if curve.is_grey else _FONT_SIZE
-        mark = alt.Chart({"values": [{}]}).mark_text(baseline="middle", fontSize=size, color=colour, **look)
-        text: alt.Chart = mark.encode(x=alt.value(x), y=alt.value(y), text=alt.value(curve.label))
-        return text
+        time_s = 10.0 ** (self._high - y / _HEIGHT * (self._high - self._low))
+        chart = self._chart([{"size_bytes": size_bytes, "time_s": time_s}])
+        text: alt.Chart = chart.mark_text(baseline="middle", fontSize=size, color=colour, **look)
+        return text.encode(text=alt.value(curve.label))
 
     def _x_pixel(self, size_bytes: int) -> float:
         first, last = self._sizes[0], self._sizes[-1]

@@ -215,7 +215,7 @@ def _library(mpi: str) -> str:
 
 
 def frame(
-    layers: Sequence[alt.Chart | alt.LayerChart],
+    layers: Sequence[alt.Chart],
     title: str,
     subtitle: Sequence[str],
     *,

@@ -143,7 +143,7 @@ def judge(
         ... '''
         >>> found = hocket.judge(text, machine="lumi", ranks=128)
         >>> [(row.grade, row.fastest) for row in found.curves[0].rows]
-        [('slow', 'sra_knomial radix=4'), ('slow', 'sra_knomial radix=4')]
+        [('slow', 'sra_knomial'), ('slow', 'sra_knomial')]
     """
     facts = Facts(algorithm, ranks, (), measured_as, collective, ranks_per_node)
     model = None if machine is None else as_machine(machine)

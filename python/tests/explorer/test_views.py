@@ -131,7 +131,7 @@ def test_times_are_those_of_a_comparison() -> None:
         assert bound == format_time(hocket.bound("allreduce", call).time_s)
     (best,) = found.facts
     assert best == ("use", "swing: the fastest at each size")
-    assert {row["line"] for row in rows_of(found.chart)} == {"ring", "swing", "lower bound"}
+    assert {row["line"] for row in rows_of(found.chart) if "line" in row} == {"ring", "swing", "lower bound"}
 
 
 def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_measured_times_stand_beside_simulated_ones(hocket_command: Callable[...
     simulated_s = hocket.simulate("allreduce/ring", hocket.Call(ranks=8, size_bytes=8)).time_s.mean
     assert found.tables[1].rows[0] == ("ring", "8 B", "5.000 us", format_time(simulated_s), f"{simulated_s / 5e-6:.2f}")
     assert found.facts[-1] == ("measured", "as osu; simulated as isolated")
-    assert "ring, measured" in {row["line"] for row in rows_of(found.chart)}
+    assert "ring, measured" in {row["line"] for row in rows_of(found.chart) if "line" in row}
     assert found.source is not None
     again = run(found.source.python)[1]["found"]
     assert [one.measured_s for one in again.measured] == pytest.approx([5e-6, 6e-6])
