@@ -294,14 +294,13 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
         total[source] = len(messages)
         for message in messages:
             spare[message.tag][source] += 1
-    for receive in receives:
-        if receive.peer != ANY:
-            total[receive.peer] -= 1
-            spare[receive.tag][receive.peer] -= 1
     asking: dict[int, list[Receive]] = defaultdict(list)
     for receive in receives:
         if receive.peer == ANY:
             asking[receive.tag].append(receive)
+        else:
+            total[receive.peer] -= 1
+            spare[receive.tag][receive.peer] -= 1
     sources: dict[int, int] = {}
     for tag in sorted(asking, reverse=True):
         fitting = sent if tag == ANY else [source for source, messages in spare[tag].items() if messages > 0]
