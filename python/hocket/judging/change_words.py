@@ -23,10 +23,7 @@ _ONE_RUN: Mapping[Basis, str] = {
 
 
 def findings_of(
-    ranges: Sequence[Range],
-    steps: Mapping[Series, Sequence[Step]],
-    only: Mapping[str, Sequence[str]],
-    tolerance: float,
+    ranges: Sequence[Range], steps: Mapping[Series, Sequence[Step]], only: Mapping[str, Sequence[str]], tolerance: float
 ) -> tuple[Finding, ...]:
     """Return the conclusions: slower ranges first, then faster ones, then the others.
 
