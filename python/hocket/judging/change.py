@@ -123,7 +123,6 @@ def _mean(ratios: Sequence[float | None]) -> float | None:
 _SHARE = 0.5
 _MOST_FACTOR = 4  # how many times as large the next size may be
 
-
 Step: TypeAlias = "tuple[Change, Change]"
 """A step of the ratio: the changes at the smaller and at the larger of two sizes."""
 
