@@ -121,10 +121,8 @@ def files_of(first: str) -> list[str]:
     """
     parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
-        raise Error(
-            f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder "
-            "with the other ranks"
-        )
+        expected = "the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder with the other ranks"
+        raise Error(f"{first}: got a Chakra trace, expected {expected}")
     paths = [first]
     while os.path.exists(name := f"{parts[1]}.{len(paths)}.{parts[2]}"):
         paths.append(name)

@@ -111,10 +111,6 @@ class RankLog:
         if count * size_bytes > MOST_BYTES:
             raise self.error(line, f"got {count} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
 
-    def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
-        """Append a call."""
-        self.calls.append(Call(function, start_s, end_s, arguments, line))
-
     def send(self, arguments: dict[str, Any]) -> None:
         """Record the message that a call sends."""
         if arguments["peer"] != NOBODY:
