@@ -463,10 +463,11 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _leftovers(self) -> Iterator[_Fault]:
         kind = "left-over signal"
-        for channel, left in self.excess():
-            expected = f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}"
-            got = f"{format_count(left, 'signal')} left over, which the next call takes for its own"
-            yield _Fault(kind, (channel.gpu,), None, expected, got)
+        for channel in self._marks:
+            if isinstance(channel, Channel) and (left := self.value(channel)) > 0:
+                expected = f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}"
+                got = f"{format_count(left, 'signal')} left over, which the next call takes for its own"
+                yield _Fault(kind, (channel.gpu,), None, expected, got)
         for gpu, of in enumerate(self.plan.gpus):
             for number, value in enumerate(of.semaphores):
                 if (now := self.value((gpu, number))) != value:
