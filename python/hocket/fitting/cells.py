@@ -281,8 +281,6 @@ def _time_s(task: tuple[Machine, Cell]) -> float:
     way = cell.measurement.measured_as
     time_s = simulate(cell.algorithm, cell.call, machine=machine, measured_as=way, trials=_ONE_THREAD).time_s.mean
     if time_s <= 0:
-        raise Error(
-            f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}, "
-            "expected a latency, an overhead or bytes"
-        )
+        what = f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}"
+        raise Error(f"{what}, expected a latency, an overhead or bytes")
     return time_s
