@@ -178,10 +178,8 @@ class Msccl:
             f'inplace="{int(self.in_place)}" outofplace="{int(not self.in_place)}">'
         ]
         for gpu, blocks in enumerate(self.gpus):
-            lines.append(
-                f'  <gpu id="{gpu}" i_chunks="{self.input_chunks()}" o_chunks="{self.output_chunks()}" '
-                f's_chunks="{self.scratch[gpu]}">'
-            )
+            rooms = f'i_chunks="{self.input_chunks()}" o_chunks="{self.output_chunks()}" s_chunks="{self.scratch[gpu]}"'
+            lines.append(f'  <gpu id="{gpu}" {rooms}>')
             for number, block in blocks.items():
                 lines.append(f'    <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">')
                 lines += [f"      {step.as_xml(at)}" for at, step in enumerate(block.steps)]

@@ -54,15 +54,12 @@ def verify_plan(content: Plan) -> Verdict:
         Error: The content is no plan, or is too long to check.
     """
     checks.instance("verify_plan", content, Plan, "hocket.schedules.mscclpp.Plan")
-    attempts = (
-        [replace(one, got=one.got + where) for one in _Run(layout).faults()] for layout, where in _layouts(content)
-    )
-    faults = next((faults for faults in attempts if faults), [])
+    attempts = (([*_Run(layout).faults()], where) for layout, where in _layouts(content))
+    faults, where = next((attempt for attempt in attempts if attempt[0]), ([], ""))
     of_plan = {"algorithm": content.name, "collective": "schedule", "ranks": content.ranks}
-    nothing = dict.fromkeys(("call", "protocol", "step"))
-    counterexamples = tuple(
-        dict(sorted({**of_plan, **nothing, **vars(fault), "message": fault.message}.items())) for fault in faults
-    )
+    of_plan |= dict.fromkeys(("call", "protocol", "step"))
+    wrong = [replace(one, got=one.got + where) for one in faults]
+    counterexamples = tuple(dict(sorted({**of_plan, **vars(one), "message": one.message}.items())) for one in wrong)
     return Verdict((Finding("schedule", content.name, content.ranks, 1, "deterministic", 1, 0, counterexamples, None),))
 
 
