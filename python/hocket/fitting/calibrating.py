@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,21 +92,12 @@ def overheads(
         machine: Returns a copy of the machine in which each message takes so many seconds longer.
         on_done: Called after each algorithm.
     """
+    measure = partial(bench, share=_SHARE, limit_s=_LIMIT_S, only_by_mpi=True, launcher=launcher, on_done=on_done)
     measured_s, base_s, per_message = [], [], []
     for collective in COLLECTIVES:
         candidates = _candidates(collective)
         call = Call(ranks=ranks, size_bytes=0)
-        results = bench(
-            installation,
-            candidates,
-            call,
-            [_SIZE_BYTES],
-            share=_SHARE,
-            limit_s=_LIMIT_S,
-            only_by_mpi=True,
-            launcher=launcher,
-            on_done=on_done,
-        )
+        results = measure(installation, candidates, call, [_SIZE_BYTES])
         base, more = (predict(results, candidates, call, machine(extra_s)) for extra_s in (0.0, _STEP_S))
         measured_s += [one.median_s for one in results.measurements]
         base_s += [one.time_s for one in base]

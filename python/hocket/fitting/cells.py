@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from statistics import median, variance
 from time import monotonic
 from typing import TypeAlias
@@ -163,10 +164,7 @@ def _choose(one: Measurement, skeleton: Skeleton) -> Measurement:
 
 def _group(measurements: Iterable[Measurement]) -> list[list[Measurement]]:
     """Return the measurements of each call, in a fixed order."""
-    groups: dict[tuple[object, ...], list[Measurement]] = {}
-    for one in sorted(measurements, key=_order):
-        groups.setdefault(_order(one)[:-2], []).append(one)
-    return [*groups.values()]
+    return [[*group] for _, group in groupby(sorted(measurements, key=_order), lambda one: _order(one)[:-2])]
 
 
 def _noise(groups: Iterable[Sequence[Measurement]]) -> float | None:
@@ -283,8 +281,6 @@ def _time_s(task: tuple[Machine, Cell]) -> float:
     way = cell.measurement.measured_as
     time_s = simulate(cell.algorithm, cell.call, machine=machine, measured_as=way, trials=_ONE_THREAD).time_s.mean
     if time_s <= 0:
-        raise Error(
-            f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}, "
-            "expected a latency, an overhead or bytes"
-        )
+        what = f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}"
+        raise Error(f"{what}, expected a latency, an overhead or bytes")
     return time_s

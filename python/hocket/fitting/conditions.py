@@ -64,10 +64,8 @@ class Condition:
 def _part(part: str, text: str) -> tuple[str, str, Any]:
     match = _ONE.fullmatch(part)
     if match is None or match[1] not in _READERS:
-        names = ", ".join(_READERS)
-        raise Error(
-            f'got "{text}", expected a condition such as "ranks>64" or "collective=broadcast,size<1MiB" on {names}'
-        )
+        examples = '"ranks>64" or "collective=broadcast,size<1MiB"'
+        raise Error(f'got "{text}", expected a condition such as {examples} on {", ".join(_READERS)}')
     value = _READERS[match[1]](match[3])
     if isinstance(value, str) and match[2] not in ("=", "!="):
         raise Error(f'got "{text}", expected = or != beside {match[1]}')

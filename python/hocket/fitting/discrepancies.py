@@ -35,7 +35,6 @@ _LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a 
 LARGE_BYTES = 64 << 10
 """A kind has the calls of sizes below, where latencies decide, or from here on, where bandwidths do."""
 
-_SIZES: tuple[tuple[int, int | None], ...] = ((0, LARGE_BYTES), (LARGE_BYTES, None))
 _DIGITS, _ROUNDING = 3, 6  # of the ends of intervals; decimals below which a difference is an error of rounding
 _LEAST_WIDTH = 1e-3  # half of it, in logarithms
 _SECTION = re.compile(r"\n*^\s*\[\[discrepancy\]\].*?(?=^\s*\[(?!\[discrepancy\]\])|\Z)", re.MULTILINE | re.DOTALL)
@@ -162,9 +161,7 @@ def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
 
 
 def _kinds(cell: Judgement) -> list[_Kind]:
-    (sizes,) = (
-        each for each in _SIZES if each[0] <= cell.size_bytes and (each[1] is None or cell.size_bytes < each[1])
-    )
+    sizes = (LARGE_BYTES, None) if cell.size_bytes >= LARGE_BYTES else (0, LARGE_BYTES)
     names = ((cell.collective, cell.algorithm), (cell.collective, None), (None, None))
     return [*((*each, *sizes) for each in names), (None, None, 0, None)]
 

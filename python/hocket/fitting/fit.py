@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def fit(
         judgements = split.judge_all(simulator, profile.values)
     values = values_of(skeleton.places, profile)
     others = others_of(values, match.others)
-    minima = minima_of(skeleton.places, values, others)
+    minima = tuple(minima_of(skeleton.places, values, others))
     files = sorted({one.source.partition(":")[0] for one in measurements_taken if one.source})
     return Fit(
         machine=_machine(skeleton, values, minima, judgements, match.ended, files, [*only], [*hold_out]),
@@ -104,7 +104,7 @@ def fit(
         others=others,
         minima=minima,
         cells=judgements,
-        regrets=_regrets(split.all.cells, judgements, split.all.defaults),
+        regrets=tuple(_regrets(split.all.cells, judgements, split.all.defaults)),
         left_out=split.all.left_out,
         coverage=coverage([one for one in judgements if one.use == "held out"]),
         ratio_coverage=ratio_coverage([one for one in judgements if one.use == "held out"]),
@@ -128,9 +128,8 @@ class _Split:
         conditions = [Condition.parse(one) for one in several("hold_out", hold_out, str, "conditions")]
         unmet = [one.text for one in conditions if not any(map(one.holds, measurements))]
         if unmet:
-            raise Error(
-                f'hold_out: no measurement meets "{unmet[0]}", expected a condition that at least one measurement meets'
-            )
+            expected = "a condition that at least one measurement meets"
+            raise Error(f'hold_out: no measurement meets "{unmet[0]}", expected {expected}')
         for name, of_one in (("system", "machine"), ("library", "library"), ("buffers", "kind of buffers")):
             values = sorted({str(getattr(one, name)) for one in measurements})
             if len(values) > 1:
@@ -141,10 +140,8 @@ class _Split:
         judging = {id(cell) for cell in cells.cells if any(each.holds(cell.measurement) for each in conditions)}
         rest = [cell for cell in cells.cells if id(cell) not in judging]
         if not rest and (skeleton.places or not judging):
-            why = "; ".join(sorted(cells.left_out)[:1])
-            raise Error(
-                f"no measurement is left to fit{f': {why}' if why else ''}, expected calls that the machine can run"
-            )
+            why = "".join(f": {one}" for one in sorted(cells.left_out)[:1])
+            raise Error(f"no measurement is left to fit{why}, expected calls that the machine can run")
         cells_fitted = spread(rest, most) if skeleton.places else ()
         if 0 < len(cells_fitted) < len(skeleton.places):
             calls = format_count(len(cells_fitted), "measured call")
@@ -171,9 +168,8 @@ def _as_list(measurements: Measurements) -> list[Measurement]:
         if isinstance(one, str | PathLike):
             measurements_taken += read_measurements(fspath(one)).measurements
         else:
-            measurements_taken.append(
-                instance("measurements", one, Measurement, "hocket.Measurement or the path of a file")
-            )
+            expected = "hocket.Measurement or the path of a file"
+            measurements_taken.append(instance("measurements", one, Measurement, expected))
     return measurements_taken
 
 
@@ -222,47 +218,33 @@ def _sentence(what: str, cells: Sequence[Judgement]) -> str:
 def _judge(cell: Cell, simulated_s: float, use: Use) -> Judgement:
     """Return a cell beside its simulated time."""
     one = cell.measurement
-    return Judgement(
-        collective=one.collective,
-        measured_as=one.measured_as,
-        in_place=one.in_place,
-        algorithm=one.algorithm,
-        parameters=one.label.partition(" ")[2],
-        ranks=one.ranks,
-        size_bytes=one.size_bytes,
-        measured_s=one.time_s,
-        simulated_s=simulated_s,
-        use=use,
-        system=one.system,
-        source=one.source,
-    )
+    same = ("collective", "measured_as", "in_place", "algorithm", "ranks", "size_bytes", "system", "source")
+    parameters = one.label.partition(" ")[2]
+    values = {name: getattr(one, name) for name in same}
+    return Judgement(**values, parameters=parameters, measured_s=one.time_s, simulated_s=simulated_s, use=use)
 
 
 def _regrets(
     cells: Sequence[Cell], simulated: Sequence[Judgement], defaults: Mapping[Point, float]
-) -> tuple[Regret, ...]:
-    """Return what choices lose at each point with two algorithms or more; `defaults` are times of libraries."""
+) -> Iterator[Regret]:
+    """Give what choices lose at each point with two algorithms or more; `defaults` are times of libraries."""
     points: dict[Point, list[tuple[Cell, Judgement]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
         points.setdefault(cell.point, []).append((cell, one))
-    each_regret = []
     for point, rivals in sorted(points.items()):
         if len(rivals) < 2:
             continue
         rival = min(rivals, key=lambda pair: (pair[1].simulated_s, pair[0].measurement.label))[0].measurement
         best = min(rivals, key=lambda pair: (pair[1].measured_s, pair[0].measurement.label))[0].measurement
         uses = {one.use for _, one in rivals}
-        each_regret.append(
-            Regret(
-                collective=rival.collective,
-                ranks=rival.ranks,
-                size_bytes=rival.size_bytes,
-                choice=rival.label,
-                best=best.label,
-                choice_s=rival.time_s,
-                best_s=best.time_s,
-                default_s=defaults.get(point),
-                is_held_out="fitted" not in uses and "held out" in uses,
-            )
+        yield Regret(
+            collective=rival.collective,
+            ranks=rival.ranks,
+            size_bytes=rival.size_bytes,
+            choice=rival.label,
+            best=best.label,
+            choice_s=rival.time_s,
+            best_s=best.time_s,
+            default_s=defaults.get(point),
+            is_held_out="fitted" not in uses and "held out" in uses,
         )
-    return tuple(each_regret)

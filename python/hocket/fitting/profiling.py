@@ -11,9 +11,10 @@ the step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import inf
 from time import monotonic
 from typing import Any
@@ -117,13 +118,11 @@ class _Linear:
     def times_s(self, values: Floats) -> Floats:
         """Return the times with some values."""
         moved = np.exp(self.signs * values) - np.exp(self.signs * self.at.values)
-        result: Floats = np.maximum(self.at.times_s + self.slopes @ moved, _LEAST_SHARE * self.at.times_s)
-        return result
+        return np.asarray(np.maximum(self.at.times_s + self.slopes @ moved, _LEAST_SHARE * self.at.times_s))
 
     def logarithmic(self, values: Floats) -> Floats:
         """Return the derivatives of the logarithms of times by the logarithms of values."""
-        result: Floats = self.slopes * self.signs * np.exp(self.signs * values) / self.times_s(values)[:, None]
-        return result
+        return self.slopes * self.signs * np.exp(self.signs * values) / self.times_s(values)[:, None]
 
 
 def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
@@ -156,8 +155,7 @@ def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) ->
     """
     lower, upper = bounds_of(places)
     precision = derivatives.T @ derivatives / variance + np.diag(16.0 / (upper - lower) ** 2)
-    values: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return values
+    return np.asarray(np.linalg.inv(precision), dtype=np.float64)
 
 
 class _Profiler:
@@ -371,9 +369,8 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
     correlations = spread / np.outer(deviations, deviations)
     return tuple(
         Pair(one.name, other.name, float(correlations[i, j]), _advice(one, other))
-        for i, one in enumerate(places)
-        for j, other in enumerate(places)
-        if i < j and abs(correlations[i, j]) > _HIGH_CORRELATION
+        for (i, one), (j, other) in combinations(enumerate(places), 2)
+        if abs(correlations[i, j]) > _HIGH_CORRELATION
     )
 
 
@@ -388,17 +385,13 @@ def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mappin
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
 
 
-def minima_of(
-    places: Sequence[Place], values: Sequence[Value], others: Iterable[Mapping[str, float]]
-) -> tuple[str, ...]:
-    """Return a sentence for each set of other values that does almost as well: what differs, and what would decide."""
-    sentences = []
+def minima_of(places: Sequence[Place], values: Sequence[Value], others: Iterable[Mapping[str, float]]) -> Iterator[str]:
+    """Give a sentence for each set of other values that does almost as well: what differs, and what would decide."""
     for other in others:
         far = [(place, one) for place, one in zip(places, values, strict=True) if not one.is_near(other[one.name])]
         texts = (f"{one.name} = {place.unit.format(other[one.name])} instead of {one.text}" for place, one in far)
         advice = _advice(*(place for place, _ in far))
-        sentences.append(f"almost as good on a part of the calls: {', '.join(texts)}; to decide, measure {advice}")
-    return tuple(sentences)
+        yield f"almost as good on a part of the calls: {', '.join(texts)}; to decide, measure {advice}"
 
 
 def _value(place: Place, logarithm: float, low: float, high: float) -> Value:

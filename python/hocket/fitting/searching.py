@@ -210,8 +210,7 @@ def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats, *, way:
 
 def weights(residuals: Floats) -> Floats:
     """Return the derivative of the robust sum by each residual, over the residual."""
-    values: Floats = 1.0 / np.sqrt(1.0 + (residuals / SCALE) ** 2)
-    return values
+    return np.asarray(1.0 / np.sqrt(1.0 + (residuals / SCALE) ** 2))
 
 
 def bounds_of(places: Sequence[Place]) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,46 +29,38 @@ class _Unit:
         low: The least value without a given range.
         high: The largest value without a given range.
         exact: The format of a value in full.
+        read: Returns the value of a text; an error if the text has another unit.
+        format: Returns a value for display.
     """
 
     ending: str
     low: float
     high: float
     exact: str
-
-    def read(self, text: str) -> float:
-        """Return the value of a text.
-
-        Raises:
-            Error: The text has another unit.
-        """
-        if self.ending == "_bytes_per_s":
-            return parse_bytes_per_s(text)
-        if self.ending == "_bytes":
-            return parse_bytes(text)
-        if self.ending:
-            return parse_time(text.removesuffix("/B") if self.ending == "_s_per_byte" else text)
-        try:
-            return float(text)
-        except ValueError:
-            raise Error(f'got "{text}", expected a number') from None
-
-    def format(self, value: float) -> str:
-        """Return a value for display."""
-        if self.ending == "_bytes_per_s":
-            return f"{value / 1e9:.4g} GB/s"
-        if self.ending == "_bytes":
-            return f"{value:.0f} B" if round(value) % 1024 else format_bytes(round(value))
-        if self.ending:
-            return format_time(value) + ("/B" if self.ending == "_s_per_byte" else "")
-        return f"{value:.4g}"
+    read: Callable[[str], float]
+    format: Callable[[float], str]
 
 
-_PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"{} s"')
-_TIME = _Unit("_s", 1e-9, 1e-4, '"{} s"')
-_RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"{} B/s"')
-_SIZE = _Unit("_bytes", 256, 1 << 20, '"{} B"')
-_NUMBER = _Unit("", 1.0, 10.0, "{}")
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Error(f'got "{text}", expected a number') from None
+
+
+def _parse_time_per_byte(text: str) -> float:
+    return parse_time(text.removesuffix("/B"))
+
+
+def _format_size(value: float) -> str:
+    return f"{value:.0f} B" if round(value) % 1024 else format_bytes(round(value))
+
+
+_PER_BYTE = _Unit("_s_per_byte", 1e-12, 1e-8, '"{} s"', _parse_time_per_byte, lambda value: f"{format_time(value)}/B")
+_TIME = _Unit("_s", 1e-9, 1e-4, '"{} s"', parse_time, format_time)
+_RATE = _Unit("_bytes_per_s", 1e8, 1e12, '"{} B/s"', parse_bytes_per_s, lambda value: f"{value / 1e9:.4g} GB/s")
+_SIZE = _Unit("_bytes", 256, 1 << 20, '"{} B"', parse_bytes, _format_size)
+_NUMBER = _Unit("", 1.0, 10.0, "{}", _parse_number, "{:.4g}".format)
 _UNITS = (_RATE, _PER_BYTE, _TIME, _SIZE)
 
 _TOKEN = re.compile(

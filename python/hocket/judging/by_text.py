@@ -180,13 +180,10 @@ def _between_averages(figures: Sequence[Figure]) -> Finding | None:
 
 def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
     """Return the verdict on a bandwidth that the text quotes."""
-    rate = format_rate(figure.bytes_per_s)
+    start = f"The text quotes {format_rate(figure.bytes_per_s)}"
     if figure.is_of_bus:
-        return bandwidth_verdict(
-            figure.bytes_per_s, job, f"The text quotes {rate}", figure.source, is_average=figure.is_average
-        )
+        return bandwidth_verdict(figure.bytes_per_s, job, start, figure.source, is_average=figure.is_average)
     if not job.ranks or job.collective != "allreduce":
         return conclude("algorithm bandwidth", source=figure.source, bytes_per_s=figure.bytes_per_s)
     bus = figure.bytes_per_s * (2 * (job.ranks - 1) / job.ranks)
-    start = f"The text quotes {rate} of algorithm bandwidth, {format_rate(bus)} of the bus"
-    return bandwidth_verdict(bus, job, start, figure.source)
+    return bandwidth_verdict(bus, job, f"{start} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source)

@@ -102,16 +102,12 @@ class Range:
 
 def ranges_of(changes: Sequence[Change]) -> tuple[Range, ...]:
     """Return neighbouring sizes of each series that changed in the same direction; changes are in order."""
-    groups = [tuple(group) for _, group in groupby(changes, lambda one: (one.series, one.direction))]
-    return tuple(
-        Range(
-            group,
-            _mean([one.ratio for one in group]) or 1.0,
-            _mean([one.ratio_low for one in group]),
-            _mean([one.ratio_high for one in group]),
-        )
-        for group in groups
-    )
+    return tuple(_range(tuple(group)) for _, group in groupby(changes, lambda one: (one.series, one.direction)))
+
+
+def _range(group: tuple[Change, ...]) -> Range:
+    low, high = _mean([one.ratio_low for one in group]), _mean([one.ratio_high for one in group])
+    return Range(group, _mean([one.ratio for one in group]) or 1.0, low, high)
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
@@ -122,7 +118,6 @@ def _mean(ratios: Sequence[float | None]) -> float | None:
 
 _SHARE = 0.5
 _MOST_FACTOR = 4  # how many times as large the next size may be
-
 
 Step: TypeAlias = "tuple[Change, Change]"
 """A step of the ratio: the changes at the smaller and at the larger of two sizes."""

@@ -23,10 +23,7 @@ _ONE_RUN: Mapping[Basis, str] = {
 
 
 def findings_of(
-    ranges: Sequence[Range],
-    steps: Mapping[Series, Sequence[Step]],
-    only: Mapping[str, Sequence[str]],
-    tolerance: float,
+    ranges: Sequence[Range], steps: Mapping[Series, Sequence[Step]], only: Mapping[str, Sequence[str]], tolerance: float
 ) -> tuple[Finding, ...]:
     """Return the conclusions: slower ranges first, then faster ones, then the others.
 
@@ -124,10 +121,8 @@ def _of_steps(series: Series, steps: Sequence[Step], several: Sequence[str]) -> 
     is_chosen = series.algorithm == DEFAULT or library_named(series.algorithm) is not None
     what = "chose another algorithm" if is_chosen else "uses another protocol or setting"
     where = f"between {first} and {last}" if len(steps) > 1 else f"on one side of {first}"
-    sentence = (
-        f"{series.text(several)}: the ratio of times steps {jumps}; links change it gradually, so the library probably "
-        f"{what} {where}"
-    )
+    why = f"links change it gradually, so the library probably {what} {where}"
+    sentence = f"{series.text(several)}: the ratio of times steps {jumps}; {why}"
     return Finding("hint", sentence, "algorithm" if is_chosen else "protocol", steps[0][1].source)
 
 
@@ -136,17 +131,12 @@ def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
     counts = Counter(one.basis for one in changes if one.basis in _ONE_RUN)
     if counts:
         sources = " and ".join(words for basis, words in _ONE_RUN.items() if counts[basis])
-        sentence = (
-            f"{format_count(sum(counts.values()), 'point')} with one run on each side: noise is known from {sources} "
-            "only, not from differences between days and nodes; repeated runs tell them"
-        )
-        yield Finding("unknown", sentence, "runs")
+        points = f"{format_count(sum(counts.values()), 'point')} with one run on each side"
+        noise = f"noise is known from {sources} only, not from differences between days and nodes"
+        yield Finding("unknown", f"{points}: {noise}; repeated runs tell them", "runs")
     slower_points = sum(one.after_runs == 1 and one.direction == "slower" for one in changes)
     if slower_points == 1 and len(changes) > 1:
         yield Finding("hint", "a single run is slower at one point only: measure it again before you act", "runs")
     if sides := sum(one.basis == "runs of one side" for one in changes):
-        sentence = (
-            f"{format_count(sides, 'point')} with repeated runs on one side only: the single run is taken to be as "
-            "noisy as the others"
-        )
-        yield Finding("unknown", sentence, "runs")
+        points = f"{format_count(sides, 'point')} with repeated runs on one side only"
+        yield Finding("unknown", f"{points}: the single run is taken to be as noisy as the others", "runs")

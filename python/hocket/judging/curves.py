@@ -61,9 +61,8 @@ def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
         key = tuple(getattr(one, name) for name in _COMMON)
         groups.setdefault((*key, one.in_place), {}).setdefault(one.size_bytes, []).append(one)
     curves = {key: _curve(sizes) for key, sizes in groups.items()}
-    return tuple(
-        curve for key, curve in curves.items() if not (key[-1] and _alike(curve, curves.get((*key[:-1], False))))
-    )
+    pairs = ((curve, curves.get((*key[:-1], False)), key[-1]) for key, curve in curves.items())
+    return tuple(curve for curve, other, is_in_place in pairs if not (is_in_place and _alike(curve, other)))
 
 
 def _curve(by_size: dict[int, list[Measurement]]) -> Curve:

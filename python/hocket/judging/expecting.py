@@ -288,10 +288,8 @@ def _with_job(machine: Machine, curve: Curve) -> Machine:
     on_node = machine.ranks_per_node
     if one.ranks_per_node not in (None, on_node, one.ranks):
         if one.ranks_per_node > on_node or "network.map" in machine.quantities:
-            raise Error(
-                f"machine {machine.name} has {format_count(on_node, 'rank')} on a node, the times are of "
-                f"{one.ranks_per_node}, expected a machine of such nodes"
-            )
+            what = f"machine {machine.name} has {format_count(on_node, 'rank')} on a node"
+            raise Error(f"{what}, the times are of {one.ranks_per_node}, expected a machine of such nodes")
         machine = with_network(machine, ranks_per_node=one.ranks_per_node)
     layout = one.layout or ", ".join(map(str, one.dims or ()))
     return with_layout(machine, layout) if layout and machine.topology and machine.topology.name == "torus" else machine

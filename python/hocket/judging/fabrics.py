@@ -93,6 +93,5 @@ def card_fabric(kind: str, gbit_per_s: int) -> Fabric | None:
 
 def fitting_fabrics(bytes_per_s: float, kinds: tuple[str, ...]) -> tuple[Fabric, ...]:
     """Return the fabrics of some kinds on which benchmarks reach a bus bandwidth."""
-    return tuple(
-        one for one in FABRICS if one.kind in kinds and one.lowest_bytes_per_s <= bytes_per_s <= one.highest_bytes_per_s
-    )
+    of_kinds = (one for one in FABRICS if one.kind in kinds)
+    return tuple(one for one in of_kinds if one.lowest_bytes_per_s <= bytes_per_s <= one.highest_bytes_per_s)

@@ -63,9 +63,8 @@ def facts_in(text: str, file: str) -> tuple[Facts, tuple[str, ...]]:
     ranks, source = _only("ranks", of_ranks or ratio, disagreements)
     per_node, _ = _only("ranks on a node", of_node, disagreements)
     if ranks is not None and ratio and ratio[0][0] != ranks:
-        disagreements.append(
-            f"{source} tells of {ranks} ranks, but the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
-        )
+        bandwidths = f"the bandwidths of {ratio[0][1]} are of {ratio[0][0]}"
+        disagreements.append(f"{source} tells of {ranks} ranks, but {bandwidths}")
         ranks = None
     if ranks is not None and per_node is not None and per_node > ranks:
         per_node = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -58,9 +59,8 @@ def figures_in(mentions: Mentions) -> tuple[Figure, ...]:
     return tuple(one for one in figures if 0 < one.bytes_per_s < inf)
 
 
-def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figure]:
-    """Return the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
-    figures = []
+def _measured(line: str, matches: list[re.Match[str]], source: str) -> Iterator[Figure]:
+    """Give the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
     end = 0
     for match in matches:
         # what stands before it, back to another figure or the end of a sentence
@@ -69,6 +69,5 @@ def _measured(line: str, matches: list[re.Match[str]], source: str) -> list[Figu
         if not is_repeated and not _NOT_MEASURED.search(before):
             is_average = _MEAN.search(before) is not None
             bytes_per_s = float(match["value"]) * (1e9 / 8 if match.groupdict().get("unit", "") in _BITS else 1e9)
-            figures.append(Figure(bytes_per_s, not _ALGORITHM.search(before), source, is_average))
+            yield Figure(bytes_per_s, not _ALGORITHM.search(before), source, is_average)
         end = match.end()
-    return figures

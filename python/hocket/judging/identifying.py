@@ -75,9 +75,8 @@ def probabilities(
         _segments(doublings, errors[-1], float(np.hypot(_OTHER_SPREAD, spread))),
         *(_segments(doublings, each, spread, _LEVEL_SPREAD) for each in errors[:-1]),
     ]
-    shares = _posterior(
-        np.stack(likelihoods), np.concatenate([(1 - _LEVEL_PRIOR) * own, [_OTHER_PRIOR], _LEVEL_PRIOR * own])
-    )
+    all_priors = np.concatenate([(1 - _LEVEL_PRIOR) * own, [_OTHER_PRIOR], _LEVEL_PRIOR * own])
+    shares = _posterior(np.stack(likelihoods), all_priors)
     return np.column_stack([shares[:, : len(own)] + shares[:, len(own) + 1 :], shares[:, len(own)]])
 
 

@@ -34,10 +34,7 @@ def quantile(freedom: float) -> float:
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > _WRONG and high < _MOST:
         low, high = high, 2 * high
-    while high - low > _EXACT * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
+    while high - low > _EXACT * high and (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if two_sided(middle, freedom) > _WRONG else (low, middle)
     return high
 

@@ -72,9 +72,8 @@ def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
         ", ".join(_from_to(run) for run in _ranges(rows, grade) if list(run) != list(whole))
         for grade in ("slow", "fast")
     )
-    parts = [f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else ""]
-    if any(row.grade == "fine" for row in rows):
-        parts.append("Fine elsewhere")
+    fine = "Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""
+    parts = (f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else "", fine)
     return "".join(f". {part}" for part in parts if part)
 
 

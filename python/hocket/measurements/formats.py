@@ -68,9 +68,8 @@ def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading
         tuple(dict.fromkeys((*_library(text, file), *(one for reading in readings for one in reading.remarks)))),
     )
     if not (whole.measurements or whole.unknown):
-        raise Error(
-            whole.cuts[0] if whole.cuts else f"{file}: has no measurements, expected at least one in {format.what}"
-        )
+        nothing = f"{file}: has no measurements, expected at least one in {format.what}"
+        raise Error(whole.cuts[0] if whole.cuts else nothing)
     return whole
 
 
@@ -131,9 +130,8 @@ def _format_of(text: str, file: str) -> Format:
             raise at(file, *lacking)
         number = first_like_row(text.split("\n"))
         row = "" if number is None else f' of line {number}, "{_words(text, number)}"'
-        raise Error(
-            f"{file}: unknown format{row}, expected {', '.join(each.what for each in titled_formats)} or {last.what}"
-        )
+        formats = ", ".join(each.what for each in titled_formats)
+        raise Error(f"{file}: unknown format{row}, expected {formats} or {last.what}")
     if len(matches) > 1:
         raise Error(f"{file}: got {' and '.join(each.what for each in matches)}, expected one of them in a file")
     return next(iter(matches), last)

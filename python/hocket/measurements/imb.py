@@ -23,7 +23,7 @@ from hocket.measurements.measurement import (
     Format,
     Measurement,
     Reading,
-    Sizes,
+    add_size,
     at,
     call_of,
     count,
@@ -48,7 +48,7 @@ _NO_TIMES = ("time-out.", "out-of-mem.")
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
     ones: list[tuple[Measurement, bool]] = []
-    name, ranks, heads, sizes = "", 0, list[str](), Sizes()
+    name, ranks, heads, sizes = "", 0, list[str](), list[int]()
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
         if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
@@ -57,12 +57,12 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif names := _names(line):
-            heads, sizes = names, Sizes()
+            heads, sizes = names, []
         elif heads and _is_row(heads, cells):
             one = _measurement(name, ranks, heads, cells, (file, number))
             is_known = is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks)
             if is_known:
-                sizes.add(one.size_bytes, (file, number))
+                add_size(sizes, one.size_bytes, (file, number))
                 collective = find_collective(name)
                 algorithm, parameters = call_of(collective, facts, file)
                 one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)

@@ -126,9 +126,8 @@ class _Form:
     @property
     def is_weak(self) -> bool:
         """Whether it is only of numbers, as rows are, too."""
-        return bool(self.tokens) and all(
-            kind == "number" or re.fullmatch(r"[0-9.,]+", part) for kind, part in self.tokens
-        )
+        are_numbers = (kind == "number" or re.fullmatch(r"[0-9.,]+", part) for kind, part in self.tokens)
+        return bool(self.tokens) and all(are_numbers)
 
     @cached_property
     def name(self) -> str:

@@ -31,7 +31,6 @@ _MOST_DIGITS = 15
 _SHORTEST_S, _LONGEST_S = 1e-12, 365.25 * 86400
 _TIMES = "of at least 1 ps and at most a year"
 
-
 SpreadOf: TypeAlias = Literal["iterations", "ranks", "interval"]
 """What differs between the ends of a spread: the iterations of a run, the ranks of a call, or nothing: the ends are
 those of a confidence interval."""
@@ -236,23 +235,15 @@ class Format(NamedTuple):
         return any(mark(line) is not None for mark in marks for line in lines)
 
 
-class Sizes:
-    """The sizes of a table, which rise. They may begin again, where the table is repeated."""
+def add_size(sizes: list[int], size_bytes: int, where: tuple[str, int]) -> None:
+    """Add the size of a row to those of its table, which rise. They may begin again, where the table is repeated.
 
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-
-    def add(self, size_bytes: int, where: tuple[str, int]) -> None:
-        """Add the size of a row.
-
-        Raises:
-            Error: The size does not rise: rows of several outputs are mixed.
-        """
-        if self._sizes and self._sizes[0] < size_bytes <= self._sizes[-1]:
-            raise at(
-                *where, f"got the size {size_bytes} after {self._sizes[-1]}, expected rising sizes of a single output"
-            )
-        self._sizes = [*self._sizes[:1], size_bytes]
+    Raises:
+        Error: The size does not rise: rows of several outputs are mixed.
+    """
+    if sizes and sizes[0] < size_bytes <= sizes[-1]:
+        raise at(*where, f"got the size {size_bytes} after {sizes[-1]}, expected rising sizes of a single output")
+    sizes.append(size_bytes)
 
 
 def matching(pattern: str, word: str = "") -> Mark:
@@ -275,7 +266,6 @@ _TYPE_BYTES: Mapping[str, int] = {
     **dict.fromkeys(("float", "float32", "fp32", "int", "int32", "uint32", "int32_t", "uint32_t"), 4),
     **dict.fromkeys(("double", "float64", "fp64", "int64", "uint64", "int64_t", "uint64_t"), 8),
 }
-
 
 NCCL_NAMES: Mapping[str, str] = MappingProxyType({"all_gather": "allgather", "all_reduce": "allreduce"})
 """Collectives by their names in nccl-tests, where those differ."""
@@ -330,7 +320,7 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
+    if not 0 < value < inf:
         raise at(*where, f'{what}: got "{text:.60}", expected a number above zero')
     return value
 

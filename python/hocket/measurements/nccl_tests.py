@@ -29,7 +29,7 @@ from hocket.measurements.measurement import (
     Format,
     Measurement,
     Reading,
-    Sizes,
+    add_size,
     at,
     bus_share,
     call_of,
@@ -79,12 +79,12 @@ class _Run:
 
 
 def _runs(text: str, file: str) -> Iterator[_Run]:
-    name, hosts, heads, sizes = "", dict[int, str](), tuple[str, ...](), Sizes()
+    name, hosts, heads, sizes = "", dict[int, str](), tuple[str, ...](), list[int]()
     rows: list[_Row] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if _ROW.match(line) and (heads or _FULL_LINE.match(line)):
             row = _Row(heads, line.split(), (file, number))
-            sizes.add(row.size_bytes, row.where)
+            add_size(sizes, row.size_bytes, row.where)
             rows.append(row)
             continue
         device = _DEVICE.match(line)
@@ -94,7 +94,7 @@ def _runs(text: str, file: str) -> Iterator[_Run]:
             yield _Run(name, dict(hosts), tuple(rows))
             rows = []
         if is_head:
-            heads, sizes = tuple(line.lstrip("# \t").split()), Sizes()
+            heads, sizes = tuple(line.lstrip("# \t").split()), []
         elif device is not None:
             hosts[int(device["rank"])] = device["host"]
         elif is_begin:
@@ -143,9 +143,8 @@ def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:
         if (error := row.disagreement(name, ranks, teller)) is not None:
             raise error
     where, most_ranks = run.rows[0].where, "" if most == inf else f" to {most:.0f}"
-    raise at(
-        *where, f"got {format_count(ranks, 'rank')} in {teller}, but the rows are of {least:.0f}{most_ranks} ranks"
-    )
+    got = f"got {format_count(ranks, 'rank')} in {teller}"
+    raise at(*where, f"{got}, but the rows are of {least:.0f}{most_ranks} ranks")
 
 
 def _ranks_of_rows(run: _Run, name: str) -> tuple[float, float]:
@@ -273,11 +272,8 @@ class _Row:
         for time, _, gb_per_s in self.rates:
             expected_gb_per_s = size_bytes / float(time) / 1e3
             if not abs(expected_gb_per_s - gb_per_s) <= _ROUNDING_GB_PER_S + _ROUNDING * gb_per_s:
-                raise at(
-                    *self.where,
-                    f"got algbw {gb_per_s:.2f} GB/s for {size_bytes} bytes in {time} us, expected "
-                    f"{expected_gb_per_s:.2f} GB/s{advice}",
-                )
+                got = f"got algbw {gb_per_s:.2f} GB/s for {size_bytes} bytes in {time} us"
+                raise at(*self.where, f"{got}, expected {expected_gb_per_s:.2f} GB/s{advice}")
 
     def check_size(self, name: str, ranks: int) -> None:
         """Refuse a size that is not that of the count of elements."""
@@ -285,11 +281,8 @@ class _Row:
         blocks = [ranks] if name in NCCL_OF_BLOCKS else [1] if name in COLLECTIVES else [1, ranks]
         if size_bytes not in [count * element_bytes * number for number in blocks]:
             factor = f" times {format_count(ranks, 'rank')}" if name in NCCL_OF_BLOCKS else ""
-            raise at(
-                *self.where,
-                f"got the size {size_bytes} for {count} elements of {self.cells[2]}{factor} in {name:.40}, "
-                f"expected {count * element_bytes * blocks[0]} bytes",
-            )
+            got = f"got the size {size_bytes} for {count} elements of {self.cells[2]}{factor} in {name:.40}"
+            raise at(*self.where, f"{got}, expected {count * element_bytes * blocks[0]} bytes")
 
     def disagreement(self, name: str, ranks: int, teller: str) -> Error | None:
         """Return an error if the bandwidth of the bus does not follow from a number of ranks."""
@@ -300,11 +293,9 @@ class _Row:
             bus_gb_per_s = float(bus)
             rounding_gb_per_s = _ROUNDING_GB_PER_S * (1 + share) + _ROUNDING * bus_gb_per_s
             if not abs(share * gb_per_s - bus_gb_per_s) <= rounding_gb_per_s:
-                return at(
-                    *self.where,
-                    f"got busbw {bus_gb_per_s:.2f} GB/s for algbw {gb_per_s:.2f} GB/s in {name}, expected "
-                    f"{share * gb_per_s:.2f} GB/s on the {format_count(ranks, 'rank')} of {teller}",
-                )
+                got = f"got busbw {bus_gb_per_s:.2f} GB/s for algbw {gb_per_s:.2f} GB/s in {name}"
+                expected = f"{share * gb_per_s:.2f} GB/s on the {format_count(ranks, 'rank')} of {teller}"
+                return at(*self.where, f"{got}, expected {expected}")
         return None
 
 

@@ -24,8 +24,8 @@ from hocket.measurements.measurement import (
     Format,
     Measurement,
     Reading,
-    Sizes,
     SpreadOf,
+    add_size,
     at,
     call_of,
     count,
@@ -70,7 +70,7 @@ class _Table:
     algorithm: tuple[str, Mapping[str, float | str]]
     element_bytes: int
     heads: Sequence[str] = ("Size", "Avg Latency")
-    sizes: Sizes = field(default_factory=Sizes)
+    sizes: list[int] = field(default_factory=list)
 
     @property
     def has_sizes(self) -> bool:
@@ -130,7 +130,7 @@ def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple
     assert facts.ranks is not None  # a table is begun only with it
     algorithm, parameters = table.algorithm
     size_bytes = count(cells[0], "size", where) if table.has_sizes else 0
-    table.sizes.add(size_bytes, where)
+    add_size(table.sizes, size_bytes, where)
     cells_by_name = dict(zip(table.heads, cells, strict=True))
     measured_as, low, high, what = _TIMES[table.column]
     ends = cells_by_name.get(low), cells_by_name.get(high)

@@ -19,17 +19,7 @@ from hocket.base.files import read_rows
 from hocket.base.units import parse_choice
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.measurements.columns import Columns, cut_rows_of, rows_of, tables_in
-from hocket.measurements.measurement import (
-    DEFAULT,
-    Facts,
-    Format,
-    Measurement,
-    Reading,
-    at,
-    count,
-    seconds,
-    spread_of,
-)
+from hocket.measurements.measurement import DEFAULT, Facts, Format, Measurement, Reading, at, count, seconds, spread_of
 
 _COLUMN_NAMES = ("system", "collective", "nodes", "ppn", "algorithm", "bytes_total", "median_us")
 _COLUMNS = Columns(

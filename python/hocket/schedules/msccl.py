@@ -161,9 +161,8 @@ class Msccl:
         """
         size_bytes = checks.size_bytes("size_bytes", size_bytes)
         if size_bytes < self.chunks or size_bytes % self.chunks:
-            raise Error(
-                f"size: got {size_bytes} B, expected a multiple of the schedule's {self.chunks} chunks, in bytes"
-            )
+            expected = f"a multiple of the schedule's {self.chunks} chunks, in bytes"
+            raise Error(f"size: got {size_bytes} B, expected {expected}")
         chunk_bytes = size_bytes // self.chunks
         ranks = [Tasks(self, gpu, chunk_bytes) for gpu in range(self.ranks)]
         scratch = [tasks.scratch_bytes for tasks in ranks]
@@ -179,10 +178,8 @@ class Msccl:
             f'inplace="{int(self.in_place)}" outofplace="{int(not self.in_place)}">'
         ]
         for gpu, blocks in enumerate(self.gpus):
-            lines.append(
-                f'  <gpu id="{gpu}" i_chunks="{self.input_chunks()}" o_chunks="{self.output_chunks()}" '
-                f's_chunks="{self.scratch[gpu]}">'
-            )
+            rooms = f'i_chunks="{self.input_chunks()}" o_chunks="{self.output_chunks()}" s_chunks="{self.scratch[gpu]}"'
+            lines.append(f'  <gpu id="{gpu}" {rooms}>')
             for number, block in blocks.items():
                 lines.append(f'    <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">')
                 lines += [f"      {step.as_xml(at)}" for at, step in enumerate(block.steps)]
@@ -207,11 +204,11 @@ class Tasks:
         blocks = content.gpus[gpu]
         ends: dict[tuple[int, int], int] = {}
         places = dict.fromkeys(blocks, 0)
-        longest = {number: max((step.count for step in block.steps), default=0) for number, block in blocks.items()}
         landing = {}  # scratch memory for received data that will be reduced
-        for number, chunks in longest.items():
-            landing[number] = {"buffer": "scratch", "offset": self.scratch_bytes, "len": chunks * chunk_bytes}
-            self.scratch_bytes += chunks * chunk_bytes
+        for number, block in blocks.items():
+            length = max((step.count for step in block.steps), default=0) * chunk_bytes
+            landing[number] = {"buffer": "scratch", "offset": self.scratch_bytes, "len": length}
+            self.scratch_bytes += length
         is_going = True
         while is_going:
             is_going = False
@@ -230,10 +227,8 @@ class Tasks:
                     is_going = True
         for number, block in blocks.items():
             if places[number] < len(block.steps):
-                raise Error(
-                    f"gpu {gpu}, thread block {number}, step {places[number]}: waits in a cycle of steps, "
-                    "expected no cycles"
-                )
+                where = f"gpu {gpu}, thread block {number}, step {places[number]}"
+                raise Error(f"{where}: waits in a cycle of steps, expected no cycles")
         self._end(ends[number, len(block.steps) - 1] for number, block in blocks.items() if block.steps)
 
     def _begin(self) -> None:
@@ -352,16 +347,13 @@ class _Reader:
         send, recv = (self._whole(attributes, key, least=-1, most=self._ranks - 1) for key in ("send", "recv"))
         channel = max(self._whole(attributes, "chan", least=-1, most=self._channels - 1), 0)
         if number in blocks:
-            raise self._error(
-                f"thread block {number} of gpu {self._gpu} appears twice, expected every thread block once"
-            )
+            what = f"thread block {number} of gpu {self._gpu}"
+            raise self._error(f"{what} appears twice, expected every thread block once")
         for other, block in blocks.items():
             for verb, peer, theirs in (("send to", send, block.send), ("receive from", recv, block.recv)):
                 if peer == theirs != -1 and channel == block.channel:
-                    raise self._error(
-                        f"thread blocks {other} and {number} both {verb} gpu {peer} on channel {channel}, "
-                        "expected one thread block for each direction of a connection"
-                    )
+                    what = f"thread blocks {other} and {number} both {verb} gpu {peer} on channel {channel}"
+                    raise self._error(f"{what}, expected one thread block for each direction of a connection")
         self._block = blocks[number] = Block(send, recv, channel, self._parser.CurrentLineNumber)
 
     def _start_step(self, attributes: dict[str, str]) -> None:
@@ -372,10 +364,8 @@ class _Reader:
         if number != len(self._block.steps):
             raise self._error(f"s: got {number}, expected {len(self._block.steps)}, as steps are numbered in order")
         action = _ACTIONS[kind] or Action()
-        for is_needed, peer, verb in (
-            (action.sends, self._block.send, "send"),
-            (action.receives, self._block.recv, "recv"),
-        ):
+        ends = ((action.sends, self._block.send, "send"), (action.receives, self._block.recv, "recv"))
+        for is_needed, peer, verb in ends:
             if is_needed and peer in (-1, self._gpu):
                 raise self._error(f"{kind}: the thread block's {verb} is {peer}, expected another GPU")
         depid, deps = (self._whole(attributes, key, least=-1, default=-1) for key in ("depid", "deps"))
@@ -405,19 +395,16 @@ class _Reader:
             for name, place in _places_of(step):
                 room = rooms[place.buffer]
                 if place.offset < 0 or place.offset + step.count > room:
-                    raise Error(
-                        f"{self._file}:{step.line}: {name}off {place.offset} with cnt {step.count}, "
-                        f"expected chunks within the {room} of buffer {place.buffer}"
-                    )
+                    got = f"{name}off {place.offset} with cnt {step.count}"
+                    expected = f"chunks within the {room} of buffer {place.buffer}"
+                    raise Error(f"{self._file}:{step.line}: {got}, expected {expected}")
             if step.after is not None:
                 number, at = step.after
                 if number not in blocks or not 0 <= at < len(blocks[number].steps):
                     raise Error(f"{self._file}:{step.line}: depid {number}, deps {at}: gpu {gpu} has no such step")
                 if not blocks[number].steps[at].has_waiters:
-                    raise Error(
-                        f"{self._file}:{step.line}: waits for step {at} of thread block {number}, "
-                        "which has hasdep 0, expected hasdep 1"
-                    )
+                    what = f"waits for step {at} of thread block {number}, which has hasdep 0"
+                    raise Error(f"{self._file}:{step.line}: {what}, expected hasdep 1")
 
     def _text(self, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:

@@ -10,12 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.error import printable
 from hocket.base.files import parse_object, read_text
+
+T = TypeVar("T")
 
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
 _NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
@@ -223,10 +225,7 @@ class _Node:
         return Error(f"{self.where}: {message}")
 
     def text(self, key: str) -> str:
-        value = self.members.get(key)
-        if not isinstance(value, str):
-            raise self.error(f"{key}: {self._got(key)}, expected a text")
-        return value
+        return self._of_type(str, key, "a text")
 
     def one_of(self, key: str, names: Sequence[str]) -> str:
         if (name := self.text(key)) not in names:
@@ -234,10 +233,7 @@ class _Node:
         return name
 
     def truth(self, key: str) -> bool:
-        value = self.members.get(key, False)
-        if not isinstance(value, bool):
-            raise self.error(f"{key}: {self._got(key)}, expected true or false")
-        return value
+        return self._of_type(bool, key, "true or false", default=False)
 
     def whole(self, key: str, *, least: int = 0, most: int = _MOST, default: int | None = None) -> int:
         if default is not None and key not in self.members:
@@ -250,10 +246,7 @@ class _Node:
         return tuple(self._whole(key, value, 0, most) for value in self.array(key))
 
     def array(self, key: str) -> Sequence[Any]:
-        value = self.members.get(key, [])
-        if not isinstance(value, list):
-            raise self.error(f"{key}: {self._got(key)}, expected an array")
-        return value
+        return self._of_type(list, key, "an array", default=[])
 
     def nodes(self, key: str, noun: str) -> Iterator[_Node]:
         for number, value in enumerate(self.array(key)):
@@ -264,8 +257,12 @@ class _Node:
             raise self.error(f"{key}: got {checks.quote(value)}, expected a whole number from {least} to {most}")
         return value
 
-    def _got(self, key: str) -> str:
-        return f"got {checks.quote(self.members[key])}" if key in self.members else "it is missing"
+    def _of_type(self, kind: type[T], key: str, expected: str, *, default: T | None = None) -> T:
+        value = self.members.get(key, default)
+        if not isinstance(value, kind):
+            got = f"got {checks.quote(value)}" if key in self.members else "it is missing"
+            raise self.error(f"{key}: {got}, expected {expected}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -394,9 +391,8 @@ def _operation(node: _Node, reach: _Reach, *, is_inner: bool = False) -> Operati
         raise node.error(f"{name}: {_SWITCH}")
     if name not in names or (is_inner and name == "pipeline"):
         raise node.error(f"name: got {checks.quote(name)}, expected {', '.join(names)}")
-    kind = "none"
-    if "channel_type" in node.members:
-        kind = node.one_of("channel_type", ("memory", "port", "none", "switch"))
+    kinds = ("memory", "port", "none", "switch")
+    kind = node.one_of("channel_type", kinds) if "channel_type" in node.members else "none"
     if kind == "switch":
         raise node.error(f"{name}: {_SWITCH}")
     part = (0, 1)

@@ -54,15 +54,12 @@ def verify_plan(content: Plan) -> Verdict:
         Error: The content is no plan, or is too long to check.
     """
     checks.instance("verify_plan", content, Plan, "hocket.schedules.mscclpp.Plan")
-    attempts = (
-        [replace(one, got=one.got + where) for one in _Run(layout).faults()] for layout, where in _layouts(content)
-    )
-    faults = next((faults for faults in attempts if faults), [])
+    attempts = (([*_Run(layout).faults()], where) for layout, where in _layouts(content))
+    faults, where = next((attempt for attempt in attempts if attempt[0]), ([], ""))
     of_plan = {"algorithm": content.name, "collective": "schedule", "ranks": content.ranks}
-    nothing = dict.fromkeys(("call", "protocol", "step"))
-    counterexamples = tuple(
-        dict(sorted({**of_plan, **nothing, **vars(fault), "message": fault.message}.items())) for fault in faults
-    )
+    of_plan |= dict.fromkeys(("call", "protocol", "step"))
+    wrong = [replace(one, got=one.got + where) for one in faults]
+    counterexamples = tuple(dict(sorted({**of_plan, **vars(one), "message": one.message}.items())) for one in wrong)
     return Verdict((Finding("schedule", content.name, content.ranks, 1, "deterministic", 1, 0, counterexamples, None),))
 
 
@@ -463,10 +460,11 @@ class _Run(Walk[tuple[int, _Knowledge]]):
 
     def _leftovers(self) -> Iterator[_Fault]:
         kind = "left-over signal"
-        for channel, left in self.excess():
-            expected = f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}"
-            got = f"{format_count(left, 'signal')} left over, which the next call takes for its own"
-            yield _Fault(kind, (channel.gpu,), None, expected, got)
+        for channel in self._marks:
+            if isinstance(channel, Channel) and (left := self.value(channel)) > 0:
+                expected = f"gpu {channel.gpu} to wait for every signal of gpu {channel.peer} on {channel}"
+                got = f"{format_count(left, 'signal')} left over, which the next call takes for its own"
+                yield _Fault(kind, (channel.gpu,), None, expected, got)
         for gpu, of in enumerate(self.plan.gpus):
             for number, value in enumerate(of.semaphores):
                 if (now := self.value((gpu, number))) != value:

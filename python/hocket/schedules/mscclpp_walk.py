@@ -190,12 +190,6 @@ class Walk(Generic[T]):
             return f"{blocks} thread blocks at barrier {number}, where {arrived} arrive"
         return "packets that nobody writes"
 
-    def excess(self) -> Iterator[tuple[Channel, int]]:
-        """Give the channels on which signals are left that no wait has met, and how many."""
-        for channel in self._marks:
-            if isinstance(channel, Channel) and (left := self.value(channel)) > 0:
-                yield channel, left
-
     def can_transfer(self, execution: Execution) -> bool:
         """Return whether the packets are there that an operation waits for."""
         raise NotImplementedError

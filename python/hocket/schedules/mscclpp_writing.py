@@ -96,26 +96,19 @@ class _Writer:
         self._peers: list[list[int]] = [[] for _ in ranks]
         self._buffers: list[list[tuple[int, str]]] = [[] for _ in ranks]
         self._is_done: set[_At] = set()
-        for rank, tasks in enumerate(ranks):
-            for task in tasks:
-                if not is_idle(task):
-                    chunks.check_task(rank, task)
-        self._messages = {at: _Message(*ends) for ends in messages_of(ranks) for at in ends}
-        self._waits = [
-            ends_awaited(tasks, exempt={number for number, task in enumerate(tasks) if is_idle(task)})
-            for tasks in ranks
+        idle = [{number for number, task in enumerate(tasks) if is_idle(task)} for tasks in ranks]
+        self._left = [
+            (rank, at) for rank, tasks in enumerate(ranks) for at in range(len(tasks)) if at not in idle[rank]
         ]
+        for rank, number in self._left:
+            chunks.check_task(rank, ranks[rank][number])
+        self._messages = {at: _Message(*ends) for ends in messages_of(ranks) for at in ends}
+        self._waits = [ends_awaited(tasks, exempt=exempt) for tasks, exempt in zip(ranks, idle, strict=True)]
 
     def run(self) -> None:
         """Do everything: first what a rank does alone, then all messages that can be sent at once."""
-        left = [
-            (rank, number)
-            for rank, tasks in enumerate(self._ranks)
-            for number, task in enumerate(tasks)
-            if not is_idle(task)
-        ]
-        while left:
-            going = [at for at in left if self._can(at)]
+        while self._left:
+            going = [at for at in self._left if self._can(at)]
             local = [at for at in going if at not in self._messages]
             ready = set(going)
             messages = {message for at in going if (message := self._messages.get(at)) and ready >= set(message)}
@@ -126,7 +119,7 @@ class _Writer:
             if not local:
                 self._exchange(sorted(messages))
             self._is_done.update(local, *(messages if not local else ()))
-            left = [at for at in left if at not in self._is_done]
+            self._left = [at for at in self._left if at not in self._is_done]
 
     def gpu(self, rank: int) -> dict[str, Any]:
         """Return the thread block of a GPU, and its channels and buffers of others."""

@@ -41,10 +41,9 @@ def _compare(trace: Trace, first: int, other: int, by_rank: Mapping[int, Sequenc
     for index, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
         differs = _short(mine.function) != _short(yours.function)
         if differs or (not is_inter and mine.arguments.get("root") != yours.arguments.get("root")):
-            raise Error(
-                f"{trace.where(other, yours)}: got {_call_name(yours)} as collective {index + 1} of its communicator, "
-                f"expected {_call_name(mine)} as on rank {first}, line {mine.line}"
-            )
+            got = f"{_call_name(yours)} as collective {index + 1} of its communicator"
+            expected = f"{_call_name(mine)} as on rank {first}, line {mine.line}"
+            raise Error(f"{trace.where(other, yours)}: got {got}, expected {expected}")
     if len(ours) != len(theirs):
         more, less = ((first, ours), (other, theirs)) if len(ours) > len(theirs) else ((other, theirs), (first, ours))
         call = more[1][len(less[1])]
@@ -85,10 +84,8 @@ def _check_messages(trace: Trace) -> None:
             key = (numbers[number][comm], peers[source], number, tag)
             sent[key] -= 1
             if sent[key] < 0:
-                raise Error(
-                    f"{trace.where(number, call)}: {call.function} received a message from rank {key[1]} "
-                    f"with tag {tag}, but the trace has no matching send"
-                )
+                received = f"{call.function} received a message from rank {key[1]} with tag {tag}"
+                raise Error(f"{trace.where(number, call)}: {received}, but the trace has no matching send")
 
 
 def _sends(rank: RankTrace) -> Iterator[tuple[int, int, int]]:

@@ -58,6 +58,7 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
 def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
     function = FUNCTIONS[call.function]
     start, end = round(call.start_s * 1e6), round(call.end_s * 1e6)
+    peers = {call[name] for name in ("peer", "recv_peer") if name in call.arguments}
     if function.kind is Kind.COMPLETE:
         for request in call.arguments.get("requests", ()):
             yield f"MPI_Wait:{start}:{_address(request)}:{_NO_ADDRESS}:{end}"
@@ -68,7 +69,7 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
     elif call.function == "MPI_Finalize":
         yield f"# Finalize clockdiff: {rank.clock_offset_s[1] * 1e6:.6f}"
         yield f"MPI_Finalize:{start}:{end}"
-    elif "tries" not in call.arguments and not _is_of_nobody(call):
+    elif "tries" not in call.arguments and peers != {NOBODY}:
         name = _NAMES_IN_LOG.get(call.function, call.function)
         arguments = ARGUMENTS.get(function.blocking or name)
         if arguments is not None:
@@ -76,11 +77,6 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
             if function.is_started:
                 texts.append(str(_address(call["request"])))
             yield ":".join([name, str(start), *texts, str(end)])
-
-
-def _is_of_nobody(call: Call) -> bool:
-    peers = [call[name] for name in ("peer", "recv_peer") if name in call.arguments]
-    return bool(peers) and all(peer == NOBODY for peer in peers)
 
 
 def _address(request: int) -> int:

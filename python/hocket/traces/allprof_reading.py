@@ -17,7 +17,7 @@ from hocket.traces.allprof import ARGUMENTS, OPERATORS, TYPES
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, Receive, Request, number_in, trace_of
-from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Trace
+from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Trace
 
 _FIRST = re.compile(r"^(.*-)(0+)(\D.*|)$")
 _LONGEST_NUMBER = 20  # the most characters of an address: 64 bits
@@ -212,7 +212,7 @@ class _Rank:
             times = f"times {words[0][:40]} and {words[-1][:40]}"
             raise self._error(f"{name}: got {times}, expected times after the previous call")
         self._end_s = end_s
-        self.log.call(name, start_s, end_s, self._line, arguments)
+        self.log.calls.append(Call(name, start_s, end_s, arguments, self._line))
 
     def _add_call(self, name: str, function: Function, words: Sequence[str]) -> None:
         values = self._values(name, function, words)
@@ -266,16 +266,12 @@ class _Rank:
 
     def _data(self, values: Mapping[str, str], prefix: str = "", ranks: int = 1) -> dict[str, Any]:
         number, size_bytes, _ = self._numbers(values, f"{prefix}type", 3)
-        own: dict[str, Any] = {}
-        if (key := f"{prefix}counts") in values:
-            own[key] = counts = self._numbers(values, key, ranks)
-        else:
-            key = f"{prefix}count"
-            own[key] = self._whole(values[key], key)
-            counts = [own[key]]
+        one, many = f"{prefix}count", f"{prefix}counts"
+        counts = self._numbers(values, many, ranks) if many in values else [self._whole(values[one], one)]
         self.log.check_size(self._line, max(counts), size_bytes)
         is_letter = number == TYPES["MPI_CHARACTER"] and size_bytes == 1
         name = "MPI_CHARACTER" if is_letter else _NAMES.get(number, "derived")
+        own = {many: counts} if many in values else {one: counts[0]}
         return {**own, f"{prefix}type": name, f"{prefix}type_bytes": size_bytes}
 
     def _peer(self, values: Mapping[str, str], name: str, comm: int, is_source: bool) -> int:

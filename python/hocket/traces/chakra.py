@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from itertools import chain
 from typing import Any
 from warnings import warn
@@ -119,10 +121,8 @@ def files_of(first: str) -> list[str]:
     """
     parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
-        raise Error(
-            f"{first}: got a Chakra trace, expected the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder "
-            "with the other ranks"
-        )
+        expected = "the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder with the other ranks"
+        raise Error(f"{first}: got a Chakra trace, expected {expected}")
     paths = [first]
     while os.path.exists(name := f"{parts[1]}.{len(paths)}.{parts[2]}"):
         paths.append(name)
@@ -170,23 +170,19 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
     if len(by_id) != len(nodes):
         twice = next(node for node in nodes if by_id[node.id] is not node)
         raise Error(f"{file}, node {twice.id}: got this id twice, expected every id once")
-    waiting = {node.id: len(set(node.after)) for node in nodes}
-    followers: dict[int, list[int]] = {node.id: [] for node in nodes}
-    for node in nodes:
-        for earlier in set(node.after):
-            followers[earlier].append(node.id)
-    ready = [number for number, count in waiting.items() if not count]
-    heapify(ready)
+    sorter = TopologicalSorter({node.id: node.after for node in nodes})
+    with suppress(CycleError):  # some nodes then stay in `by_id`
+        sorter.prepare()
+    ready = sorted(sorter.get_ready())
     nodes_in_order = []
     while ready:
-        nodes_in_order.append(by_id[heappop(ready)])
-        for follower in followers[nodes_in_order[-1].id]:
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                heappush(ready, follower)
-    if len(nodes_in_order) < len(nodes):
-        stuck = min(number for number, count in waiting.items() if count)
-        raise Error(f"{file}, node {stuck}: waits in a cycle of nodes, expected no cycles")
+        number = heappop(ready)
+        nodes_in_order.append(by_id.pop(number))
+        sorter.done(number)
+        for follower in sorter.get_ready():
+            heappush(ready, follower)
+    if by_id:
+        raise Error(f"{file}, node {min(by_id)}: waits in a cycle of nodes, expected no cycles")
     return nodes_in_order
 
 

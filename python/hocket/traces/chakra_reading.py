@@ -19,7 +19,7 @@ from hocket.base import checks
 from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
 from hocket.traces.reconstruction import RankLog, Request, trace_of
-from hocket.traces.trace import SELF, WORLD, Communicator, Trace
+from hocket.traces.trace import SELF, WORLD, Call, Communicator, Trace
 
 _MOST_BYTES = 1 << 53
 _LARGEST_TAG = (1 << 31) - 1
@@ -184,7 +184,7 @@ class _Rank:
 
     def _call(self, function: str, arguments: dict[str, Any]) -> None:
         now_s = self._now_us / 1e6
-        self.log.call(function, now_s, now_s, self._node.line, arguments)
+        self.log.calls.append(Call(function, now_s, now_s, arguments, self._node.line))
 
     def _wait(self, requests: list[Request]) -> None:
         if requests:
@@ -264,9 +264,8 @@ class _Rank:
             return {"comm": self._comms[group]}
         ranks = self._groups[group]
         if self._number not in ranks:
-            raise self._error(
-                f"pg_name: got {checks.quote(group)}, which lacks rank {self._number}, expected a group with this rank"
-            )
+            got = f"{checks.quote(group)}, which lacks rank {self._number}"
+            raise self._error(f"pg_name: got {got}, expected a group with this rank")
         comm = self._comms[group] = SELF + 1 + len(self.log.communicators)
         self.log.communicators[comm] = Communicator(ranks, (), self._seen[ranks])
         self._seen[ranks] += 1

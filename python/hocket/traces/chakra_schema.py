@@ -47,9 +47,8 @@ def classes() -> Mapping[str, Any]:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
         raise Error("Chakra's traces need protobuf: pip install 'hocket[chakra]'") from error
-    descriptor = descriptor_pb2.FileDescriptorProto(
-        name="hocket/et_def.proto", package="ChakraProtoMsg", syntax="proto3"
-    )
+    package = "ChakraProtoMsg"
+    descriptor = descriptor_pb2.FileDescriptorProto(name="hocket/et_def.proto", package=package, syntax="proto3")
     kinds = descriptor_pb2.FieldDescriptorProto
     for name, fields in _MESSAGES.items():
         message = descriptor.message_type.add(name=name)
@@ -59,14 +58,12 @@ def classes() -> Mapping[str, Any]:
             field_added.label = kinds.LABEL_OPTIONAL if one == kind else kinds.LABEL_REPEATED
             field_added.type = kinds.TYPE_MESSAGE if one in _MESSAGES else kinds.Type.Value(f"TYPE_{one.upper()}")
             if one in _MESSAGES:
-                field_added.type_name = f".ChakraProtoMsg.{one}"
+                field_added.type_name = f".{package}.{one}"
             if name == "AttributeProto" and key in _VALUES:
                 field_added.oneof_index = 0
         if name == "AttributeProto":
             message.oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(descriptor)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}"))
-        for name in _MESSAGES
-    }
+    by_name = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in _MESSAGES}
+    return {name: message_factory.GetMessageClass(message) for name, message in by_name.items()}

@@ -161,10 +161,8 @@ class _Reader:
         return Error(f"{self._name}{rank}, line {self._lines.number}: {message}")
 
 
-_CREATES = frozenset({"new_ranks", "new_remote_ranks"})
-_MEETS = frozenset({"thread", "ranks", "remote_ranks"})
-_LOOK_KEYS = frozenset({"tries", "thread"})
-
+_OF_ANY_CALL = frozenset({"thread", "ranks", "remote_ranks", "new_ranks", "new_remote_ranks"})
+_OF_LOOKS = frozenset({"tries", "thread"})
 
 _DECODE = json.JSONDecoder().decode
 
@@ -245,9 +243,9 @@ class _State:
     def take(self, name: str, function: Function, values: dict[str, Any], start_s: float, end_s: float) -> None:
         """Check the values of a call, and advance the state."""
         if "tries" in values and function.is_looking:
-            self._names(values, frozenset({"tries"}), _LOOK_KEYS, name)
+            self._names(values, frozenset({"tries"}), _OF_LOOKS, name)
         else:
-            self._names(values, function.needs, function.needs | function.may_have | _MEETS | _CREATES, name)
+            self._names(values, function.needs, function.needs | function.may_have | _OF_ANY_CALL, name)
         are_many = function.kind is Kind.COMPLETE
         for key, value in values.items():
             check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else _CHECKS[key]
@@ -289,9 +287,8 @@ class _State:
             least = {"peer": NOBODY, "recv_peer": NOBODY}.get(key, THIS_ROOT if communicator.remote_ranks else 0)
             is_sent_to_any = key == "peer" and peer == ANY and function.kind in (Kind.SEND, Kind.EXCHANGE)
             if is_sent_to_any or not least <= peer < len(communicator.peers):
-                raise self._error(
-                    f"{key}: got {peer}, expected a rank below {len(communicator.peers)}, the size of the communicator"
-                )
+                expected = f"a rank below {len(communicator.peers)}, the size of the communicator"
+                raise self._error(f"{key}: got {peer}, expected {expected}")
         for key in ("counts", "recv_counts"):
             if key in values and len(values[key]) != len(communicator.peers):
                 got = len(values[key])

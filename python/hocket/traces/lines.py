@@ -92,10 +92,9 @@ class Lines:
             budget.unseen_bytes = 0
             memory(self.name, _LARGER * _BYTES_PER_LOOK)
         if budget.left_bytes < 0:
-            raise Error(
-                f"{self.name}, line {self.number}: too long, expected at most {budget.most_bytes} decompressed "
-                f"bytes, where each line counts as {_LEAST_LINE_BYTES} bytes or more"
-            )
+            count = f"where each line counts as {_LEAST_LINE_BYTES} bytes or more"
+            expected = f"expected at most {budget.most_bytes} decompressed bytes, {count}"
+            raise Error(f"{self.name}, line {self.number}: too long, {expected}")
 
 
 @contextmanager

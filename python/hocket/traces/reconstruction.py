@@ -111,10 +111,6 @@ class RankLog:
         if count * size_bytes > MOST_BYTES:
             raise self.error(line, f"got {count} elements of {size_bytes} bytes, expected at most {MOST_BYTES} bytes")
 
-    def call(self, function: str, start_s: float, end_s: float, line: int, arguments: dict[str, Any]) -> None:
-        """Append a call."""
-        self.calls.append(Call(function, start_s, end_s, arguments, line))
-
     def send(self, arguments: dict[str, Any]) -> None:
         """Record the message that a call sends."""
         if arguments["peer"] != NOBODY:
@@ -294,14 +290,13 @@ def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[R
         total[source] = len(messages)
         for message in messages:
             spare[message.tag][source] += 1
-    for receive in receives:
-        if receive.peer != ANY:
-            total[receive.peer] -= 1
-            spare[receive.tag][receive.peer] -= 1
     asking: dict[int, list[Receive]] = defaultdict(list)
     for receive in receives:
         if receive.peer == ANY:
             asking[receive.tag].append(receive)
+        else:
+            total[receive.peer] -= 1
+            spare[receive.tag][receive.peer] -= 1
     sources: dict[int, int] = {}
     for tag in sorted(asking, reverse=True):
         fitting = sent if tag == ANY else [source for source, messages in spare[tag].items() if messages > 0]

@@ -154,9 +154,8 @@ class _Rank:
         return self._communicator(call).peers[peer]
 
     def _error(self, call: Call, what: str) -> Error:
-        return Error(
-            f"{self._trace.where(self._number, call)}: {call.function}: SimGrid's traces cannot express {what}"
-        )
+        where = self._trace.where(self._number, call)
+        return Error(f"{where}: {call.function}: SimGrid's traces cannot express {what}")
 
 
 _COLLECTIVES: Mapping[str, str] = {

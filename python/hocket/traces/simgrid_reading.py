@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,11 +17,11 @@ from typing import Any
 from hocket._native import Error
 from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, number_in, trace_of
-from hocket.traces.trace import ANY, WORLD, Trace
+from hocket.traces.trace import ANY, WORLD, Call, Trace
 
 _FLOPS_PER_S = 1e9
 _MOST_RANKS = 1 << 20
-_ANY_SOURCES, _ANY_TAG = ("-555", "-333"), "-444"
+_WORDS_OF_ANY: Mapping[str, Sequence[str]] = {"source": ("-555", "-333"), "source_tag": ("-444",)}
 """As in SimGrid's mpi.h. In traces that SimGrid wrote, any source is MPI_UNDEFINED, -333."""
 
 _MOST_KNOWN = 1 << 12
@@ -132,9 +132,8 @@ class _Files:
             raise Error(f"{name}: the file ends, expected actions of ranks")
         missing = next((rank for rank in range(max(by_rank)) if rank not in by_rank), None)
         if missing is not None:
-            raise Error(
-                f"{name}: has actions of rank {max(by_rank)}, but none of rank {missing}, expected actions of all ranks"
-            )
+            has = f"has actions of rank {max(by_rank)}, but none of rank {missing}"
+            raise Error(f"{name}: {has}, expected actions of all ranks")
         self._merged = by_rank
 
     def name(self, rank: int) -> str:
@@ -269,21 +268,21 @@ class _Rank:
         kind = key.removeprefix("recv_")
         if kind in ("file", "line", "default"):
             return word
+        words_of_any = _WORDS_OF_ANY.get(kind, ())
+        if word in words_of_any:
+            return ANY
+        or_any = "".join(f", or {one}" for one in words_of_any[:1])
+        value: Any
         if kind == "type":
-            value: Any = _TYPES.get(word)
-            expected = f"the number of a type that SimGrid has, 0 to {len(_TYPES) - 1}"
+            value, expected = _TYPES.get(word), f"the number of a type that SimGrid has, 0 to {len(_TYPES) - 1}"
         elif kind in ("flops", "seconds"):
-            value = number_in(word, 0.0, _LARGEST_NUMBER)
-            expected = "a number, at least 0"
+            value, expected = number_in(word, 0.0, _LARGEST_NUMBER), "a number, at least 0"
         elif kind in ("size", "room", "buffer"):
-            value = _whole(word, -1 if kind == "room" else 0)
-            expected = f"a whole number, at most {MOST_BYTES}"
+            value, expected = _whole(word, -1 if kind == "room" else 0), f"a whole number, at most {MOST_BYTES}"
         elif kind in ("tag", "source_tag"):
-            value = ANY if kind == "source_tag" and word == _ANY_TAG else _whole(word, 0)
-            expected = f"a tag{f', or {_ANY_TAG}' if kind == 'source_tag' else ''}"
+            value, expected = _whole(word, 0), f"a tag{or_any}"
         else:
-            value = ANY if kind == "source" and word in _ANY_SOURCES else _whole(word, 0, self._ranks - 1)
-            expected = f"a rank below {self._ranks}{f', or {_ANY_SOURCES[0]}' if kind == 'source' else ''}"
+            value, expected = _whole(word, 0, self._ranks - 1), f"a rank below {self._ranks}{or_any}"
         if value is None:
             raise self._error(f"{key}: got {excerpt(word.encode())}, expected {expected}")
         return value
@@ -313,7 +312,7 @@ class _Rank:
         now_s = self._flops / self._flops_per_s + self._slept_s
         if not math.isfinite(now_s):
             raise self._error("the computing time exceeds the range of numbers, expected less computing")
-        self._log.call(f"MPI_{name}", now_s, now_s, self._line, arguments)
+        self._log.calls.append(Call(f"MPI_{name}", now_s, now_s, arguments, self._line))
 
     def _data(self, values: Mapping[str, Any], prefix: str = "", size: str = "size") -> dict[str, Any]:
         """Return the number of elements, or the numbers for each rank, and their type."""

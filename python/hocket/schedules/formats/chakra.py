@@ -27,9 +27,8 @@ def _save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, 
     prefix = file.removesuffix(_ENDING)
     names = [f"{prefix}.{rank}{_ENDING}" for rank in range(schedule.content.ranks)]
     if os.path.exists(next_path := f"{prefix}.{len(names)}{_ENDING}"):
-        raise Error(
-            f"{next_path}: belongs to another trace, as the schedule has {len(names)} ranks, expected another PREFIX"
-        )
+        why = f"as the schedule has {len(names)} ranks"
+        raise Error(f"{next_path}: belongs to another trace, {why}, expected another PREFIX")
     with tempfile.TemporaryDirectory() as folder:  # GOAL has reductions and copies as computation of the machine's time
         goal = Path(folder) / "schedule.bin"
         schedule.save(goal, format="goal_binary", machine=machine)
@@ -86,9 +85,8 @@ def _tasks(nodes: Sequence[Node], file: str, ranks: int) -> Iterator[dict[str, A
 
 def _action(node: Node, file: str, ranks: int) -> dict[str, Any]:
     if node.kind == COLLECTIVE:
-        raise Error(
-            f"{file}, node {node.id}: got a collective, expected only messages; `hocket replay` accepts collectives"
-        )
+        expected = "only messages; `hocket replay` accepts collectives"
+        raise Error(f"{file}, node {node.id}: got a collective, expected {expected}")
     if node.kind not in (SEND, RECEIVE):
         return {"compute": {"time_s": node.duration_us / 1e6}}
     span = {"buffer": "scratch", "offset": 0, "len": node.whole("comm_size", _MOST_BYTES, file)}

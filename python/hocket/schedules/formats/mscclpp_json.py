@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 
-from hocket.definitions.machine import Machine
 from hocket.definitions.verification import Verdict
 from hocket.schedules.formats.format import Format, size_for
 from hocket.schedules.mscclpp import Plan
 from hocket.schedules.mscclpp_tasks import schedule_of
 from hocket.schedules.mscclpp_writing import as_plan
-from hocket.schedules.schedule import Schedule
 
 _GPUS = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?=[\s\S]*"gpus"\s*:)')
-
-
-def _read(file: str, size_bytes: int | None) -> Schedule:
-    return schedule_of(Plan.load(file), size_for(size_bytes, f"{file}: a plan of MSCCL++"))
-
-
-def _as_bytes(schedule: Schedule, _machine: Machine | None) -> bytes:
-    return as_plan(schedule).encode()
 
 
 def _verify(file: str) -> Verdict:
@@ -34,8 +24,8 @@ FORMAT = Format(
     ending=".plan",
     is_text=True,
     begins=lambda first: _GPUS.search(first) is not None,
-    read=_read,
-    as_bytes=_as_bytes,
+    read=lambda file, size_bytes: schedule_of(Plan.load(file), size_for(size_bytes, f"{file}: a plan of MSCCL++")),
+    as_bytes=lambda schedule, _: as_plan(schedule).encode(),
     is_sized=True,
     verify=_verify,
 )

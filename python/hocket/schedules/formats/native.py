@@ -36,11 +36,6 @@ def _native(
     )
 
 
-def _load_json(file: str) -> Schedule:
-    """Read a file; if its name tells the format, the compiled module reads it as a stream."""
-    return Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file)
-
-
 GOAL = _native("goal", ".goal", lambda _: True, "GOAL has no data")
 """GOAL as text: the format of files that no other format recognises."""
 
@@ -52,6 +47,7 @@ JSON = _native(
     ".json",
     lambda first: first.lstrip().startswith(b"{"),
     "it names no collective, whose result could be checked",
-    _load_json,
+    # If the name of a file tells the format, the compiled module reads it as a stream.
+    lambda file: Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file),
 )
 """Hocket's own format, which keeps all tasks and their data."""
