@@ -169,11 +169,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
 
     Words and numbers are never cut. If a terminal, or the 80 columns of a pipe, are too narrow for all columns, the
     first words are printed above the rows.
-
-    Args:
-        columns: The titles of the columns.
-        rows: The rows.
-        right: The columns to right-align.
     """
     rows = [*rows]
     heading, gap = _fitting(columns, rows, right)
