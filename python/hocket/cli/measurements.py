@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, reduce, wraps
-from typing import Any, TypeVar, cast
+from functools import partial, wraps
+from typing import Any
 
 import click
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.cli import options
+from hocket.cli.options import F, T
 from hocket.explorer.questions import MeasuredFile
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
-
-T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
-"""A function that click turns into a command."""
 
 EACH = "once, or once for each file"
 """How often an option is given."""
@@ -38,7 +35,7 @@ def facts_options(command: F) -> F:
 
         return command(facts_of=facts_of, **rest)
 
-    return reduce(lambda function, option: option(function), reversed(_OPTIONS), cast(F, collect))
+    return options.with_options(_OPTIONS, collect)
 
 
 def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:

@@ -227,7 +227,12 @@ def call(command: F) -> F:
         values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
         return command(call_of=partial(_call, **values), **rest)
 
-    return reduce(lambda function, option: option(function), reversed(_CALL_OPTIONS), cast(F, collect))
+    return with_options(_CALL_OPTIONS, collect)
+
+
+def with_options(options: Sequence[Callable[[F], F]], function: Callable[..., Any]) -> F:
+    """Return a function with options, in the order in which help lists them."""
+    return reduce(lambda command, option: option(command), reversed(options), cast(F, function))
 
 
 def scene(command: F) -> F:
@@ -257,7 +262,7 @@ def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
     return _collecting(cast(F, refuse), [each for each in _SCENE_OPTIONS if each is not option])
 
 
-def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
+def _collecting(command: F, scene_options: Sequence[Callable[[F], F]]) -> F:
     @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
         scene_values = {each.name: rest.pop(each.name) for each in fields(Scene) if each.name in rest}
@@ -266,7 +271,7 @@ def _collecting(command: F, scene_options: Iterable[Callable[[F], F]]) -> F:
                 raise click.UsageError(f"--{name}: expected none, as the file of --scene has {name}")
         return command(scene=scene.with_parts(**scene_values), **rest)
 
-    return reduce(lambda function, option: option(function), reversed(list(scene_options)), cast(F, collect))
+    return with_options(scene_options, collect)
 
 
 def picture_file(path: str) -> str:

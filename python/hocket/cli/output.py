@@ -164,21 +164,11 @@ def wrap(line: str, *, inner: str) -> list[str]:
     return textwrap.wrap(line, width(), subsequent_indent=inner, break_long_words=False, break_on_hyphens=False)
 
 
-def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    right: Sequence[str] = (),
-) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Print a table; the columns named in `right` are right-aligned. Cells may be `StyledText`.
 
     Words and numbers are never cut. If a terminal, or the 80 columns of a pipe, are too narrow for all columns, the
     first words are printed above the rows.
-
-    Args:
-        columns: The titles of the columns.
-        rows: The rows.
-        right: The columns to right-align.
     """
     rows = [*rows]
     heading, gap = _fitting(columns, rows, right)

@@ -31,12 +31,7 @@ from hocket.explorer.questions import Sources
 @options.measured_algorithm
 @options.measured_ranks
 @options.load_paths
-def serve(
-    port: int,
-    machines: tuple[str, ...],
-    load: tuple[str, ...],
-    **measured: Any,
-) -> None:
+def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...], **measured: Any) -> None:
     """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 
     The command prints an address with a token. The server answers only requests with this token.

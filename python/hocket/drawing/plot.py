@@ -138,10 +138,10 @@ def bench_chart(
     Raises:
         Error: Nothing has a size above zero.
     """
+    measurements = [one for one in bench.measurements if one.size_bytes > 0 and one.low_s > 0]
     curves: dict[str, dict[int, float]] = {}
-    for one in bench.measurements:
-        if one.size_bytes > 0 and one.low_s > 0:
-            curves.setdefault(one.algorithm, {})[one.size_bytes] = one.median_s
+    for one in measurements:
+        curves.setdefault(one.algorithm, {})[one.size_bytes] = one.median_s
     names = {*nearest({name: curve for name, curve in curves.items() if name != NATIVE_NAME}, most), NATIVE_NAME}
     rows = [
         {
@@ -153,8 +153,8 @@ def bench_chart(
             "tail": f"{format_time(one.p90_s)}, {format_time(one.p99_s)}",
             "time": f"{format_time(one.median_s)} ({format_time(one.low_s)} to {format_time(one.high_s)})",
         }
-        for one in bench.measurements
-        if one.algorithm in names and one.size_bytes > 0 and one.low_s > 0
+        for one in measurements
+        if one.algorithm in names
     ]
     predicted_rows = [
         {**_row(one.algorithm, one.size_bytes, one.time_s), "time": f"{format_time(one.time_s)} simulated"}

@@ -80,7 +80,7 @@ class Jobs:
     """The jobs of a server, and the processes that work on them.
 
     Args:
-        named: The files that the user named.
+        sources: The files that the user named.
         start_worker: Starts a process that makes views.
         unseen_s: A job that no page has looked at for so many seconds is cancelled.
     """

@@ -67,13 +67,7 @@ def listen(port: int) -> socket.socket:
 
 
 def server(sources: Sources, *, token: str, port: int) -> uvicorn.Server:
-    """Return a server of the application; see `application`.
-
-    Args:
-        sources: The files that the user named.
-        token: The token that every request must contain.
-        port: The port on which it listens.
-    """
+    """Return a server of the application, with the arguments of `application`."""
     config = uvicorn.Config(
         application(sources, token=token, port=port),
         http=_Connection,
@@ -182,19 +176,15 @@ def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
         Route("/api/jobs/{name}", cancel, methods=["DELETE"]),
     ]
     hosts = [f"{name}:{port}" for name in _NAMES] + [name for name in _NAMES if port == _DEFAULT_PORT]
-    return _Guard(Starlette(routes=routes, lifespan=life), token=token, hosts=hosts)
+    return _guarded(Starlette(routes=routes, lifespan=life), token=token, hosts=hosts)
 
 
-class _Guard:
-    """Refuses requests without the token, or under the name of another host: they are not from the user's own page."""
+def _guarded(inner: ASGIApp, *, token: str, hosts: list[str]) -> ASGIApp:
+    """Refuse requests without the token, or under the name of another host: they are not from the user's own page."""
 
-    def __init__(self, inner: ASGIApp, *, token: str, hosts: list[str]) -> None:
-        self._inner, self._token, self._hosts = inner, token, hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+    async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._inner(scope, receive, send)
+            await inner(scope, receive, send)
             return
 
         async def send_guarded(message: Message) -> None:
@@ -203,20 +193,21 @@ class _Guard:
             await send(message)
 
         request = Request(scope)
-        token = request.query_params.get("token", "").encode()
-        if request.headers.getlist("host") not in ([host] for host in self._hosts):
-            refusal = f"got the host {quote(request.headers.get('host'))}, expected {self._hosts[0]}"
-        elif not secrets.compare_digest(token, self._token.encode()):
+        if request.headers.getlist("host") not in ([host] for host in hosts):
+            refusal = f"got the host {quote(request.headers.get('host'))}, expected {hosts[0]}"
+        elif not secrets.compare_digest(request.query_params.get("token", "").encode(), token.encode()):
             refusal = "the token is missing or wrong, expected the address that `hocket serve` prints"
         else:
             if let_in_event := scope.get("state", {}).get(_LET_IN):
                 let_in_event()
-            await self._inner(scope, receive, send_guarded)
+            await inner(scope, receive, send_guarded)
             return
         # In the address bar of a browser, the user reads a line of text; the page's own requests get JSON.
         response = Response(f"hocket: {refusal}\n", 403, media_type="text/plain")
         answer = response if request.url.path == "/" else _error_response(403, refusal)
         await answer(scope, receive, send_guarded)
+
+    return pass_on
 
 
 async def _read(request: Request) -> Mapping[str, Any]:

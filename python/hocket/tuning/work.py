@@ -47,14 +47,10 @@ class BySimulation:
     @property
     def about(self) -> dict[str, Any]:
         """The machine, and the number of trials."""
-        trials = (
-            {"trials": self.settings.trials.count, "seed": self.settings.trials.seed}
-            if self.settings.machine.noise
-            else {}
-        )
+        machine, trials = self.settings.machine, self.settings.trials
+        trial_facts = {"trials": trials.count, "seed": trials.seed} if machine.noise else {}
         library = {} if self.settings.library is None else {"library": self.settings.library}
-        order = {"order": "fixed"} if self.settings.order_is_fixed else {}
-        return {"machine": self.settings.machine.name, **library, **order, **trials}
+        return {"machine": machine.name, **library, **_order(self.settings), **trial_facts}
 
     def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source."""
@@ -115,13 +111,9 @@ class ByMeasurement:
     @property
     def about(self) -> dict[str, Any]:
         """The MPI and its hosts, and the machine that predicts what need not be measured."""
-        machine = (
-            {}
-            if self.settings.model is None
-            else {"machine": self.settings.model.machine.name, "factor": self.settings.factor}
-        )
-        order = {"order": "fixed"} if self.settings.order_is_fixed else {}
-        return {"mpi": self.settings.installation.library, "hosts": self.hosts or "this host", **machine, **order}
+        model, library = self.settings.model, self.settings.installation.library
+        machine = {} if model is None else {"machine": model.machine.name, "factor": self.settings.factor}
+        return {"mpi": library, "hosts": self.hosts or "this host", **machine, **_order(self.settings)}
 
     def announcement(self, points: Sequence[Point]) -> str:
         """Return a description of the source, the time limit of each stage, and the number of choices."""
@@ -183,6 +175,10 @@ class ByMeasurement:
 
 Work: TypeAlias = BySimulation | ByMeasurement
 """A source of times, and of how decisions are confirmed."""
+
+
+def _order(settings: Simulated | Measured) -> dict[str, str]:
+    return {"order": "fixed"} if settings.order_is_fixed else {}
 
 
 def _minutes(time_s: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial, wraps
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,7 @@ from hocket.base.units import format_bytes, format_count, format_reach, format_t
 from hocket.cli import completion, options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import measuring_options
+from hocket.cli.options import F
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import StyledText, say
 from hocket.cli.sizes import SizeTable
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The name of all algorithms together."""
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)

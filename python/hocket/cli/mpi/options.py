@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hocket.cli.options import OneOf
+from hocket.cli.options import F, OneOf
 from hocket.cli.output import tell_people
 from hocket.cli.printing import note
 from hocket.definitions.mpi_products import PRODUCTS
@@ -18,8 +17,6 @@ from hocket.mpi.launch import LOGS, Launcher, note_for_root, on_hosts
 
 if TYPE_CHECKING:
     from hocket.cli.packages import Lab
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def installation_options(command: F) -> F:

@@ -13,12 +13,7 @@ from hocket.base.units import format_bytes, format_count
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
-from hocket.cli.rules.by_machine import (
-    decides_by_machine,
-    explain_by_machine,
-    given_machine,
-    machine_option,
-)
+from hocket.cli.rules.by_machine import decides_by_machine, explain_by_machine, given_machine, machine_option
 from hocket.cli.rules.options import from_option, function_option, per_node_option
 from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.machine import Machine

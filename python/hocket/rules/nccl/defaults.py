@@ -1,4 +1,8 @@
-"""NCCL's decisions on a machine, by its section [gpu]: for a call, and for all sizes as rules."""
+"""NCCL's decisions on a machine, by its section [gpu]: for a call, and for all sizes as rules.
+
+Functions are in MPI's words, such as "bcast"; a job has a rank on each accelerator; the size of a call is its message,
+as everywhere in Hocket; the version says whose constants count.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +36,6 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
 
     On one node, channels are as the section says. On several, NCCL's search is approximated: a channel for each network
     card, with the largest rate of NCCL's steps that a card and its share of the node's channels have.
-
-    Args:
-        machine: The machine.
-        ranks: Ranks of the job, one on each accelerator.
-        nodes: The nodes that they are on.
 
     Raises:
         Error: The machine has no section [gpu], or says nothing of the network that a job on several nodes needs.
@@ -86,12 +85,6 @@ def _network_of(values: Mapping[str, Any], file: str) -> tuple[int, float]:
 def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:
     """Return a communicator on the first nodes of a machine.
 
-    Args:
-        machine: The machine, with a section [gpu].
-        function: In MPI's words, such as "bcast".
-        ranks: How many ranks.
-        version: Whose constants count.
-
     Raises:
         Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
     """
@@ -106,13 +99,6 @@ def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSI
 def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION) -> Decision:
     """Return what NCCL chooses for a call on a machine.
 
-    Args:
-        machine: The machine, with a section [gpu].
-        function: In MPI's words, such as "bcast".
-        ranks: How many ranks.
-        size_bytes: The message of the call, as everywhere in Hocket.
-        version: Whose constants count.
-
     Raises:
         Error: As `job_on`.
     """
@@ -120,13 +106,7 @@ def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, ve
 
 
 def largest_bytes(function: str, size_bytes: int, ranks: int) -> int:
-    """Return the bytes of the larger one of a rank's two buffers, by which NCCL decides.
-
-    Args:
-        function: In MPI's words, such as "bcast".
-        size_bytes: The message of the call.
-        ranks: How many ranks.
-    """
+    """Return the bytes of the larger one of a rank's two buffers, by which NCCL decides."""
     return measured(LIBRARIES[LIBRARY].measures.get(function, "size"), size_bytes, ranks)
 
 
@@ -177,14 +157,7 @@ def with_channels(
 
 
 def chunk_on(machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice) -> int:
-    """Return the most bytes that a rank passes on at once, as `chunk_bytes`.
-
-    Args:
-        machine: The machine, with a section [gpu].
-        function: In MPI's words, such as "bcast".
-        ranks: How many ranks.
-        size_bytes: The message of the call.
-        choice: What runs, with its protocol and channels.
+    """Return the most bytes that a rank passes on at once, as `chunk_bytes`; the choice has its protocol and channels.
 
     Raises:
         Error: As `job_on`.

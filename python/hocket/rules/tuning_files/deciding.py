@@ -328,11 +328,7 @@ def _step(library: str, step: Inner, ranks: int, call: Situation) -> InnerChoice
 def alternatives(library: str, collective: str, call: Call, machine: Machine) -> tuple[LibraryDecision, ...]:
     """Return what a library of `BY_MACHINE` can run for a call on a machine: a decision for each algorithm.
 
-    Args:
-        library: The library.
-        collective: The collective.
-        call: The call.
-        machine: The machine; where it does not say what the library decides by, nothing is known.
+    Where the machine does not say what the library decides by, nothing is known.
     """
     try:
         choices = alternatives_on(machine, of_function(collective), call.ranks, call.size_bytes)
@@ -344,15 +340,7 @@ def alternatives(library: str, collective: str, call: Call, machine: Machine) ->
 
 
 def on_machine(own: Choice, library: str, collective: str, call: Call, machine: Machine) -> LibraryDecision:
-    """Return a decision of a library of `BY_MACHINE`, with the costs of its protocol on a machine.
-
-    Args:
-        own: The decision in the words of the library.
-        library: The library.
-        collective: The collective.
-        call: The call.
-        machine: The machine.
-    """
+    """Return a decision in the words of a library of `BY_MACHINE`, with the costs of its protocol on a machine."""
     chunk = chunk_on(machine, of_function(collective), call.ranks, call.size_bytes, own)
     own_protocol = dict(own.parameters)["protocol"]
     result = _equivalent(own, library, collective, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 
@@ -97,6 +97,10 @@ class Rule:
     conditions: tuple[tuple[str, str], ...] = ()
     line: int = field(default=0, compare=False)
     meant_calls: str = field(default="", compare=False)
+
+    def drop_condition(self, name: str) -> Rule:
+        """Return the rule for any value of a condition."""
+        return replace(self, conditions=tuple(pair for pair in self.conditions if pair[0] != name))
 
 
 @dataclass(frozen=True)

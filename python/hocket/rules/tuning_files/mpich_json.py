@@ -42,16 +42,15 @@ _OTHER_CHOICE = "composition="
 _COLLECTIVE = "collective="
 _POWER_OF_TWO = "comm_size=pow2"
 _BELOW_POWER_OF_TWO = "count<pow2"
+_YES_OR_NO = (
+    *("is_commutative", "is_sendbuf_inplace", "is_op_built_in"),
+    *("is_block_regular", "is_node_consecutive", "is_multi_threaded"),
+)
 _WORDS = {
     "comm_type": ("intra", "inter"),
     "comm_size": ("node_comm_size",),
     "comm_hierarchy": ("parent", "node_roots", "node", "flat"),
-    "is_commutative": ("yes", "no"),
-    "is_sendbuf_inplace": ("yes", "no"),
-    "is_op_built_in": ("yes", "no"),
-    "is_block_regular": ("yes", "no"),
-    "is_node_consecutive": ("yes", "no"),
-    "is_multi_threaded": ("yes", "no"),
+    **dict.fromkeys(_YES_OR_NO, ("yes", "no")),
 }
 _OTHERS = {"yes": "no", "no": "yes", "intra": "inter", "inter": "intra"}
 _AVERAGE = ("allreduce", "bcast", "reduce", "alltoall")
@@ -313,8 +312,7 @@ def _question(name: str, value: str) -> str:
 
 def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
     """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
-    rules_left = [rule for rule in rules if dict(rule.conditions).get(name) in (None, value)]
-    return [replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != name)) for rule in rules_left]
+    return [rule.drop_condition(name) for rule in rules if dict(rule.conditions).get(name) in (None, value)]
 
 
 def _by_number(rules: Sequence[Rule], function: str, question: str, name: str) -> Tree:

@@ -96,10 +96,7 @@ class Words:
 def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
     """Return the error of a count that differs from the number of lines below it, which have a message size each.
 
-    Args:
-        text: The text.
-        file: The name of the file.
-        is_of_size: Tells by its words whether a line has a message size.
+    `is_of_size` tells by its words whether a line has one.
     """
     count, line, follow = -1, 0, 0
     for number, words in [*_lines(text), (0, [])]:

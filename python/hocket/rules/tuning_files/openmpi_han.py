@@ -192,13 +192,7 @@ def ignored_text(rule: Rule) -> str:
 
 
 def inner_levels(rule: Rule, ranks_per_node: int, nodes: int | None) -> Iterator[str]:
-    """Give the levels at which the communicators that HAN makes by default have calls that a rule of `tuned` is for.
-
-    Args:
-        rule: The rule.
-        ranks_per_node: The number of ranks on each node.
-        nodes: The number of nodes, if it is known.
-    """
+    """Give the levels at which the communicators that HAN makes by default have calls that a rule of `tuned` is for."""
     calls = [one for each in ALGORITHMS.values() for one in each.calls if one.function == rule.function]
     for level, ranks, is_within in (("intra_node", ranks_per_node, True), ("inter_node", nodes, False)):
         some = (one for one in calls if one.is_within == is_within)

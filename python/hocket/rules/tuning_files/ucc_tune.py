@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
@@ -114,7 +113,7 @@ def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
     memories = sorted({_memory(rule) for rule in rules} - {""}, key=_WRITTEN_MEMORIES.index)
     others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in memories) if memories else ""
     for memory in (*memories, ""):
-        fitting = [_anywhere(rule) for rule in rules if _memory(rule) in ("", memory)]
+        fitting = [rule.drop_condition("memory") for rule in rules if _memory(rule) in ("", memory)]
         for row in rows(fitting):
             teams = "" if row.ranks == ANY else f"[{_range(row.ranks)}]"
             for sizes, choice in _ranges(row, function):
@@ -124,11 +123,6 @@ def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
 
 def _memory(rule: Rule) -> str:
     return dict(rule.conditions).get("memory", "").replace("-", "_")
-
-
-def _anywhere(rule: Rule) -> Rule:
-    """Return a rule for every memory."""
-    return replace(rule, conditions=tuple(pair for pair in rule.conditions if pair[0] != "memory"))
 
 
 def _ranges(row: Row, function: str) -> Iterator[tuple[str, str]]:
