@@ -176,10 +176,10 @@ def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
         Route("/api/jobs/{name}", cancel, methods=["DELETE"]),
     ]
     hosts = [f"{name}:{port}" for name in _NAMES] + [name for name in _NAMES if port == _DEFAULT_PORT]
-    return _guarded(Starlette(routes=routes, lifespan=life), token=token, hosts=hosts)
+    return _server_guard(Starlette(routes=routes, lifespan=life), token=token, hosts=hosts)
 
 
-def _guarded(inner: ASGIApp, *, token: str, hosts: list[str]) -> ASGIApp:
+def _server_guard(inner: ASGIApp, *, token: str, hosts: list[str]) -> ASGIApp:
     """Refuse requests without the token, or under the name of another host: they are not from the user's own page."""
 
     async def pass_on(scope: Scope, receive: Receive, send: Send) -> None:
