@@ -111,6 +111,16 @@ def test_algorithms_whose_intervals_overlap_share_a_place_the_fastest_first() ->
     assert [place.names for place in found.places(8)] == [("recursive_doubling",), ("reduce_broadcast",)]
 
 
+def test_a_comparison_that_no_kind_holds_has_places_by_time() -> None:
+    """The machine has no discrepancy of reduces, and noise keeps both algorithms from being told apart."""
+    noise = 'model = "poisson"\ninterval = "20 us"\nduration = "50 us"\noverlap = "arrival"\nevents = "one"\n'
+    machine = hocket.Machine.parse(f"{PLAIN}[noise.network]\n{noise}{KINDS}")
+    (call,), labels = [hocket.Call(ranks=8, size_bytes=8)], ["reduce/linear", "reduce/binomial"]
+    found = hocket.compare(labels, [call], machine=machine, trials=hocket.Trials(4, seed=1))
+    assert found.fastest(8) == ("linear", "binomial")
+    assert [place.names for place in found.places(8)] == [("binomial",), ("linear",)]
+
+
 def test_a_ratio_below_one_is_refused() -> None:
     with pytest.raises(hocket.Error, match=r"ratio.*expected a number of at least 1"):
         hocket.Machine.parse(f"{PLAIN}[[discrepancy]]\nlow = 0.7\nhigh = 1.5\nratio = 0.9\ncalls = 19\nranks = 8\n")

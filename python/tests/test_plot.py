@@ -89,6 +89,14 @@ def test_the_algorithms_of_the_answer_have_colours_and_the_others_are_grey() -> 
     ]
 
 
+def test_the_picture_has_the_answer_that_is_asked_for() -> None:
+    found = made_up(first=[1, 9], second=[1.5, 1])
+    assert "#b0b0b0" not in lines(found).values()
+    chart = found.plot(within=0.6).to_dict()
+    assert chart["title"]["subtitle"][0] == "use second: within 50 % of the fastest at each size"
+    assert [layer["mark"]["color"] for layer in drawn_lines(chart)].count("#b0b0b0") == 1
+
+
 def test_lines_have_their_labels_beside_them() -> None:
     found = labels(made_up(first=[1, 9, 9], second=[9, 1, 1], one=[90, 90, 90], other=[90, 90, 90.5]))
     assert {"first", "second", "lower bound"} < set(found)

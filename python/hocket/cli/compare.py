@@ -60,6 +60,7 @@ from hocket.words.simulations import alike, measured
 
 if TYPE_CHECKING:
     from hocket.measurements.measurement import Measurement
+    from hocket.simulating.answers import Use
 
 
 @click.command()
@@ -192,7 +193,7 @@ def compare(
         bar.reach(work(keys) - work(comparison.missing))
         if by_rows and not waits and table.has_next(comparison):
             with bar.hide():
-                table.print_next(comparison)
+                table.print(comparison, comparison.answer(within=within), all_left=False)
 
     def begin(estimates_s: Mapping[tuple[int, str], float]) -> None:
         nonlocal bar, waits
@@ -220,9 +221,9 @@ def compare(
         answer = f"use {answer_words(comparison.collective, uses)}" if uses else None
         if by_rows:
             say_first = waits and answer is not None and not (libraries and libraries[0] in of_machine)
-            table.print_rest(comparison, above=answer if say_first else None)
+            table.print(comparison, uses, answer if say_first else None, all_left=True)
             answer = None if say_first else answer
-        _print_summary(comparison, pictures, answer, within, is_random=is_random)
+        _print_summary(comparison, pictures, uses, answer, is_random=is_random)
         for way in sorted({one.measured_as for one in measurements} - {measured_as}):
             difference = f"times were measured as {way}, and simulated as {measured_as}"
             print_words(f"{difference}: --measured-as {way} simulates them alike")
@@ -249,7 +250,9 @@ def compare(
         contents: dict[str, bytes] = {}  # check everything before writing anything
         if plot is not None:
             most_lines = None if every or names else MOST_LINES
-            contents[plot] = picture_of(partial(comparison_in_full.plot, most=most_lines), Path(plot).suffix)
+            contents[plot] = picture_of(
+                partial(comparison_in_full.plot, most=most_lines, within=within), Path(plot).suffix
+            )
         if links is not None and topology is not None:
             runs = sorted(comparison_in_full.simulations, key=lambda one: one.time_s.mean)[:most_maps]
             maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
@@ -319,17 +322,13 @@ class _Rows:
         """Whether the next row is complete."""
         return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in comparison.missing)
 
-    def print_next(self, comparison: Comparison) -> None:
-        """Print the next rows as far as they are complete."""
-        while self.has_next(comparison):
-            self._print_row(comparison, self._left.pop(0), None)
+    def print(self, comparison: Comparison, uses: Sequence[Use], above: str | None = None, *, all_left: bool) -> None:
+        """Print the next rows as far as they are complete, or all that are left; `above` stands above the first row."""
+        while self._left and (all_left or self.has_next(comparison)):
+            self._print_row(comparison, self._left.pop(0), uses, above)
 
-    def print_rest(self, comparison: Comparison, *, above: str | None) -> None:
-        """Print the remaining rows, with the answer above them if no row was printed before."""
-        while self._left:
-            self._print_row(comparison, self._left.pop(0), above)
-
-    def _print_row(self, comparison: Comparison, size_bytes: int, above: str | None) -> None:
+    def _print_row(self, comparison: Comparison, size_bytes: int, uses: Sequence[Use], above: str | None) -> None:
+        """Print a row. Of algorithms that share a place, it names one of the answer, if there is one."""
         if size_bytes not in comparison.sizes_bytes:
             return
         if self._table is None:
@@ -338,9 +337,9 @@ class _Rows:
                 print_words(above)
             self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
             self._table = SizeTable(self._sizes, self._candidates, self._further, with_reach=self._has_trials)
-        answer = {use.algorithm for use in comparison.answer()}
+        names = {use.algorithm for use in uses}
         places = [
-            replace(place, names=tuple(sorted(place.names, key=lambda name: name not in answer)))
+            replace(place, names=tuple(sorted(place.names, key=lambda name: name not in names)))
             for place in comparison.places(size_bytes)
         ]
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
@@ -504,10 +503,15 @@ def _print_defaults(comparison: Comparison, library: str) -> None:
 
 
 def _print_summary(
-    comparison: Comparison, pictures: dict[str, str | None], answer: str | None, within: float, *, is_random: bool
+    comparison: Comparison,
+    pictures: dict[str, str | None],
+    uses: Sequence[Use],
+    answer: str | None,
+    *,
+    is_random: bool,
 ) -> None:
     """Print what follows the table; the answer, unless it is above the table."""
-    for name in dict.fromkeys(use.algorithm for use in comparison.answer(within=within)):
+    for name in dict.fromkeys(use.algorithm for use in uses):
         if name in comparison.parameters:
             print_words(f" {name}: {comparison.parameters[name]}")
     libraries = list(dict.fromkeys(default.library for default in comparison.defaults))

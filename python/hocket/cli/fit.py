@@ -209,9 +209,11 @@ def _print_discrepancies(fit: Fit) -> None:
     say()
     print_words(
         "nine of ten held-out calls: measured / simulated is between low and high; "
-        f"{fit.coverage:.0%} of the calls are within intervals made without them. The ratio of two algorithms is off "
-        "by the ratio or less in nine of ten pairs"
-        + ("" if fit.ratio_coverage is None else f"; in {fit.ratio_coverage:.0%} by the ratio of other jobs")
+        f"{fit.coverage:.0%} of the calls are within intervals made without them"
+    )
+    pairs = "" if fit.ratio_coverage is None else f"; that of other jobs holds {fit.ratio_coverage:.0%} of the pairs"
+    print_words(
+        f"nine of ten pairs of algorithms: measured and simulated ratio differ by at most the factor `ratio`{pairs}"
     )
     columns = ["calls", "low", "high", "ratio"]
     rows = [

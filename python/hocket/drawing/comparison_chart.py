@@ -6,13 +6,14 @@ import itertools
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes
 from hocket.drawing.plot import COLOURS, MOST_LINES, frame, nearest, point_of, size_axis, time_ticks
+from hocket.simulating.answers import WITHIN
 from hocket.words.comparisons import answer_words
 from hocket.words.scenes import scene_lines
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 560, 400  # pixels
 _LETTERS = 118  # in a line of the subtitle
 _FONT_SIZE, _SMALL_FONT_SIZE = 13, 10
-_LETTER_WIDTH = 0.58  # of the size of a font
+_LETTER_WIDTH = 7.5  # pixels, about
 _ROWS_OF_SIZES = 3  # in which the sizes stand where the answer switches, as one row has no room for neighbours
 _GREY, _MEASURED_COLOUR = "#b0b0b0", "#555555"
 _LIBRARY_COLOURS = ("#f9cfe3", "#a8e6f5")
@@ -44,8 +45,7 @@ class _Curve:
         width: Its width in pixels.
         dash: Alternating lengths of dashes and gaps, in pixels.
         intervals_s: Intervals by size, for times that have one.
-        sizes_in_use: The sizes for which the answer uses it.
-        is_grey: Whether it is one of the grey lines, whose label is left out where there is no room.
+        is_of_answer: Whether the answer uses it.
     """
 
     label: str
@@ -54,11 +54,17 @@ class _Curve:
     width: float = 1.5
     dash: tuple[int, int] = (1, 0)
     intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    sizes_in_use: frozenset[int] = frozenset()
-    is_grey: bool = False
+    is_of_answer: bool = False
+
+    @property
+    def is_grey(self) -> bool:
+        """Whether it is beside the answer. Its label is left out where there is no room."""
+        return self.colour == _GREY
 
 
-def comparison_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+def comparison_chart(
+    comparison: Comparison, most: int | None = MOST_LINES, *, within: float = WITHIN
+) -> alt.LayerChart:
     """Return the picture as a chart with two logarithmic axes.
 
     Args:
@@ -66,18 +72,19 @@ def comparison_chart(comparison: Comparison, most: int | None = MOST_LINES) -> a
         most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
             of the same times. Those of the answer, those with measured times, libraries and the lower bound are always
             drawn.
+        within: How much slower than the fastest the algorithms of the answer may be, as a share.
 
     Raises:
         Error: No simulation has a size and a time above zero.
     """
-    uses = comparison.answer()
+    uses = comparison.answer(within=within)
     algorithms = _algorithms(comparison, uses, most)
     if not algorithms:
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     curves = [*_libraries(comparison), *algorithms, *_measured(comparison, algorithms), *_bound(comparison)]
     drawing = _Drawing(curves, [size_bytes for size_bytes in sorted(comparison.sizes_bytes) if size_bytes > 0])
     layers = [layer for curve in curves for layer in drawing.line(curve)]
-    layers += [*drawing.end_labels(), *drawing.switches(uses), *drawing.of_answer()]
+    layers += [*drawing.end_labels(), *drawing.switches(uses), *drawing.of_answer(uses)]
     return frame(layers, comparison.title, _subtitle(comparison, uses), width=_WIDTH, height=_HEIGHT)
 
 
@@ -103,21 +110,17 @@ def _algorithms(comparison: Comparison, uses: Sequence[Use], most: int | None) -
     for group in reversed(groups):
         name = group[0]
         if name in colours or name in nearest_names or names_measured.intersection(group):
-            in_use = [use for use in uses if use.algorithm == name]
-            sizes = {n for n in times_s[name] if any(use.first_bytes <= n <= use.last_bytes for use in in_use)}
             intervals_s = {size: one.time_s.interval for size, one in runs[name].items() if one.trials > 1}
-            curve = _Curve(name, times_s[name], colours.get(name, _GREY), 1.5, (1, 0), intervals_s, frozenset(sizes))
-            is_grey = name not in colours
-            curves.append(replace(curve, label=_together(group), width=1, is_grey=True) if is_grey else curve)
+            is_of_answer = name in colours
+            label = name if is_of_answer or len(group) == 1 else f"{name} +{len(group) - 1}"
+            width = 1.5 if is_of_answer else 1
+            colour = colours.get(name, _GREY)
+            curves.append(_Curve(label, times_s[name], colour, width, (1, 0), intervals_s, is_of_answer))
     return curves
 
 
 def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
     return one.keys() == other.keys() and all(math.isclose(one[n], other[n], rel_tol=_SAME) for n in one)
-
-
-def _together(names: Sequence[str]) -> str:
-    return f"{names[0]} +{len(names) - 1}" if len(names) > 1 else names[0]
 
 
 def _measured(comparison: Comparison, simulated: Sequence[_Curve]) -> list[_Curve]:
@@ -187,42 +190,47 @@ class _Drawing:
             if time_s is None:
                 part += 1
                 continue
-            row = {"line": curve.label, "part": part, "is_used": size_bytes in curve.sizes_in_use}
+            row = {"line": curve.label, "part": part}
             if size_bytes in curve.intervals_s:
                 low_s, high_s = curve.intervals_s[size_bytes]
                 row |= {"low_s": max(low_s, 10.0**self._low), "high_s": high_s}
             rows.append({**row, **point_of(size_bytes, time_s)})
         return rows
 
-    def of_answer(self) -> list[alt.Chart]:
+    def of_answer(self, uses: Sequence[Use]) -> list[alt.Chart]:
         """Return the parts of lines that the answer uses, wide, with a point at each size, then their labels."""
         layers, labels = [], list[alt.Chart]()
         boxes: list[tuple[float, float, float]] = []  # of labels: left, right and lower end, in pixels
-        for curve in (curve for curve in self._curves if curve.sizes_in_use):
-            rows = [row for row in self._rows(curve) if row["is_used"]]
+        curves = {curve.label: curve for curve in self._curves if curve.is_of_answer}
+        for use in (use for use in uses if use.algorithm in curves and use.last_bytes > 0):
+            curve = curves[use.algorithm]
+            rows = [row for row in self._rows(curve) if use.first_bytes <= row["size_bytes"] <= use.last_bytes]
             chart = self._chart(rows)
             layers += [
-                chart.mark_line(color=curve.colour, strokeWidth=4).encode(detail="part:N"),
+                chart.mark_line(color=curve.colour, strokeWidth=4),
                 chart.mark_point(color=curve.colour, filled=True, opacity=1, size=60),
             ]
-            middle = rows[(len(rows) - 1) // 2]
-            right, y = self._x_pixel(middle["size_bytes"]), self._y_pixel(middle["time_s"]) - _FONT_SIZE
-            width = len(curve.label) * _FONT_SIZE * _LETTER_WIDTH
-            is_first = right < width
-            left = 0.0 if is_first else right - width
+            size_bytes, time_s = (rows[(len(rows) - 1) // 2][name] for name in ("size_bytes", "time_s"))
+            x, y, width = (
+                self._x_pixel(size_bytes),
+                self._y_pixel(time_s) - _FONT_SIZE,
+                len(curve.label) * _LETTER_WIDTH,
+            )
+            left, right = max(x - width, 0.0), max(x, width)
             while any(left < other[1] and other[0] < right and abs(y - other[2]) < _FONT_SIZE + 2 for other in boxes):
                 y -= 1
-            boxes.append((left, left + width, y))
-            size_bytes, align = (self._sizes[0], "left") if is_first else (middle["size_bytes"], "right")
-            for look in ({"stroke": "white", "strokeWidth": 4}, {}):  # a white border, as lines lie below
-                labels.append(self._label(curve, size_bytes, y, align=align, fontWeight=600, **look))
+            boxes.append((left, right, y))
+            end_bytes = size_bytes if left else self._sizes[0]
+            look = {"align": "right" if left else "left", "fontWeight": 600}
+            border = {"stroke": "white", "strokeWidth": 4}  # as lines lie below
+            labels += [self._label(curve, end_bytes, y, **look, **border), self._label(curve, end_bytes, y, **look)]
         return [*layers, *labels]
 
     def end_labels(self) -> list[alt.Chart]:
         """Return the labels at the ends of other lines; those of grey lines are left out where there is no room."""
         layers = []
         places: list[tuple[int, float]] = []
-        for curve in sorted((one for one in self._curves if not one.sizes_in_use), key=lambda one: one.is_grey):
+        for curve in sorted((one for one in self._curves if not one.is_of_answer), key=lambda one: one.is_grey):
             size_bytes = max(curve.times_s)
             y = self._y_pixel(curve.times_s[size_bytes])
             gap = _SMALL_FONT_SIZE + 1 if curve.is_grey else _FONT_SIZE + 2
@@ -255,11 +263,9 @@ class _Drawing:
         """Return a line where the answer goes from one algorithm to the next, with the last size of the former."""
         layers = []
         for number, (one, other) in enumerate(itertools.pairwise(use for use in uses if use.last_bytes > 0)):
-            row = {
-                "size_bytes": math.sqrt(one.last_bytes * other.first_bytes),
-                "to": f"to {format_bytes(one.last_bytes)}",
-            }
-            chart = alt.Chart({"values": [row]}).encode(x=size_axis(self._sizes))
+            between_bytes, words = math.sqrt(one.last_bytes * other.first_bytes), f"to {format_bytes(one.last_bytes)}"
+            chart = alt.Chart({"values": [{"size_bytes": between_bytes, "to": words}]})
+            chart = chart.encode(x=size_axis(self._sizes))
             text = chart.mark_text(align="right", dx=-4, fontSize=11, color=_MEASURED_COLOUR).encode(text="to:N")
             layers += [
                 chart.mark_rule(color=_MEASURED_COLOUR, strokeDash=[3, 3]),

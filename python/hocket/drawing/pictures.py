@@ -16,7 +16,7 @@ from hocket.drawing.comparison_chart import comparison_chart
 from hocket.drawing.fit_chart import judged_chart
 from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
 from hocket.drawing.link_map import link_chart
-from hocket.drawing.plot import HEIGHT, MOST_LINES, by_kind, frame
+from hocket.drawing.plot import HEIGHT, by_kind, frame
 from hocket.drawing.space_time import space_time_chart
 from hocket.drawing.table_chart import table_chart
 from hocket.fitting.result import Fit
@@ -109,9 +109,9 @@ def _replay(result: Replay) -> alt.LayerChart:
     return frame([shares], result.title, (), height=height)
 
 
-def _comparison(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+def _comparison(comparison: Comparison, most: int | None, within: float) -> alt.LayerChart:
     if not is_over_lateness(comparison):
-        return comparison_chart(comparison, most)
+        return comparison_chart(comparison, most, within=within)
     return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
 
 

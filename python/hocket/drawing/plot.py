@@ -55,7 +55,6 @@ class Line:
         marker: The shape of its markers; "stroke" for no markers.
         dash: Alternating lengths of dashes and gaps, in pixels.
         times_s: Time by size, in seconds.
-        intervals_s: Intervals by size, for times that have one.
     """
 
     label: str
@@ -63,7 +62,6 @@ class Line:
     marker: str
     dash: tuple[int, ...] = _SOLID
     times_s: Mapping[int, float] = field(default_factory=dict)
-    intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def drawn_share(self) -> float:

@@ -25,7 +25,7 @@ _PS_PER_US = 1_000_000
 def timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
     """Return events, sorted by rank and time, as JSON text: a process for each rank, an arrow for each message.
 
-    Other data come with them.
+    `other` has further data of the file, by key.
 
     Raises:
         Error: The text does not fit into memory.

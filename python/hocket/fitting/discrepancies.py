@@ -151,7 +151,8 @@ def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float
         point = cell.collective, cell.ranks, cell.size_bytes, cell.measured_as, cell.in_place, cell.system
         points.setdefault(point, {}).setdefault(cell.algorithm, cell)
     pairs = [pair for point in points.values() for pair in combinations(point.values(), 2)]
-    return [(one, math.exp(abs(math.log(_factor(one) / _factor(other))))) for one, other in pairs]
+    ratios = [(one, _factor(one) / _factor(other)) for one, other in pairs]
+    return [(one, max(ratio, 1 / ratio)) for one, ratio in ratios]
 
 
 def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:

@@ -256,7 +256,8 @@ class Comparison(Result):
         fastest = self.fastest(size_bytes)
         times_s = {a: time_s for (size, a), time_s in self.times_s.items() if size == size_bytes}
         if self.machine.discrepancies:
-            fastest = tuple(name for name in fastest if times_s[name] == times_s[fastest[0]])
+            least_s = min(times_s.values())
+            fastest = tuple(name for name in fastest if times_s[name] == least_s)
         return places(times_s, fastest)
 
     def reach(self, size_bytes: int) -> float | None:
@@ -296,17 +297,18 @@ class Comparison(Result):
         """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""
         return [row for simulation in self.simulations for row in simulation.records()]
 
-    def plot(self, *, most: int | None = 10) -> alt.LayerChart:
-        """Return a chart of time over size, with lines for algorithms and for the lower bound.
+    def plot(self, *, most: int | None = 10, within: float = WITHIN) -> alt.LayerChart:
+        """Return a chart of time over size: the algorithms of the answer in colour, others grey, and the lower bound.
 
         Args:
             most: How many lines of algorithms to draw: those that come nearest to the fastest at some size. None draws
                 all.
+            within: How much slower than the fastest the algorithms of the answer may be, as a share.
 
         Raises:
             Error: No simulation has a size and a time above zero.
         """
-        chart: alt.LayerChart = draw(self, most=most)
+        chart: alt.LayerChart = draw(self, most=most, within=within)
         return chart
 
     def __repr__(self) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
 EXPECTED_NOTE = (
-    "nine of ten measured calls are within such intervals; = joins algorithms whose measured order may be another"
+    "nine of ten measured calls are within such intervals; = joins algorithms that measurements may put in another "
+    "order"
 )
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
