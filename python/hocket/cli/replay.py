@@ -88,6 +88,7 @@ def _print(result: Replay, machine: Machine) -> None:
     times_s = [rank.time_s for rank in result.rank_uses]
     facts = [
         ("time", f"{format_time(result.time_s.mean)} until the last rank is done"),
+        *([("computing", f"takes {result.scale_compute:g} of the traced time")] if result.scale_compute != 1 else []),
         *spread(result, machine),
         ("as traced", format_time(result.traced_s)),
         ("ranks", f"done after {format_time(min(times_s))} to {format_time(max(times_s))}"),
@@ -96,10 +97,8 @@ def _print(result: Replay, machine: Machine) -> None:
             f"{result.mpi_share:.1%}, and {result.waiting_share:.1%} waiting for others, mean over the ranks",
         ),
         ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
+        *network_load(result),
     ]
-    if result.scale_compute != 1:
-        facts.insert(1, ("computing", f"takes {result.scale_compute:g} of the traced time"))
-    facts += network_load(result)
     if result.algorithms:
         uses = (f"{use.collective} {use.algorithm} {use.calls}" for use in result.algorithms)
         facts.append(("collectives", ", ".join(uses)))

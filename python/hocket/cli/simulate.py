@@ -262,7 +262,9 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     _print_heading(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
+        *([("size", result.size)] if result.size_bytes else []),
         ("time", f"{format_time(result.time_s.mean)} {measured(result)}{measured_interval(result)}"),
+        *formula(result, machine),
         *spread(result, machine),
         *late(result),
         *in_cadence(result),
@@ -270,11 +272,8 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
         ("first rank ends" if is_plain else "fastest rank", format_time(result.rank_time_s["min"])),
         ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
         ("engine", result.engine),
+        *network_load(result),
     ]
-    facts[1:1] = formula(result, machine)
-    if result.size_bytes:
-        facts.insert(0, ("size", result.size))
-    facts += network_load(result)
     if result.marks:
         facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))
     if result.parameters:

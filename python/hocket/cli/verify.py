@@ -212,14 +212,13 @@ def _say_result(label: str, findings: tuple[Finding, ...], text: str) -> None:
     """Print a result; what is not checked has a line of its own if the line is too long."""
     is_wrong = any(finding.counterexamples for finding in findings)
     result = StyledText("WRONG", fg="red", bold=True) if is_wrong else StyledText("ok", fg="green")
-    first, *further = f"{label}: {result}, {text}".split("; ")
-    if len(f"{label}: {result}, {text}") <= width():
-        first, further = f"{label}: {result}, {text}", []
+    line = f"{label}: {result}, {text}"
+    first, *further = [line] if len(line) <= width() else line.split("; ")
     start = len(f"{label}: {result}")
     first, *rest = wrap(first, inner="  ")
     say(f"{label}: ", result, first[start:])
-    for line in (*rest, *(f"  {part}" for part in further)):
-        print_words(line)
+    for continuation in (*rest, *(f"  {part}" for part in further)):
+        print_words(continuation)
 
 
 def _say_lines(text: str) -> None:

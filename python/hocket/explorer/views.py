@@ -272,11 +272,10 @@ def _links(question: Question, on_done: OnDone) -> View:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
     result = _simulated(question, "links")
-    title = result.title
     uses = {format_time(result.times_s[0]): result.link_uses}
-    chart = link_chart(uses, topology, title=title, faults=result.faults, is_choosable=True)
+    chart = link_chart(uses, topology, title=result.title, faults=result.faults, is_choosable=True)
     return View(
-        title,
+        result.title,
         linking(question),
         facts=(*network_load(result), *scene_texts(question.scene)),
         chart=chart.to_dict(),
