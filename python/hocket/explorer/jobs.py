@@ -168,9 +168,8 @@ class Jobs:
             job.change(status=500, content=json.dumps({"error": f"the view cannot be made: {error}"}).encode())
 
     async def _work(self, job: Job) -> None:
-        alive = [process for process in self._idle if process.returncode is None]
-        self._idle = alive
-        process = alive.pop() if alive else await self._start_worker(self._sources)
+        self._idle = [process for process in self._idle if process.returncode is None]
+        process = self._idle.pop() if self._idle else await self._start_worker(self._sources)
         try:
             await _ask(process, job)
         except BaseException:
