@@ -69,8 +69,7 @@ def explain(
         with suppress(Error):  # NCCL has no such collective
             decision = decision_on(machine, of_function(algorithm.collective), call.ranks, call.size_bytes)
     if as_json:
-        of_nccl = decision.as_dict() if decision else None
-        print_result({**explanation.as_dict(), "nccl": of_nccl, "plot": plot})
+        print_result({**explanation.as_dict(), "nccl": decision and decision.as_dict(), "plot": plot})
         return
     _print(explanation)
     print_facts([(LIBRARY, decision.sentence)] if decision else [])

@@ -10,7 +10,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
 from hocket.cli.options import check_files
-from hocket.cli.output import print_facts, print_files, print_result, width, write_all
+from hocket.cli.output import answer, print_facts, print_files, width, with_version, write_all
 from hocket.cli.printing import say
 from hocket.cli.schedules import read_schedule
 from hocket.definitions.machine import Machine
@@ -46,11 +46,8 @@ def show_schedule(
     draw = partial(schedule.plot, machine=machine or Machine.load("cluster"))
     if write_all([(graph, lambda _: dependency_graph(schedule)), (plot, partial(picture_of, draw))]):
         return
-    if as_json:
-        print_result({**entry, "plot": plot, "graph": graph})
-    else:
-        _print(entry)
-        print_files({"plot": plot, "graph": graph})
+    files = {"plot": plot, "graph": graph}
+    answer(with_version({**entry, **files}), _print, entry, files, as_json=as_json)
 
 
 def _entry(schedule: Schedule) -> dict[str, Any]:
@@ -80,7 +77,7 @@ def _draw(schedule: Schedule) -> dict[str, Any]:
     return {"depth": depth, "picture": space_time(events, ranks=ranks, width=width()), "why_no_picture": None}
 
 
-def _print(entry: Mapping[str, Any]) -> None:
+def _print(entry: Mapping[str, Any], files: Mapping[str, str | None]) -> None:
     say(f"schedule {entry['name']}", bold=True)
     depth = "unknown" if entry["depth"] is None else f"{format_count(entry['depth'], 'message')}, one after another"
     tasks = [f"{name} {_spread(counts)}" for name, counts in entry["tasks"].items() if any(counts)]
@@ -98,6 +95,7 @@ def _print(entry: Mapping[str, Any]) -> None:
     elif entry["depth"]:
         say("\n→ to, ← from, ↔ exchange with, · pause; one column per round")
         say(entry["picture"])
+    print_files(files)
 
 
 def _spread(counts: Sequence[int]) -> str:
