@@ -96,9 +96,8 @@ def _algorithms(comparison: Comparison, uses: Sequence[Use], most: int | None) -
             runs.setdefault(one.algorithm, {})[one.size_bytes] = one
     times_s = {name: {size: one.time_s.mean for size, one in of_name.items()} for name, of_name in runs.items()}
     colours = dict(zip(dict.fromkeys(use.algorithm for use in uses), itertools.cycle(COLOURS), strict=False))
-    first = sorted(times_s, key=lambda name: name not in colours)
     groups: list[list[str]] = []
-    for name in first:
+    for name in sorted(times_s, key=lambda name: name not in colours):
         alike = next((group for group in groups if _is_same(times_s[group[0]], times_s[name])), None)
         if alike is None or name in colours:
             groups.append([name])
@@ -137,8 +136,8 @@ def _measured(comparison: Comparison, simulated: Sequence[_Curve]) -> list[_Curv
 
 
 def _bound(comparison: Comparison) -> list[_Curve]:
-    bounds_s = {size: bound.time_s for size, bound in sorted(comparison.bounds.items())}
-    times_s = {size: bound_s for size, bound_s in bounds_s.items() if size > 0 and bound_s > 0}
+    bounds = sorted(comparison.bounds.items())
+    times_s = {size: bound.time_s for size, bound in bounds if size > 0 and bound.time_s > 0}
     return [_Curve("lower bound", times_s, "black", dash=(2, 3))] if times_s else []
 
 
@@ -228,18 +227,16 @@ class _Drawing:
 
     def end_labels(self) -> list[alt.Chart]:
         """Return the labels at the ends of other lines; those of grey lines are left out where there is no room."""
-        layers = []
-        places: list[tuple[int, float]] = []
+        layers, places = [], dict[int, list[float]]()
         for curve in sorted((one for one in self._curves if not one.is_of_answer), key=lambda one: one.is_grey):
             size_bytes = max(curve.times_s)
             y = self._y_pixel(curve.times_s[size_bytes])
             gap = _SMALL_FONT_SIZE + 1 if curve.is_grey else _FONT_SIZE + 2
-            while is_taken := any(size_bytes == other and abs(y - pixel) < gap for other, pixel in places):
-                if curve.is_grey:
-                    break
+            pixels = places.setdefault(size_bytes, [])
+            while not curve.is_grey and any(abs(y - pixel) < gap for pixel in pixels):
                 y += 1
-            if not is_taken:
-                places.append((size_bytes, y))
+            if all(abs(y - pixel) >= gap for pixel in pixels):
+                pixels.append(y)
                 layers.append(self._label(curve, size_bytes, y, align="left", dx=8))
         return layers
 

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"
-EXPECTED_NOTE = (
-    "nine of ten measured calls are within such intervals; = joins algorithms that measurements may put in another "
-    "order"
-)
+EXPECTED_NOTE = "nine of ten measured calls are within such intervals; = joins what measurements may not tell apart"
 ONE_SAMPLE = "each time is one sample: with another seed others may be the fastest"
 
 
