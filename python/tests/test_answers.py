@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,13 @@ def test_every_size_has_one_algorithm_that_is_fast_enough(machine: str, collecti
         assert all(one.algorithm != other.algorithm for one, other in pairwise(uses))
         changes.append(len(uses))
     assert changes == sorted(changes, reverse=True)
+
+
+@pytest.mark.parametrize("within", [-0.01, 1, "5%", float("nan")])
+def test_a_tolerance_that_is_no_share_is_refused(within: Any) -> None:
+    found = hocket.compare("allreduce", ranks=4, sizes=8)
+    with pytest.raises(hocket.Error, match="a share"):
+        found.answer(within=within)
 
 
 def test_of_equal_algorithms_it_takes_one_that_libraries_have() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hocket._native import Error
+from hocket.base.checks import number
 from hocket.definitions.library import Algorithm, all_bytes, find, other_values
 from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
 from hocket.simulating.simulation import Simulation
@@ -41,6 +42,7 @@ def answer_of(simulations: Sequence[Simulation], within: float) -> tuple[Use, ..
     Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then with
     less time.
     """
+    number("within", within, "a share, from 0 to less than 1", is_right=lambda share: 0 <= share < 1)
     runs: dict[int, dict[str, Simulation]] = {}
     for one in sorted(simulations, key=lambda one: one.size_bytes):
         runs.setdefault(one.size_bytes, {})[one.algorithm] = one

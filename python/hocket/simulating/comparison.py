@@ -42,13 +42,7 @@ from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.question import Answer, Contender, Outcome, Question
 from hocket.simulating.scenes import SceneLike, as_scene
-from hocket.simulating.simulation import (
-    UNTIL_DECIDED,
-    Detail,
-    Engine,
-    Simulation,
-    Trials,
-)
+from hocket.simulating.simulation import UNTIL_DECIDED, Detail, Engine, Simulation, Trials
 
 
 @dataclass(frozen=True)
@@ -290,6 +284,9 @@ class Comparison(Result):
 
         Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then
         with less time. It is empty as long as no size is finished.
+
+        Raises:
+            Error: It is no share.
         """
         return answer_of([one for one in self.simulations if one.size_bytes in self.finished_bytes], within)
 
@@ -306,7 +303,7 @@ class Comparison(Result):
             within: How much slower than the fastest the algorithms of the answer may be, as a share.
 
         Raises:
-            Error: No simulation has a size and a time above zero.
+            Error: No simulation has a size and a time above zero, or as `answer`.
         """
         chart: alt.LayerChart = draw(self, most=most, within=within)
         return chart
