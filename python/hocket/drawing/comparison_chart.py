@@ -31,6 +31,7 @@ _GREY, _MEASURED_COLOUR = "#b0b0b0", "#555555"
 _LIBRARY_COLOURS = ("#f9cfe3", "#a8e6f5")
 _LIBRARY_WIDTHS = (13, 7)
 """For the libraries' own choices: each leaves the ones below visible."""
+_LABEL_COLOURS = {_GREY: "#808080", **dict.fromkeys(_LIBRARY_COLOURS, _MEASURED_COLOUR)}  # where lines are too pale
 _SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
 
 
@@ -83,8 +84,7 @@ def comparison_chart(
         raise Error("nothing to draw on logarithmic axes, expected sizes and times above zero")
     curves = [*_libraries(comparison), *algorithms, *_measured(comparison, algorithms), *_bound(comparison)]
     drawing = _Drawing(curves, [size_bytes for size_bytes in sorted(comparison.sizes_bytes) if size_bytes > 0])
-    layers = [layer for curve in curves for layer in drawing.line(curve)]
-    layers += [*drawing.end_labels(), *drawing.switches(uses), *drawing.of_answer(uses)]
+    layers = [*drawing.lines(), *drawing.end_labels(), *drawing.switches(uses), *drawing.of_answer(uses)]
     return frame(layers, comparison.title, _subtitle(comparison, uses), width=_WIDTH, height=_HEIGHT)
 
 
@@ -112,8 +112,7 @@ def _algorithms(comparison: Comparison, uses: Sequence[Use], most: int | None) -
             intervals_s = {size: one.time_s.interval for size, one in runs[name].items() if one.trials > 1}
             is_of_answer = name in colours
             label = name if is_of_answer or len(group) == 1 else f"{name} +{len(group) - 1}"
-            width = 1.5 if is_of_answer else 1
-            colour = colours.get(name, _GREY)
+            width, colour = (1.5, colours[name]) if is_of_answer else (1, _GREY)
             curves.append(_Curve(label, times_s[name], colour, width, (1, 0), intervals_s, is_of_answer))
     return curves
 
@@ -168,47 +167,43 @@ class _Drawing:
     def _chart(self, rows: list[dict[str, Any]]) -> alt.Chart:
         scale = alt.Scale(type="log", domain=[10.0**self._low, 10.0**self._high])
         time = alt.Y("time_s:Q", title="time", scale=scale, axis=self._ticks)
-        return alt.Chart({"values": rows}).encode(x=size_axis(self._sizes), y=time)
+        colour = alt.Color("colour:N", scale=None)
+        return alt.Chart({"values": rows}).encode(x=size_axis(self._sizes), y=time, color=colour)
 
-    def line(self, curve: _Curve) -> list[alt.Chart]:
-        """Return the line of a curve with its intervals; it has gaps at sizes without a time."""
-        rows = self._rows(curve)
+    def lines(self) -> list[alt.Chart]:
+        """Return the lines of all curves with their intervals; they have gaps at sizes without a time."""
+        rows = [row for curve in self._curves for row in self._rows(curve)]
         chart = self._chart(rows)
-        line = chart.mark_line(strokeCap="round", color=curve.colour, strokeDash=curve.dash, strokeWidth=curve.width)
-        layers = [line.encode(detail="part:N")]
-        if curve.intervals_s:
-            ends = self._chart([row for row in rows if "low_s" in row])
-            layers.append(ends.mark_rule(color=curve.colour, strokeWidth=3).encode(y="low_s:Q", y2="high_s:Q"))
-        points = chart.mark_point(opacity=0, size=80)
-        return [*layers, points.encode(tooltip=["line:N", "size:N", "time:N"])]
+        width, dash = alt.StrokeWidth("width:Q", scale=None), alt.StrokeDash("dash:N", scale=None)
+        line = chart.mark_line(strokeCap="round").encode(
+            detail=["line:N", "part:N"], strokeWidth=width, strokeDash=dash
+        )
+        points = chart.mark_point(opacity=0, size=80).encode(tooltip=["line:N", "size:N", "time:N"])
+        ends = [row for row in rows if "low_s" in row]
+        intervals = self._chart(ends).mark_rule(strokeWidth=3).encode(y="low_s:Q", y2="high_s:Q")
+        return [line, *([intervals] if ends else []), points]
 
     def _rows(self, curve: _Curve) -> list[dict[str, Any]]:
-        rows, part = [], 0
-        for size_bytes in self._sizes:
-            time_s = curve.times_s.get(size_bytes)
-            if time_s is None:
-                part += 1
-                continue
-            row = {"line": curve.label, "part": part}
+        rows = []
+        for number, size_bytes in enumerate(size for size in self._sizes if size in curve.times_s):
+            part = self._sizes.index(size_bytes) - number  # rises at each gap
+            row = {"line": curve.label, "part": part, "colour": curve.colour, "width": curve.width, "dash": curve.dash}
             if size_bytes in curve.intervals_s:
                 low_s, high_s = curve.intervals_s[size_bytes]
                 row |= {"low_s": max(low_s, 10.0**self._low), "high_s": high_s}
-            rows.append({**row, **point_of(size_bytes, time_s)})
+            rows.append({**row, **point_of(size_bytes, curve.times_s[size_bytes])})
         return rows
 
     def of_answer(self, uses: Sequence[Use]) -> list[alt.Chart]:
         """Return the parts of lines that the answer uses, wide, with a point at each size, then their labels."""
-        layers, labels = [], list[alt.Chart]()
+        all_rows: list[dict[str, Any]] = []
+        labels: dict[str, list[dict[str, Any]]] = {"left": [], "right": []}
         boxes: list[tuple[float, float, float]] = []  # of labels: left, right and lower end, in pixels
         curves = {curve.label: curve for curve in self._curves if curve.is_of_answer}
         for use in (use for use in uses if use.algorithm in curves and use.last_bytes > 0):
             curve = curves[use.algorithm]
             rows = [row for row in self._rows(curve) if use.first_bytes <= row["size_bytes"] <= use.last_bytes]
-            chart = self._chart(rows)
-            layers += [
-                chart.mark_line(color=curve.colour, strokeWidth=4),
-                chart.mark_point(color=curve.colour, filled=True, opacity=1, size=60),
-            ]
+            all_rows += [{**row, "use": use.first_bytes} for row in rows]
             size_bytes, time_s = (rows[(len(rows) - 1) // 2][name] for name in ("size_bytes", "time_s"))
             x, y, width = (
                 self._x_pixel(size_bytes),
@@ -219,35 +214,39 @@ class _Drawing:
             while any(left < other[1] and other[0] < right and abs(y - other[2]) < _FONT_SIZE + 2 for other in boxes):
                 y -= 1
             boxes.append((left, right, y))
-            end_bytes = size_bytes if left else self._sizes[0]
-            look = {"align": "right" if left else "left", "fontWeight": 600}
+            labels["right" if left else "left"].append(self._label(curve, size_bytes if left else self._sizes[0], y))
+        chart = self._chart(all_rows)
+        wide = chart.mark_line(strokeWidth=4).encode(detail="use:Q")
+        layers = [wide, chart.mark_point(filled=True, opacity=1, size=60)]
+        for align, texts in labels.items():
+            look = {"align": align, "fontSize": _FONT_SIZE, "fontWeight": 600}
             border = {"stroke": "white", "strokeWidth": 4}  # as lines lie below
-            labels += [self._label(curve, end_bytes, y, **look, **border), self._label(curve, end_bytes, y, **look)]
-        return [*layers, *labels]
+            layers += [self._texts(texts, **look, **border), self._texts(texts, **look)]
+        return layers
 
     def end_labels(self) -> list[alt.Chart]:
         """Return the labels at the ends of other lines; those of grey lines are left out where there is no room."""
-        layers, places = [], dict[int, list[float]]()
+        places = dict[int, list[float]]()
+        labels: dict[int, list[dict[str, Any]]] = {_FONT_SIZE: [], _SMALL_FONT_SIZE: []}
         for curve in sorted((one for one in self._curves if not one.is_of_answer), key=lambda one: one.is_grey):
-            size_bytes = max(curve.times_s)
+            size_bytes, font_size = max(curve.times_s), _SMALL_FONT_SIZE if curve.is_grey else _FONT_SIZE
             y = self._y_pixel(curve.times_s[size_bytes])
-            gap = _SMALL_FONT_SIZE + 1 if curve.is_grey else _FONT_SIZE + 2
             pixels = places.setdefault(size_bytes, [])
-            while not curve.is_grey and any(abs(y - pixel) < gap for pixel in pixels):
+            while not curve.is_grey and any(abs(y - pixel) < font_size + 2 for pixel in pixels):
                 y += 1
-            if all(abs(y - pixel) >= gap for pixel in pixels):
+            if all(abs(y - pixel) >= font_size + 2 for pixel in pixels):
                 pixels.append(y)
-                layers.append(self._label(curve, size_bytes, y, align="left", dx=8))
-        return layers
+                labels[font_size].append(self._label(curve, size_bytes, y))
+        return [self._texts(texts, fontSize=size, align="left", dx=8) for size, texts in labels.items()]
 
-    def _label(self, curve: _Curve, size_bytes: int, y: float, **look: Any) -> alt.Chart:
-        is_pale = curve.colour in _LIBRARY_COLOURS
-        colour = _MEASURED_COLOUR if is_pale else "#808080" if curve.is_grey else curve.colour
-        size = _SMALL_FONT_SIZE if curve.is_grey else _FONT_SIZE
+    def _label(self, curve: _Curve, size_bytes: int, y: float) -> dict[str, Any]:
+        colour = _LABEL_COLOURS.get(curve.colour, curve.colour)
         time_s = 10.0 ** (self._high - y / _HEIGHT * (self._high - self._low))
-        chart = self._chart([{"size_bytes": size_bytes, "time_s": time_s}])
-        text: alt.Chart = chart.mark_text(baseline="middle", fontSize=size, color=colour, **look)
-        return text.encode(text=alt.value(curve.label))
+        return {"size_bytes": size_bytes, "time_s": time_s, "text": curve.label, "colour": colour}
+
+    def _texts(self, labels: list[dict[str, Any]], **look: Any) -> alt.Chart:
+        chart: alt.Chart = self._chart(labels).mark_text(baseline="middle", **look).encode(text="text:N")
+        return chart
 
     def _x_pixel(self, size_bytes: int) -> float:
         first, last = self._sizes[0], self._sizes[-1]
@@ -258,17 +257,18 @@ class _Drawing:
 
     def switches(self, uses: Sequence[Use]) -> list[alt.Chart]:
         """Return a line where the answer goes from one algorithm to the next, with the last size of the former."""
-        layers = []
-        for number, (one, other) in enumerate(itertools.pairwise(use for use in uses if use.last_bytes > 0)):
-            between_bytes, words = math.sqrt(one.last_bytes * other.first_bytes), f"to {format_bytes(one.last_bytes)}"
-            chart = alt.Chart({"values": [{"size_bytes": between_bytes, "to": words}]})
-            chart = chart.encode(x=size_axis(self._sizes))
-            text = chart.mark_text(align="right", dx=-4, fontSize=11, color=_MEASURED_COLOUR).encode(text="to:N")
-            layers += [
-                chart.mark_rule(color=_MEASURED_COLOUR, strokeDash=[3, 3]),
-                text.encode(y=alt.value(8 + number % _ROWS_OF_SIZES * _FONT_SIZE)),
-            ]
-        return layers
+        rows = [
+            {
+                "size_bytes": math.sqrt(one.last_bytes * other.first_bytes),
+                "to": f"to {format_bytes(one.last_bytes)}",
+                "y": 8 + number % _ROWS_OF_SIZES * _FONT_SIZE,
+            }
+            for number, (one, other) in enumerate(itertools.pairwise(use for use in uses if use.last_bytes > 0))
+        ]
+        chart = alt.Chart({"values": rows}).encode(x=size_axis(self._sizes))
+        text = chart.mark_text(align="right", dx=-4, fontSize=11, color=_MEASURED_COLOUR)
+        rule = chart.mark_rule(color=_MEASURED_COLOUR, strokeDash=[3, 3])
+        return [rule, text.encode(text="to:N", y=alt.Y("y:Q", scale=None))] if rows else []
 
 
 def _subtitle(comparison: Comparison, uses: Sequence[Use]) -> list[str]:
