@@ -217,11 +217,11 @@ class _Drawing:
             labels["right" if left else "left"].append(self._label(curve, size_bytes if left else self._sizes[0], y))
         chart = self._chart(all_rows)
         wide = chart.mark_line(strokeWidth=4).encode(detail="use:Q")
-        layers = [wide, chart.mark_point(filled=True, opacity=1, size=60)]
+        layers = [wide, chart.mark_point(filled=True, opacity=1, size=60)] if all_rows else []
         for align, texts in labels.items():
             look = {"align": align, "fontSize": _FONT_SIZE, "fontWeight": 600}
             border = {"stroke": "white", "strokeWidth": 4}  # as lines lie below
-            layers += [self._texts(texts, **look, **border), self._texts(texts, **look)]
+            layers += [*self._texts(texts, **look, **border), *self._texts(texts, **look)]
         return layers
 
     def end_labels(self) -> list[alt.Chart]:
@@ -237,16 +237,18 @@ class _Drawing:
             if all(abs(y - pixel) >= font_size + 2 for pixel in pixels):
                 pixels.append(y)
                 labels[font_size].append(self._label(curve, size_bytes, y))
-        return [self._texts(texts, fontSize=size, align="left", dx=8) for size, texts in labels.items()]
+        return [
+            chart for size, texts in labels.items() for chart in self._texts(texts, fontSize=size, align="left", dx=8)
+        ]
 
     def _label(self, curve: _Curve, size_bytes: int, y: float) -> dict[str, Any]:
         colour = _LABEL_COLOURS.get(curve.colour, curve.colour)
         time_s = 10.0 ** (self._high - y / _HEIGHT * (self._high - self._low))
         return {"size_bytes": size_bytes, "time_s": time_s, "text": curve.label, "colour": colour}
 
-    def _texts(self, labels: list[dict[str, Any]], **look: Any) -> alt.Chart:
-        chart: alt.Chart = self._chart(labels).mark_text(baseline="middle", **look).encode(text="text:N")
-        return chart
+    def _texts(self, labels: list[dict[str, Any]], **look: Any) -> list[alt.Chart]:
+        """Return a layer of labels, or none: axes have no extent where a layer is empty."""
+        return [self._chart(labels).mark_text(baseline="middle", **look).encode(text="text:N")] if labels else []
 
     def _x_pixel(self, size_bytes: int) -> float:
         first, last = self._sizes[0], self._sizes[-1]
