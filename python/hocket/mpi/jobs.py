@@ -18,6 +18,7 @@ from hocket._native import Error
 _MOST_SECONDS_TO_END = 10.0
 _SIGNAL_STATUS = 128  # plus the number of the signal, as in shells
 _PR_SET_PDEATHSIG = 1
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class JobEndedError(Error):
@@ -30,19 +31,25 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
     On an interruption, and on SIGTERM, the job ends first. It also ends if this process is killed.
     """
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNAL_STATUS + number))
-    job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=_end_with_parent)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until the job is known, so that it can be ended
+    job = None
     try:
+        job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=lambda: _end_with_parent(mask))
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         status = job.wait()
         return status if status >= 0 else _SIGNAL_STATUS - status
     except BaseException:
-        end(job)
+        if job is not None:
+            end(job)
         raise
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGTERM, before)
 
 
-def _end_with_parent() -> None:
-    """Have the kernel end this process, by SIGTERM, with the thread that began it."""
+def _end_with_parent(mask: set[int]) -> None:
+    """Have the kernel end this process, by SIGTERM, with the thread that began it; hear the signals again."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     with suppress(OSError, AttributeError):  # only Linux has it
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
