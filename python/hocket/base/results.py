@@ -94,6 +94,15 @@ class Later:
     until_s: float
 
 
+@dataclass(frozen=True)
+class NoTime:
+    """Why an algorithm has no time at a size."""
+
+    algorithm: str
+    size_bytes: int
+    sentence: str
+
+
 ORPHANS: list[int] = []
 """Programs of the user that still run in threads which Python does not know, after an interruption."""
 

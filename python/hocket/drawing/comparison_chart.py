@@ -205,11 +205,8 @@ class _Drawing:
             rows = [row for row in self._rows(curve) if use.first_bytes <= row["size_bytes"] <= use.last_bytes]
             all_rows += [{**row, "use": use.first_bytes} for row in rows]
             size_bytes, time_s = (rows[(len(rows) - 1) // 2][name] for name in ("size_bytes", "time_s"))
-            x, y, width = (
-                self._x_pixel(size_bytes),
-                self._y_pixel(time_s) - _FONT_SIZE,
-                len(curve.label) * _LETTER_WIDTH,
-            )
+            x, y = self._x_pixel(size_bytes), self._y_pixel(time_s) - _FONT_SIZE
+            width = len(curve.label) * _LETTER_WIDTH
             left, right = max(x - width, 0.0), max(x, width)
             while any(left < other[1] and other[0] < right and abs(y - other[2]) < _FONT_SIZE + 2 for other in boxes):
                 y -= 1
@@ -237,9 +234,8 @@ class _Drawing:
             if all(abs(y - pixel) >= font_size + 2 for pixel in pixels):
                 pixels.append(y)
                 labels[font_size].append(self._label(curve, size_bytes, y))
-        return [
-            chart for size, texts in labels.items() for chart in self._texts(texts, fontSize=size, align="left", dx=8)
-        ]
+        look = {"align": "left", "dx": 8}
+        return [chart for size, texts in labels.items() for chart in self._texts(texts, fontSize=size, **look)]
 
     def _label(self, curve: _Curve, size_bytes: int, y: float) -> dict[str, Any]:
         colour = _LABEL_COLOURS.get(curve.colour, curve.colour)

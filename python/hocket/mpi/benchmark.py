@@ -13,6 +13,7 @@ from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
 from hocket.base.places import Place, places
+from hocket.base.results import NoTime
 from hocket.base.units import format_choice
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
@@ -85,15 +86,6 @@ def median_of(samples_s: Sequence[float]) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
-class NotMeasured:
-    """Why an algorithm was not timed at a size."""
-
-    algorithm: str
-    size_bytes: int
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Prediction:
     """A machine file's prediction for an algorithm at a size: simulated, and by a formula if there is one.
 
@@ -129,7 +121,7 @@ class Bench:
     mpi: str
     algorithms: tuple[str, ...]
     measurements: tuple[Measurement, ...]
-    not_measured: tuple[NotMeasured, ...]
+    not_measured: tuple[NoTime, ...]
     proving_calls: Mapping[str, int]
     arrivals: str | None = None
     cadence: str | None = None
@@ -238,9 +230,7 @@ def bench(
     line = launcher(installation, call.ranks, [str(program), *arguments], variables)
     where = launcher_environment(installation, launcher, call.ranks)
     clock_error_s = play(line, where, program, take, director=director)
-    refusals = [
-        NotMeasured(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]
-    ]
+    refusals = [NoTime(names[proof["rule"]], proof["size"], reason(proof)) for proof in proofs if not proof["has_run"]]
     if not measurements:
         raise Error(refusals[0].sentence if refusals else f"{program.name}: printed no measurements")
     counts = {

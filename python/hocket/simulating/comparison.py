@@ -18,7 +18,7 @@ from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.packages import alt
 from hocket.base.parallel import ignore
 from hocket.base.places import Place, places
-from hocket.base.results import Later, Result, draw
+from hocket.base.results import Later, NoTime, Result, draw
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import algorithms_for, declared_values, element_of
 from hocket.definitions.library import (
@@ -43,15 +43,6 @@ from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.question import Answer, Contender, Outcome, Question
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import UNTIL_DECIDED, Detail, Engine, Simulation, Trials
-
-
-@dataclass(frozen=True)
-class NotCompared:
-    """An algorithm that refused a size, and the reason."""
-
-    algorithm: str
-    size_bytes: int
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -163,7 +154,7 @@ class Comparison(Result):
     parameters: dict[str, str]
     bounds: Mapping[int, Bound]
     simulations: tuple[Simulation, ...]
-    not_compared: tuple[NotCompared, ...]
+    not_compared: tuple[NoTime, ...]
     missing: tuple[tuple[int, str], ...] = ()
     defaults: tuple[Default, ...] = ()
     not_verified: tuple[str, ...] = ()
@@ -589,7 +580,7 @@ class _Race:
             elif isinstance(outcome, Later):
                 late.append(TooLate(name, size_bytes, outcome.until_s))
             else:
-                refused.append(NotCompared(name, size_bytes, outcome))
+                refused.append(NoTime(name, size_bytes, outcome))
         algorithms = {one.key[1]: one.cell.algorithm for one in self._entries if one.library is None}
         values = {name: _values(algorithm, name, simulations) for name, algorithm in algorithms.items()}
         return replace(
