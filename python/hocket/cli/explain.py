@@ -92,8 +92,6 @@ def _print(explanation: Explanation) -> None:
         say("no algorithm of the catalogue is faster here")
         return
     _print_words(faster)
-    if len(explanation.faster) > len(faster.rows):
-        say(f"and {len(explanation.faster) - len(faster.rows)} more")
 
 
 def _print_words(table: Words) -> None:

@@ -22,9 +22,12 @@ from hocket.simulating.comparison import compare, of_algorithm
 from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
+from hocket.simulating.question import Contender, Question
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
 
+MOST_FASTER = 5
+"""So many faster algorithms are named."""
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halve, kind="latency")),
     ("twice the bandwidth", partial(halve, kind="bandwidth")),
@@ -64,7 +67,7 @@ class Explanation(Result):
         steps: The critical path, in order of time.
         bound: The lower bound; None with late ranks, or if it is not known how long bytes take.
         remedies: The call on changed machines.
-        faster: Faster algorithms of the catalogue on this machine, the fastest first.
+        faster: The fastest algorithms of the catalogue that are faster on this machine, at most `MOST_FASTER`.
     """
 
     simulation: Simulation
@@ -181,9 +184,9 @@ def efforts_s(
     algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None
 ) -> Iterator[float]:
     """Give the estimated seconds of each simulation of an explanation on one core; see `hocket.simulating.effort`."""
-    own = [algorithm] * (2 + len(_REMEDIES))
-    algorithms_tried = [*own, *_candidates_for(algorithm, machine, among)]
-    return (simulation_s(each, of_algorithm(each, call), machine=machine) for each in algorithms_tried)
+    yield (2 + len(_REMEDIES)) * simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
+    cells = [Contender(0, each, of_algorithm(each, call)) for each in _candidates_for(algorithm, machine, among)]
+    yield from Question(machine, cells, places=MOST_FASTER).efforts_s()
 
 
 def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
@@ -217,10 +220,10 @@ def _faster(
 ) -> list[Remedy]:
     """Return the faster algorithms; they have the parameters of the call that they declare, and others by formula."""
     candidates = _candidates_for(algorithm, machine, among)
-    comparison = compare(candidates, [call], machine=machine, scene=scene, trials=trials)
+    comparison = compare(candidates, [call], machine=machine, scene=scene, trials=trials, first_places=MOST_FASTER)
     defaults = {(one.name, each.name): each.default for one in candidates for each in one.parameters}
     times = []
     for one in comparison.simulations:
         values = {name: value for name, value in one.parameters.items() if value != defaults[one.algorithm, name]}
         times.append(Remedy(one.algorithm, one.times_s[0], values))
-    return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)
+    return sorted((one for one in times if one.time_s < time_s), key=lambda one: one.time_s)[:MOST_FASTER]

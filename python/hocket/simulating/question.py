@@ -125,6 +125,10 @@ class Question:
         do_all(partial(_answer_part, self), list(rows.values()), executor=executor, on_done=note)
         return [answers[number] for number in range(len(self.cells))]
 
+    def efforts_s(self) -> list[float]:
+        """Return estimates of the seconds of one core for each cell, as `on_efforts` of `answer` receives them."""
+        return _Handle(self, 1).efforts_s()
+
     @cached_property
     def quiet_machine(self) -> Machine:
         """The machine without noise, for which values are chosen."""

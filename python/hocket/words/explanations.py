@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_STEPS = 16  # shown
-_MOST_FASTER = 5  # shown
 
 
 def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
@@ -65,9 +64,7 @@ def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, W
             ("start",),
         ),
         _remedies("what would help", explanation.remedies, explanation.time_s),
-        _remedies("faster algorithm", explanation.faster[:_MOST_FASTER], explanation.time_s)
-        if explanation.faster
-        else None,
+        _remedies("faster algorithm", explanation.faster, explanation.time_s) if explanation.faster else None,
     )
 
 
