@@ -42,12 +42,20 @@ _SUMMARIES = {
 
 
 _SECTIONS = {
-    "Ask what a machine would do": ("compare", "simulate", "together", "explain", "sweep", "replay", "machines"),
-    "Judge what was measured": ("judge", "fit"),
-    "Write and check algorithms": ("list", "show", "verify", "record", "convert"),
-    "Run them": ("mpi", "lab"),
-    "Decide": ("tune", "rules"),
-    "Look": ("serve", "report", "study"),
+    "My cluster, my job": (
+        "judge",
+        "compare",
+        "tune",
+        "fit",
+        "mpi",
+        "rules",
+        "explain",
+        "replay",
+        "together",
+        "machines",
+    ),
+    "My algorithm, my network": ("verify", "simulate", "record", "study", "lab", "show", "list", "convert", "sweep"),
+    "Both, in the browser": ("serve", "report"),
 }
 
 
