@@ -38,6 +38,8 @@ pub struct About {
     /// The symmetry of its program in a call that it accepts, if it has one: where it has, a simulation of the ranks
     /// that stand for all others is enough.
     pub symmetry: fn(&Call) -> Option<Symmetry>,
+    /// Whether the symmetry does not hold for copies.
+    pub copies_differ: bool,
     /// Its steps, if its packets can be paced step by step.
     pub steps: Option<Steps>,
     /// Whether ranks still serve others when their results are complete. Its program then ends after `cost`, so that no
@@ -106,6 +108,7 @@ impl About {
             pieces: |_| Vec::new(),
             order: None,
             symmetry: |_| None,
+            copies_differ: false,
             steps: None,
             serves_others: false,
             topology: None,
@@ -160,6 +163,11 @@ impl About {
     /// In these calls, the program has this symmetry.
     pub const fn symmetric(self, symmetry: fn(&Call) -> Option<Symmetry>) -> Self {
         Self { symmetry, ..self }
+    }
+
+    /// The symmetry does not hold for copies: ranks rotate their vectors by different distances.
+    pub const fn but_for_copies(self) -> Self {
+        Self { copies_differ: true, ..self }
     }
 
     /// The algorithm goes step by step, and leaves between packets the gap that the call sets for the step.

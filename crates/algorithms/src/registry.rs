@@ -182,8 +182,9 @@ macro_rules! catalogue {
                                 unreachable!("a test beside the sources runs a program")
                             }
 
-                            fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-                                (crate::$collective::$name::ABOUT.symmetry)(c)
+                            fn symmetry(&self, c: &Call, with_copies: bool) -> Option<Symmetry> {
+                                let about = &crate::$collective::$name::ABOUT;
+                                if with_copies && about.copies_differ { None } else { (about.symmetry)(c) }
                             }
                         }
                         &Algorithm

@@ -17,8 +17,8 @@ pub trait Program: Sync {
     /// The steps of rank `r` in call `c`.
     fn run(&self, r: &Rank<'_>, c: &Call) -> impl Future<Output = ()>;
     /// A symmetry of the program in call `c`, if it is known to have one: of its messages, with their lengths, and of
-    /// its work.
-    fn symmetry(&self, _c: &Call) -> Option<Symmetry> {
+    /// its work; of its copies only `with_copies`.
+    fn symmetry(&self, _c: &Call, _with_copies: bool) -> Option<Symmetry> {
         None
     }
 }
@@ -29,7 +29,7 @@ pub type Steps<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 /// Any program. Worlds take programs through this trait, so that programs and worlds are compiled once each.
 pub trait AnyProgram: Sync {
     /// As [`Program::symmetry`].
-    fn symmetry(&self, call: &Call) -> Option<Symmetry>;
+    fn symmetry(&self, call: &Call, with_copies: bool) -> Option<Symmetry>;
     /// The memory that the program of one rank takes, in bytes.
     fn bytes_of_a_rank(&self) -> usize;
     /// The steps of one rank, also as a part of another program.
@@ -55,8 +55,8 @@ pub trait Home {
 }
 
 impl<P: Program> AnyProgram for P {
-    fn symmetry(&self, call: &Call) -> Option<Symmetry> {
-        Program::symmetry(self, call)
+    fn symmetry(&self, call: &Call, with_copies: bool) -> Option<Symmetry> {
+        Program::symmetry(self, call, with_copies)
     }
 
     fn bytes_of_a_rank(&self) -> usize {

@@ -163,6 +163,15 @@ impl Symmetry {
         }
     }
 
+    /// The symmetry of groups of this many successive ranks, if this is the symmetry of the groups.
+    pub fn of_groups(self, ranks_per_group: usize) -> Option<Self> {
+        match self {
+            Self::Rotation(period) => Some(Self::Rotation(period * ranks_per_group)),
+            Self::Flips(period) => ranks_per_group.is_power_of_two().then_some(Self::Flips(period * ranks_per_group)),
+            Self::Translation(_) => None,
+        }
+    }
+
     /// Of the images of a message from one of `ranks` ranks to another, the sender and the receiver of the one whose
     /// receiver is a representative.
     #[inline]
@@ -214,6 +223,9 @@ mod tests {
         assert_eq!(Symmetry::ROTATION.on_nodes(3), Some(Symmetry::Rotation(3)));
         assert_eq!(Symmetry::Flips(1).on_nodes(3), None);
         assert_eq!(Symmetry::Flips(1).on_nodes(4), Some(Symmetry::Flips(4)));
+        assert_eq!(Symmetry::Rotation(2).of_groups(6), Some(Symmetry::Rotation(12)));
+        assert_eq!(Symmetry::Flips(2).of_groups(4), Some(Symmetry::Flips(8)));
+        assert_eq!(Symmetry::Flips(1).of_groups(3), None);
     }
 
     #[test]

@@ -123,10 +123,10 @@ impl Program for AfterBarrier<'_> {
         self.program.steps(r, c).await;
     }
 
-    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-        let of_program = self.program.symmetry(c)?;
+    fn symmetry(&self, c: &Call, with_copies: bool) -> Option<Symmetry> {
+        let of_program = self.program.symmetry(c, with_copies)?;
         match &self.barrier {
-            Some((barrier, call)) => barrier.program().symmetry(call)?.and(of_program),
+            Some((barrier, call)) => barrier.program().symmetry(call, with_copies)?.and(of_program),
             None => Some(of_program),
         }
     }
@@ -147,8 +147,8 @@ impl Program for BackToBack<'_> {
         }
     }
 
-    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-        self.program.symmetry(c)
+    fn symmetry(&self, c: &Call, with_copies: bool) -> Option<Symmetry> {
+        self.program.symmetry(c, with_copies)
     }
 }
 

@@ -190,8 +190,8 @@ impl Program for InCadence<'_> {
         }
     }
 
-    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-        self.program.symmetry(c)
+    fn symmetry(&self, c: &Call, with_copies: bool) -> Option<Symmetry> {
+        self.program.symmetry(c, with_copies)
     }
 }
 

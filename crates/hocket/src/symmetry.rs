@@ -8,12 +8,13 @@ use hocket_record::{Action, Schedule, Wait, record};
 /// # Errors
 /// A rank does something else, as far as times depend on it.
 pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
-    let Some(symmetry) = program.symmetry(call) else { return Ok(()) };
+    let with_copies = program.symmetry(call, true).is_some();
+    let Some(symmetry) = program.symmetry(call, with_copies) else { return Ok(()) };
     let Ok(schedule) = record(program, call) else { return Ok(()) };
     if !symmetry.divides(call.ranks) {
         return Ok(());
     }
-    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
+    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank, with_copies)) {
         None => Ok(()),
         Some(rank) => Err(Error::new(format!(
             "the declared symmetry {symmetry:?} is wrong: of {} ranks, rank {rank} does not do what rank {} does",
@@ -24,15 +25,16 @@ pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
 }
 
 /// Whether this rank does what the rank does that stands for it, with its peers renumbered.
-fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
+fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize, with_copies: bool) -> bool {
     let image = |peer: usize| symmetry.image([peer, rank], schedule.ranks())[0];
-    acts(schedule, rank, image) == acts(schedule, symmetry.representative(rank), |peer| peer)
+    acts(schedule, rank, image, with_copies) == acts(schedule, symmetry.representative(rank), |peer| peer, with_copies)
 }
 
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.
 type Act = (&'static str, Option<usize>, u32, u64, bool);
 
-fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize) -> (Vec<Act>, Vec<Wait>) {
+/// The actions of a rank and what they wait for; without copies, only the other actions, in their order.
+fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize, with_copies: bool) -> (Vec<Act>, Vec<Wait>) {
     let tasks = schedule.tasks(rank);
     let act = |action: &Action| match *action {
         Action::Send { to, tag, data } => ("send", Some(image(to as usize)), tag, data.len as u64, false),
@@ -44,5 +46,7 @@ fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize) -> (Ve
         Action::Copy { source, target } => ("copy", None, 0, source.len as u64, source == target),
         Action::Compute { time_s } => ("compute", None, 0, time_s.to_bits(), false),
     };
-    (tasks.actions.iter().map(act).collect(), tasks.waits)
+    let counts = |action: &&Action| with_copies || !matches!(action, Action::Copy { .. });
+    let waits = if with_copies { tasks.waits } else { Vec::new() };
+    (tasks.actions.iter().filter(counts).map(act).collect(), waits)
 }

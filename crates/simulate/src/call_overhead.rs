@@ -25,8 +25,8 @@ impl Program for DelayedProgram<'_> {
         self.program.steps(r, c).await;
     }
 
-    fn symmetry(&self, c: &Call) -> Option<Symmetry> {
-        self.program.symmetry(c)
+    fn symmetry(&self, c: &Call, with_copies: bool) -> Option<Symmetry> {
+        self.program.symmetry(c, with_copies)
     }
 }
 

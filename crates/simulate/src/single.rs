@@ -1,7 +1,7 @@
 //! One simulation without noise, by the engine that applies.
 
 use hocket_core::{AnyProgram, Call, Error, Result, Symmetry};
-use hocket_machine::{Node, Noise, Placement};
+use hocket_machine::{Node, Noise, Placement, Work};
 
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, How, Order};
@@ -27,7 +27,9 @@ pub fn simulate(program: &dyn AnyProgram, call: &Call, platform: &Platform, opti
 
 /// The symmetry that a program and a machine have in common: only its representatives are simulated.
 pub fn symmetry(program: &dyn AnyProgram, call: &Call, platform: &Platform) -> Option<Symmetry> {
-    let of_program = platform.noise.is_quiet().then(|| program.symmetry(call)).flatten()?;
+    // A copy may also be the first touch of new memory.
+    let with_copies = platform.node.copy != Work::default() || platform.node.scratch.is_some();
+    let of_program = platform.noise.is_quiet().then(|| program.symmetry(call, with_copies)).flatten()?;
     let symmetry = match (platform.network.shared_network(), &platform.placement) {
         (Some(shared_network), _) => of_program.and(shared_network.symmetry()?)?,
         (None, placement) => {

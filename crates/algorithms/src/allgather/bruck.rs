@@ -22,6 +22,7 @@
 use hocket_core::{Call, Parameter, Rank};
 
 use crate::About;
+use crate::about::rotates_evenly;
 use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 use crate::shapes::rotated_blocks;
 
@@ -31,7 +32,9 @@ const RADIX: Parameter =
 pub const ABOUT: About = About::new("(2*ceil(ports/k)-1)*(rounds*alpha + blocks*n*beta)", "P*others")
     .on_ports(most_others)
     .with_parameters(&[RADIX])
-    .completing(counts_by_digits);
+    .completing(counts_by_digits)
+    .symmetric(rotates_evenly)
+    .but_for_copies();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

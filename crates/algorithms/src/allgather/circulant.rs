@@ -15,10 +15,12 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::about::rotates_evenly;
 use crate::shapes::circulant;
 use crate::shapes::rotated_blocks;
 
-pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))");
+pub const ABOUT: About =
+    About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))").symmetric(rotates_evenly).but_for_copies();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let blocks = rotated_blocks(c, r.rank());

@@ -23,7 +23,7 @@ use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, network, of_blocks,
-    of_groups, part_call, shape,
+    of_groups, part_call, shape, symmetry_between_groups,
 };
 
 const GATHER: PartParameter =
@@ -46,7 +46,8 @@ pub const ABOUT: About = About::new("gather + network + broadcast", "gather + ne
         OUTER,
     ])
     .completing(group)
-    .made_of(pieces);
+    .made_of(pieces)
+    .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -13,12 +13,14 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 use crate::shapes::circulant;
 use crate::shapes::rotated_chunks;
 
-pub const ABOUT: About =
-    About::new("2*ceil(log2(P))*alpha + (P-1)/P*(2*n*beta + n*gamma)", "2*P*ceil(log2(P))").refusing(needs_commutative);
+pub const ABOUT: About = About::new("2*ceil(log2(P))*alpha + (P-1)/P*(2*n*beta + n*gamma)", "2*P*ceil(log2(P))")
+    .refusing(needs_commutative)
+    .symmetric(rotates_evenly)
+    .but_for_copies();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);

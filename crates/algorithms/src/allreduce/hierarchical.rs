@@ -21,7 +21,7 @@ use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, network,
-    part_call,
+    part_call, symmetry_between_groups,
 };
 
 const REDUCE: PartParameter =
@@ -36,7 +36,8 @@ pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + ne
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
     .completing(group)
-    .made_of(pieces);
+    .made_of(pieces)
+    .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -23,7 +23,7 @@ use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative,
-    network_in_lanes, part_call,
+    network_in_lanes, part_call, symmetry_between_groups,
 };
 
 const REDUCE_SCATTER: PartParameter =
@@ -38,7 +38,8 @@ pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "red
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, OUTER])
     .completing(group)
-    .made_of(pieces);
+    .made_of(pieces)
+    .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

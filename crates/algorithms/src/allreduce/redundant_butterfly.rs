@@ -31,6 +31,7 @@ use std::ops::Range;
 use hocket_core::{Call, Domain, Parameter, Rank, Side, Span, Unit, Winner};
 
 use crate::About;
+use crate::about::flips;
 use crate::automatic::exchanges;
 use crate::shapes::redundancy::{EXCHANGES, RedundantGroups, exchange_redundantly};
 
@@ -55,7 +56,8 @@ pub const ABOUT: About = About::new(
 .refusing(refuses)
 .with_parameters(&[EXCHANGES, HOSTS])
 .with_automatic(&[exchanges::AUTOMATIC])
-.combining("redundant_butterfly");
+.combining("redundant_butterfly")
+.symmetric(flips);
 
 /// The most messages that a rank receives at a time: from all other members of its group, and redundant copies.
 pub fn meeting(c: &Call) -> usize {

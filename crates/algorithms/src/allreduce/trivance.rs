@@ -30,14 +30,16 @@
 use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 use crate::shapes::{Rotation, rotated_chunks};
 
 pub const ABOUT: About =
     About::new("(1 + 2*max(0, 2 - k))*(2*steps*alpha + 2*side/P*n*beta) + (P-1)/P*n*gamma", "messages")
         .on_ports(|_| 2)
         .refusing(needs_commutative)
-        .completing(counts);
+        .completing(counts)
+        .symmetric(rotates_evenly)
+        .but_for_copies();
 
 /// The tags of messages to the right, and to the left.
 const RIGHT: Tag = 0;

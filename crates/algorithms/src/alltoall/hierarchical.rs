@@ -21,6 +21,7 @@ use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network, part_call,
+    symmetry_between_groups,
 };
 
 const GATHER: PartParameter =
@@ -34,7 +35,8 @@ pub const ABOUT: About = About::new("gather + network + scatter", "gather + netw
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, SCATTER.parameter, OUTER])
     .completing(group)
-    .made_of(pieces);
+    .made_of(pieces)
+    .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

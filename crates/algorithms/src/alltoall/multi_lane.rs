@@ -20,6 +20,7 @@ use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
     Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network_in_lanes, part_call,
+    symmetry_between_groups,
 };
 
 const LOCAL: PartParameter =
@@ -31,7 +32,8 @@ pub const ABOUT: About = About::new("local + network", "local + network")
     .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
     .completing(group)
-    .made_of(pieces);
+    .made_of(pieces)
+    .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

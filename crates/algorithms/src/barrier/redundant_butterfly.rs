@@ -26,7 +26,8 @@ pub const ABOUT: About = About::new(
 .serving_others()
 .refusing(allreduce::refuses)
 .with_parameters(allreduce::ABOUT.parameters)
-.with_automatic(allreduce::ABOUT.automatic);
+.with_automatic(allreduce::ABOUT.automatic)
+.symmetric(allreduce::ABOUT.symmetry);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     allreduce::program(r, &c.in_collective(Collective::Allreduce, 0)).await;

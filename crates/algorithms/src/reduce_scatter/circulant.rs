@@ -15,13 +15,15 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{needs_commutative, rotates_evenly};
 use crate::shapes::circulant;
 use crate::shapes::rotated_blocks;
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*gamma)", "P*ceil(log2(P))")
     .refusing(needs_commutative)
-    .combining("circulant");
+    .combining("circulant")
+    .symmetric(rotates_evenly)
+    .but_for_copies();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let blocks = rotated_blocks(c, r.rank());

@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_core::{
-    Buffer, Call, Collective, Counts, Domain, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup, Tag,
-    Unit,
+    Buffer, Call, Collective, Counts, Domain, Members, NodeList, Nodes, Parameter, Part, Rank, Span, Subgroup,
+    Symmetry, Tag, Unit,
 };
 
 pub use crate::about::Piece;
@@ -434,6 +434,21 @@ pub fn needs_order_of_groups(c: &Call) -> Option<&'static str> {
 pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
     (!Levels::of(c).are_equal())
         .then_some("needs the same number of ranks in all groups: each rank has a counterpart in every other group")
+}
+
+/// The symmetry of an algorithm that does the same in all groups: the one that its parts between them have.
+pub fn symmetry_between_groups(c: &Call, pieces: &[Piece]) -> Option<Symmetry> {
+    let Levels::Equal(groups) = Levels::of(c) else { return None };
+    let mut between = None;
+    for piece in pieces {
+        let part = c.parts.iter().find(|part| part.name == piece.part.name)?;
+        let [(_, call)] = part.calls.as_slice() else { return None };
+        if !piece.is_within {
+            let symmetry = Entry::of(piece).program().symmetry(call, true)?.of_groups(groups.size)?;
+            between = Some(between.map_or(Some(symmetry), |others: Symmetry| others.and(symmetry))?);
+        }
+    }
+    between.filter(|_| groups.are_equal())
 }
 
 /// The most ports that one of the parts can use.

@@ -50,8 +50,8 @@ impl Program for Times {
         }
     }
 
-    fn symmetry(&self, c: &Call) -> Option<hocket_core::Symmetry> {
-        find(self.0, self.1).unwrap().program().symmetry(c)
+    fn symmetry(&self, c: &Call, with_copies: bool) -> Option<hocket_core::Symmetry> {
+        find(self.0, self.1).unwrap().program().symmetry(c, with_copies)
     }
 }
 
