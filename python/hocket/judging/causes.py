@@ -9,15 +9,12 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import TypeAlias
 
-from hocket.judging import mention as subjects
 from hocket.judging.context import Job, bus_over_cards, is_of_mpi
+from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
-from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import lines_of
-from hocket.judging.mention import Mention, Mentions
-from hocket.judging.shape import Shape
-from hocket.judging.topology_tables import PAIRS
+from hocket.judging.mentions import Mention, Mentions
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
@@ -66,9 +63,6 @@ def _changes_of_version(rows: Sequence[_Row]) -> Iterator[Finding]:
             yield conclude("library version", source=source, before=one, after=other, factor=old / new)
 
 
-ONE_CARD = "one card"
-HAN = "Open MPI's component HAN"
-
 _MOST_KINKS = 2
 _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16
 _MANY_RANKS = 32
@@ -98,13 +92,13 @@ def causes_of(
         bus_bytes_per_s: The bandwidth of the bus, of the rows or as the text quotes it; None if it is unknown.
         mentions: What the text says.
     """
-    runs = _findings_of("cause", mentions.about(subjects.LAUNCH))
+    runs = _findings_of("cause", mentions.about("separate runs"))
     reading = [conclude("trees")] if _is_on_trees(job, mentions) else []
     if verdict.kind in ("fine", "fast"):
         average = _average(bus_bytes_per_s, mentions) if shape is not None else ()
         return (*runs, *_sockets(job, "hint"), *reading, *average, *_kinks("hint", shape))
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    choices = (mentions.about(subject) for subject in (subjects.ALGORITHM, subjects.PROTOCOL, subjects.BINDING))
+    choices = (mentions.about(subject) for subject in ("algorithm", "protocol", "binding"))
     candidates = (
         *runs,
         *_sockets(job, kind),
@@ -140,36 +134,42 @@ def _sockets(job: Job, kind: Kind) -> Iterator[Finding]:
 
 def _within_node(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what keeps GPUs of a node from reaching each other."""
-    forbids = (*mentions.about(subjects.NO_P2P), *mentions.about(subjects.SHARED_MEMORY))
-    yield from _findings_of(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
-    yield from _findings_of(kind, mentions.about(subjects.THROUGH_CPU))
+    forbids = (*mentions.about("peer-to-peer"), *mentions.about("shared memory"))
+    yield from _findings_of(kind if job.gpu_name else "hint", forbids)
+    yield from _findings_of(kind, mentions.about("peer-to-peer through the CPU"))
     if job.ranks is None or job.ranks > _MOST_OF_PAIR:
-        pairs = (one for one in mentions.of("links") if one.value == PAIRS)
-        yield from _findings_of("cause", (replace(one, subject=subjects.THROUGH_CPU) for one in pairs))
-    if bus_bytes_per_s is not None and not forbids and job.is_one_node and job.has_nvlink:
+        pairs = (one for one in mentions.of("links") if one.value == "pairs")
+        yield from _findings_of("cause", (replace(one, subject="peer-to-peer through the CPU") for one in pairs))
+    if (
+        bus_bytes_per_s is not None
+        and not forbids
+        and job.is_one_node
+        and job.gpu is not None
+        and job.gpu.form != "PCIe"
+    ):
         for one in fitting_fabrics(bus_bytes_per_s, ("pcie",))[:1]:
             yield conclude("bandwidth of PCIe", bytes_per_s=bus_bytes_per_s, fabric=one.name)
-    yield from _findings_of("hint", mentions.about(subjects.ACS) if job.is_one_node else ())
+    yield from _findings_of("hint", mentions.about("ACS") if job.is_one_node else ())
 
 
 def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what limits messages between nodes."""
     has_direct = any(one.value == "GDRDMA" for one in mentions.of("transport"))
-    for one in mentions.about(subjects.GPUDIRECT):
+    for one in mentions.about("GPUDirect RDMA"):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, one.subject, one.source)
-    yield from _findings_of(kind, mentions.about(subjects.ACS), mentions.about(subjects.TOPOLOGY))
+    yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
         yield from _findings_of("hint", mentions.of("near cards"))
-        card = job.card if job.net == "rdma" and job.has_gpus else None
+        card = job.card if job.net == "rdma" and (job.gpu_name or job.is_of_nccl) else None
         if of_cards is not None and card is not None and of_cards < _HALF * card.lowest_bytes_per_s:
             yield conclude("less than a card", bytes_per_s=of_cards, fabric=card.name)
     yield from _one_card(job, kind, of_cards, mentions)
     virtual = [number for number, line in enumerate(mentions.text.split("\n"), start=1) if _VIRTUAL.search(line)]
     if virtual and not job.is_of_cpus:
         yield conclude("virtual machines", source=f"{mentions.file}:{virtual[0]}")
-    yield from _findings_of("hint", mentions.about(subjects.CARDS))
+    yield from _findings_of("hint", mentions.about("number of cards"))
 
 
 def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
@@ -237,7 +237,7 @@ def _hints(verdict: Finding, job: Job, mentions: Mentions) -> Iterator[Finding]:
         yield conclude("many ranks", ranks=job.ranks_per_node)
     if verdict.subject == "two runs":
         yield conclude("what differs")
-    averages = sorted(one.bytes_per_s for one in figures_in(mentions) if one.is_of_output)
+    averages = sorted(one.bytes_per_s for one in mentions.figures if one.is_of_output)
     if len(averages) == 2 and _NOISE < averages[1] / averages[0] < _RUNS_FACTOR:
         yield conclude("noise", percent=100 * (1 - averages[0] / averages[1]))
 
@@ -252,7 +252,7 @@ def _is_on_trees(job: Job, mentions: Mentions) -> bool:
 
 def _average(bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that an average over sizes is far below the bandwidth of large ones, as it counts small ones too."""
-    for one in figures_in(mentions):
+    for one in mentions.figures:
         if one.is_of_output and bus_bytes_per_s and one.bytes_per_s < _AVERAGE_SHARE * bus_bytes_per_s:
             average = one.bytes_per_s
             yield conclude("all sizes", source=one.source, average_bytes_per_s=average, bytes_per_s=bus_bytes_per_s)

@@ -18,16 +18,13 @@ from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
-from hocket.judging.by_text import NO_NUMBERS, judge_alone
-from hocket.judging.causes import HAN
+from hocket.judging.by_text import judge_alone
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
-from hocket.judging.mention import Mentions
-from hocket.judging.mentions import mentions_of
+from hocket.judging.mentions import Mentions, mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
-from hocket.judging.rows import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
@@ -68,7 +65,11 @@ def _judge(
         *choice_findings(choices, mentions),
         *_other_generation(machine, mentions),
     )
-    suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
+    suspects = [
+        one
+        for one in by_itself[1:]
+        if one.source and (one.kind == "cause" or one.subject == "Open MPI's component HAN")
+    ]
     causes = suspects if findings[0].kind == "slow" else []
     remarks = list[Finding]()
     if (number := len(expectation.curve.measurements)) < len(curve.measurements):
@@ -196,8 +197,8 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    rows = rows_in(source.mentions)
-    if findings[0].subject == NO_NUMBERS or not (has_answer or rows is not None):
+    rows = source.mentions.rows
+    if findings[0].subject == "numbers" or not (has_answer or rows is not None):
         raise source.refusal
     if source.failures is not None:
         yield source.failures.finding

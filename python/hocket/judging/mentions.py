@@ -4,15 +4,129 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
-from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
-from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
-from hocket.judging.mention import LAUNCH, Mention, Mentions
-from hocket.judging.topology_tables import topologies_in
+from hocket.judging.facts import command_in, facts_in
+from hocket.judging.lines import (
+    DEVICE,
+    NUMBER,
+    ROW,
+    Figure,
+    Rows,
+    figures_in,
+    lines_of,
+    rows_in,
+    whole_number,
+    with_words,
+)
+from hocket.measurements.measurement import Facts
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A thing that a line says.
+
+    Attributes:
+        kind: What it is about: "gpu", "transport", "library", "algorithm", "setting", "topology", "links", "host",
+            "nodes", "launch" or "product". Of network cards, "card" is what libraries print; "net" is the kind of the
+            network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used", "cards named",
+            "cards told" and "near cards" are numbers of cards of a node.
+        value: The value.
+        source: The file and the line.
+        sentence: What it means, without a full stop; empty where no finding shows it.
+        subject: What it may explain; empty for plain facts.
+    """
+
+    kind: str
+    value: str
+    source: str
+    sentence: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """What a text says of the machine and of the run.
+
+    Attributes:
+        file: The name of its file.
+        mentions: What lines say, in their order.
+        facts: Facts that it tells of its measurements. Unknown ones are None.
+        disagreements: Sentences on facts that two lines state differently, without a full stop.
+        text: The text.
+        figures: The measured bandwidths that it quotes.
+        rows: The rows of its first table with most of them; None if it has none.
+    """
+
+    file: str
+    mentions: tuple[Mention, ...]
+    facts: Facts
+    disagreements: tuple[str, ...]
+    text: str
+    figures: tuple[Figure, ...]
+    rows: Rows | None
+
+    def of(self, kind: str) -> tuple[Mention, ...]:
+        """Return the mentions of a kind."""
+        return tuple(one for one in self.mentions if one.kind == kind)
+
+    def about(self, subject: str) -> tuple[Mention, ...]:
+        """Return the mentions that may explain something."""
+        return tuple(one for one in self.mentions if one.subject == subject)
+
+    def values(self, kind: str) -> tuple[str, ...]:
+        """Return the values of the mentions of a kind, each once."""
+        return tuple(dict.fromkeys(one.value for one in self.of(kind)))
+
+    def only(self, kind: str) -> str | None:
+        """Return the value of the mentions of a kind; None if there is none, or several differ."""
+        values = self.values(kind)
+        return values[0] if len(values) == 1 else None
+
+
+_DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
+_LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
+_LINKS_OF_SWITCH = ("PIX", "PXB")
+
+
+def topologies_in(lines: Sequence[str], file: str) -> Iterator[Mention]:
+    """Give how GPUs reach each other, and whether a card is behind the same PCIe switch as one of them."""
+    for number, line in enumerate(lines):
+        names = _head(line)
+        rows = [row for following in lines[number + 1 : number + 1 + len(names)] if (row := _row(following, names))]
+        if len(rows) < 2:
+            continue
+        source = f"{file}:{number + 1}"
+        between = [link for row in rows for name, link in row.items() if name.startswith("GPU") and link != "X"]
+        to_cards = [link for row in rows for name, link in row.items() if not name.startswith("GPU")]
+        has_links = {link.startswith("NV") for link in between}
+        if has_links == {True, False}:
+            sentence = "NVLink joins some pairs of GPUs only, other pairs go through PCIe or the CPU"
+            yield Mention("links", "pairs", source, sentence)
+        elif has_links:
+            yield Mention("links", "NVLink" if has_links == {True} else "no NVLink", source)
+        if to_cards and not any(link in _LINKS_OF_SWITCH for link in to_cards):
+            sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
+            yield Mention("near cards", "none", source, sentence)
+
+
+def _head(line: str) -> list[str]:
+    """Return the devices of the columns; none if the line is not the head of a table."""
+    names = list(takewhile(_DEVICE.fullmatch, line.split()))
+    return names if names[:2] == ["GPU0", "GPU1"] else []
+
+
+def _row(line: str, names: Sequence[str]) -> dict[str, str]:
+    """Return the links of a GPU by device; none if the line is no row of a GPU."""
+    first, *links = line.split() or [""]
+    cells = links[: len(names)]
+    is_row = first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
+    return dict(zip(names, cells, strict=True)) if is_row else {}
+
 
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
 _OF_CARDS = re.compile(
@@ -64,7 +178,7 @@ def mentions_of(text: str, file: str) -> Mentions:
     all_mentions = [*in_lines, *_of_product(in_lines), *topologies_in(lines, file), *_separate_runs(lines, file)]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
-    return Mentions(file, tuple(mentions), *facts_in(text, file), text)
+    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:
@@ -77,7 +191,7 @@ def _in_line(line: str, source: str) -> Iterator[Mention]:
     yield from _cards(line, source)
     if (mpi := product_in(line)) is not None:
         yield Mention("library", f"{mpi[0].title} {mpi[1]}", source)
-    if LAUNCH_COMMAND.search(line) is None and ranks_of_command(line):
+    if (command := command_in(line)).ranks and not command.launcher:
         yield Mention("nodes", "1", source)  # a single process runs all ranks
 
 
@@ -138,4 +252,4 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
             last_size = None
         if sentence:
             words = f"{sentence}: single jobs print into each other"
-            yield Mention("launch", "separate runs", f"{file}:{number}", words, LAUNCH)
+            yield Mention("launch", "separate runs", f"{file}:{number}", words, "separate runs")

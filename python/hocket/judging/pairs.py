@@ -39,11 +39,11 @@ class Series:
         measured_as: How the benchmark measured the time, see `hocket.simulate`.
         ranks_per_node: Ranks on a node, where that is known.
         element_bytes: Size of an element.
-        system: The machine, where a set has several.
-        library: The library, where a set has several.
-        buffers: The memory of the buffers, where a set has several.
-        layout: How the job lies on a torus, where a set has several.
-        dims: The shape of the job on a torus as text, where a set has several.
+        system: The machine; this and what follows are empty unless a set has several.
+        library: The library.
+        buffers: The memory of the buffers.
+        layout: How the job lies on a torus.
+        dims: The shape of the job on a torus as text.
     """
 
     collective: str
@@ -58,11 +58,6 @@ class Series:
     buffers: str = ""
     layout: str = ""
     dims: str = ""
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """What series are sorted by."""
-        return tuple(f"{value:012}" if isinstance(value, int) else str(value) for value in vars(self).values())
 
     def text(self, several: Iterable[str]) -> str:
         """Return it in words: collective, algorithm, ranks, and the fields of which there are several."""
@@ -145,20 +140,18 @@ def _lines(points: Iterable[tuple[Series, int]]) -> tuple[str, ...]:
 def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict[tuple[Series, int], list[Measurement]]:
     points: dict[tuple[Series, int], list[Measurement]] = {}
     for one in measurements:
-        points.setdefault((_series(one, several), one.size_bytes), []).append(one)
+        values = {name: getattr(one, name) for name in (*_WORDS, *several)}
+        if "dims" in values:
+            values["dims"] = "x".join(map(str, one.dims or ()))
+        collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
+        series = Series(**{**values, "collective": collective, "algorithm": one.label})
+        points.setdefault((series, one.size_bytes), []).append(one)
     return points
 
 
-def _series(one: Measurement, several: Sequence[str]) -> Series:
-    values = {name: getattr(one, name) for name in (*_WORDS, *several)}
-    if "dims" in values:
-        values["dims"] = "x".join(map(str, one.dims or ()))
-    collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
-    return Series(**{**values, "collective": collective, "algorithm": one.label})
-
-
-def _order(point: tuple[Series, int]) -> tuple[tuple[str, ...], int]:
-    return point[0].order, point[1]
+def _order(point: tuple[Series, int]) -> tuple[list[str], int]:
+    series, size_bytes = point
+    return [f"{each:012}" if isinstance(each, int) else str(each) for each in vars(series).values()], size_bytes
 
 
 def _difference(first: Iterable[tuple[Series, int]], second: Iterable[tuple[Series, int]]) -> str:

@@ -13,9 +13,8 @@ from hocket.definitions.library import find_collective
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.lines import lines_of, row_of_nccl
-from hocket.judging.mention import Mentions
-from hocket.judging.mentions import mentions_of
-from hocket.judging.message_tables import Table, tables_in, without_rows
+from hocket.judging.mentions import Mentions, mentions_of
+from hocket.judging.point_to_point import Table, tables_in, without_rows
 from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading

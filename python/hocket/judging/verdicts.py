@@ -12,9 +12,9 @@ from hocket.base.units import format_bytes, format_count, format_rate, format_ti
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row
+from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
