@@ -169,7 +169,7 @@ def judge_sources(
     refusals = [one for one in sources if one.refusal is not None and not one.is_of_messages]
     unread = [one for source in refusals for one in _without_rows(source, machine)]
     first = sources[0].own_mentions
-    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.text for one in sources), first.file)
+    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.mentions.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
     assessment = _assess(measurements, mentions, machine, library, executor)

@@ -13,7 +13,6 @@ from hocket.judging.fabrics import FABRICS
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import ROW, lines_of
 from hocket.judging.mentions import Mentions
-from hocket.measurements.cuts import without_lines
 
 _OSU = r"\bOSU (?:MPI|NCCL|RCCL)\S* (?:Persistent )?(?:Multi\S* )?"
 _BEGINS = (
@@ -55,11 +54,6 @@ def tables_in(text: str, file: str) -> tuple[Table, ...]:
     return tuple(_table(kind, rows, file) for kind, rows in _groups(lines_of(text)) if rows)
 
 
-def without_rows(text: str, tables: Sequence[Table]) -> str:
-    """Return a text in which the rows of some tables are empty lines."""
-    return without_lines(text, {row for table in tables for row in table.rows})
-
-
 Row = tuple[int, int, float]
 """The number of a line, a size in bytes, and the value beside it."""
 
@@ -81,16 +75,14 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _table(kind: str, rows: Sequence[Row], file: str) -> Table:
-    lines = tuple(number for number, _, _ in rows)
-    source = f"{file}:{lines[0]}"
-    if kind in ("bandwidth", "both ways"):
-        ways = 2 if kind == "both ways" else 1
-        rates = [value * 1e6 / ways for _, size, value in rows if size >= _LEAST_LARGE_BYTES and value > 0]
-        return Table(lines, None, max(rates, default=None), ways == 2, source)
-    times = [(size, value * 1e-6) for _, size, value in rows if value > 0]
-    latency_s = min((time_s for size, time_s in times if 0 < size <= _MOST_SMALL_BYTES), default=None)
-    rates = [size / time_s for size, time_s in times if size >= _LEAST_LARGE_BYTES]
-    return Table(lines, latency_s, max(rates, default=None), False, source)
+    lines, values = tuple(number for number, _, _ in rows), [(size, value) for _, size, value in rows if value > 0]
+    large = [(size, value) for size, value in values if size >= _LEAST_LARGE_BYTES]
+    small_s = [value * 1e-6 for size, value in values if 0 < size <= _MOST_SMALL_BYTES]
+    rates = [size / (value * 1e-6) for size, value in large]
+    is_both_ways = kind == "both ways"
+    if is_both_ways or kind == "bandwidth":
+        small_s, rates = [], [value * 1e6 / (1 + is_both_ways) for _, value in large]
+    return Table(lines, min(small_s, default=None), max(rates, default=None), is_both_ways, f"{file}:{lines[0]}")
 
 
 _ALIKE_FACTOR = 2.0

@@ -74,6 +74,7 @@ _SPELLINGS = [
     ("host", "node0", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
     ("nodes", "2", "two nodes"),
     ("nodes", "16", "#SBATCH --nodes=16"),
+    ("virtual machines", "yes", "GPUs by PCI passthrough"),
     ("product", "p3dn; V100 SXM; efa; 1; 100", "p3dn.24xlarge"),
     ("product", "p4d; A100 SXM; efa; 4; 100", "p4de.24xlarge"),
     ("product", "p5; H100 SXM; efa; 32; 100", "p5.48xlarge"),
