@@ -31,10 +31,9 @@ class Mention:
     """A thing that a line says.
 
     Attributes:
-        kind: What it is about: "gpu", "transport", "library", "algorithm", "setting", "topology", "links", "host",
-            "nodes", "launch" or "product". Of network cards, "card" is what libraries print; "net" is the kind of the
-            network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used", "cards named",
-            "cards told" and "near cards" are numbers of cards of a node.
+        kind: What it is about, see `patterns.csv`; also "links" between GPUs, and "launch". Of network cards, "net" is
+            the kind of the network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used",
+            "cards named", "cards told" and "near cards" are numbers of cards of a node.
         value: The value.
         source: The file and the line.
         sentence: What it means, without a full stop; empty where no finding shows it.
@@ -90,44 +89,6 @@ class Mentions:
 
 _DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
 _LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
-_LINKS_OF_SWITCH = ("PIX", "PXB")
-
-
-def topologies_in(lines: Sequence[str], file: str) -> Iterator[Mention]:
-    """Give how GPUs reach each other, and whether a card is behind the same PCIe switch as one of them."""
-    for number, line in enumerate(lines):
-        names = _head(line)
-        rows = [row for following in lines[number + 1 : number + 1 + len(names)] if (row := _row(following, names))]
-        if len(rows) < 2:
-            continue
-        source = f"{file}:{number + 1}"
-        between = [link for row in rows for name, link in row.items() if name.startswith("GPU") and link != "X"]
-        to_cards = [link for row in rows for name, link in row.items() if not name.startswith("GPU")]
-        has_links = {link.startswith("NV") for link in between}
-        if has_links == {True, False}:
-            sentence = "NVLink joins some pairs of GPUs only, other pairs go through PCIe or the CPU"
-            yield Mention("links", "pairs", source, sentence)
-        elif has_links:
-            yield Mention("links", "NVLink" if has_links == {True} else "no NVLink", source)
-        if to_cards and not any(link in _LINKS_OF_SWITCH for link in to_cards):
-            sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
-            yield Mention("near cards", "none", source, sentence)
-
-
-def _head(line: str) -> list[str]:
-    """Return the devices of the columns; none if the line is not the head of a table."""
-    names = list(takewhile(_DEVICE.fullmatch, line.split()))
-    return names if names[:2] == ["GPU0", "GPU1"] else []
-
-
-def _row(line: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the links of a GPU by device; none if the line is no row of a GPU."""
-    first, *links = line.split() or [""]
-    cells = links[: len(names)]
-    is_row = first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
-    return dict(zip(names, cells, strict=True)) if is_row else {}
-
-
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
 _OF_CARDS = re.compile(
     r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
@@ -175,7 +136,7 @@ def mentions_of(text: str, file: str) -> Mentions:
     """Return what a text says of the machine and of the run; `file` is the name of its file, for sources."""
     lines = lines_of(text)
     in_lines = [one for number, line in with_words(text) for one in _in_line(line, f"{file}:{number}")]
-    all_mentions = [*in_lines, *_of_product(in_lines), *topologies_in(lines, file), *_separate_runs(lines, file)]
+    all_mentions = [*in_lines, *_of_product(in_lines), *_topologies(lines, file), *_separate_runs(lines, file)]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
     return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
@@ -229,6 +190,31 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
         _, *values = value.split("; ")
         for kind, part in zip(("gpu", "net", "cards told", "rate"), values, strict=True):
             yield Mention(kind, part, one.source, one.sentence)
+
+
+def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
+    """Give how GPUs reach each other, and whether a card is near one, by tables of `nvidia-smi topo -m`."""
+    for number, line in enumerate(lines, start=1):
+        names = list(takewhile(_DEVICE.fullmatch, line.split()))
+        following = [each.split()[: len(names) + 1] for each in lines[number : number + len(names)]]
+        rows = [
+            cells
+            for first, *cells in filter(None, following)
+            if first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
+        ]
+        if names[:2] != ["GPU0", "GPU1"] or len(rows) < 2:
+            continue
+        source, links = f"{file}:{number}", [pair for cells in rows for pair in zip(names, cells, strict=True)]
+        has_links = {link.startswith("NV") for name, link in links if name.startswith("GPU") and link != "X"}
+        to_cards = {link for name, link in links if not name.startswith("GPU")}
+        if has_links == {True, False}:
+            sentence = "NVLink joins some pairs of GPUs only, other pairs go through PCIe or the CPU"
+            yield Mention("links", "pairs", source, sentence)
+        elif has_links:
+            yield Mention("links", "NVLink" if has_links == {True} else "no NVLink", source)
+        if to_cards and not to_cards & {"PIX", "PXB"}:
+            sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
+            yield Mention("near cards", "none", source, sentence)
 
 
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
