@@ -25,6 +25,18 @@ _COMMON = ("system", "library", "buffers", "collective", "label", "ranks", "dims
 """What calls of a curve have in common."""
 _SAME = 0.1
 """Times in place that differ by less than this share, in the median over sizes, are those out of place."""
+_KINK_FACTOR, _FALL_FACTOR = 1.6, 0.75
+"""A time is a kink if it is as many times longer than its neighbours explain, or as many times that of a smaller size.
+"""
+_TOP_SPAN = 8
+"""The slope is fitted to the sizes above the largest one divided by this."""
+_TOP_ROWS = 6
+_MOST_GROWTH = 16.0
+"""Two sizes that differ by more have no trend between them: rows are missing."""
+_MOST_GROWTH_AT_END = 2.5
+"""The first and the last step have one neighbour. It tells their trend only if the sizes are beside each other."""
+_MOST_EXTRAPOLATION = 2.0
+"""The slope is at most so many times the bandwidth of the largest size."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +61,6 @@ class Curve:
         """The calls."""
         return [one.call for one in self.measurements]
 
-    def thin(self, most: int) -> Curve:
-        """Return the curve with at most so many of its sizes, spread evenly."""
-        step = -(-len(self.measurements) // most)
-        return replace(self, measurements=self.measurements[::step])
-
     @property
     def title(self) -> str:
         """What was measured: "allreduce on 128 ranks"."""
@@ -70,8 +77,11 @@ def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
         key = tuple(getattr(one, name) for name in _COMMON)
         groups.setdefault((*key, one.in_place), {}).setdefault(one.size_bytes, []).append(one)
     curves = {key: _curve(sizes) for key, sizes in groups.items()}
-    pairs = ((curve, curves.get((*key[:-1], False)), key[-1]) for key, curve in curves.items())
-    return tuple(curve for curve, other, is_in_place in pairs if not (is_in_place and _alike(curve, other)))
+    return tuple(
+        curve
+        for (*key, is_in_place), curve in curves.items()
+        if not (is_in_place and _alike(curve, curves.get((*key, False))))
+    )
 
 
 def _curve(by_size: dict[int, list[Measurement]]) -> Curve:
@@ -88,26 +98,6 @@ def _alike(in_place: Curve, other: Curve | None) -> bool:
     if any(one.size_bytes not in others_s for one in in_place.measurements):
         return False
     return median(abs(math.log(one.time_s / others_s[one.size_bytes])) for one in in_place.measurements) < _SAME
-
-
-KINK_FACTOR = 1.6
-"""A time that is as many times longer than its neighbours explain is a kink."""
-
-_FALL_FACTOR = 0.75
-"""A time that is as many times that of a smaller size is a kink."""
-
-_TOP_SPAN = 8
-"""The slope is fitted to the sizes above the largest one divided by this."""
-
-_TOP_ROWS = 6
-_MOST_GROWTH = 16.0
-"""Two sizes that differ by more have no trend between them: rows are missing."""
-
-_MOST_GROWTH_AT_END = 2.5
-"""The first and the last step have one neighbour. It tells their trend only if the sizes are beside each other."""
-
-_MOST_EXTRAPOLATION = 2.0
-"""The slope is at most so many times the bandwidth of the largest size."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +125,7 @@ class Shape:
         collective: The collective.
         ranks: Number of ranks, where that is known.
         ranks_per_node: Ranks on a node, where that is known.
-        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown or
-            not defined.
+        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown or not defined.
         sizes_bytes: The sizes of the whole vector, rising.
         times_s: The times at these sizes.
         floor_s: The time of small calls; None if no call is small.
@@ -222,7 +211,7 @@ def _slope(points: Sequence[tuple[int, float]]) -> float | None:
     reached = last_time / last_size
     time_per_byte = median(slopes or [reached])
     if time_per_byte <= reached / _MOST_EXTRAPOLATION:
-        return None if len(points) > 1 and last_time < KINK_FACTOR * points[0][1] else 1 / reached
+        return None if len(points) > 1 and last_time < _KINK_FACTOR * points[0][1] else 1 / reached
     return 1 / time_per_byte
 
 
@@ -251,7 +240,7 @@ def _kinks(points: Sequence[tuple[int, float]]) -> tuple[Kink, ...]:
         is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END
         expected = growth if is_last else min(max(trends, default=growth), growth)
         is_spike = number + 1 < len(steps) and steps[number + 1][3] < _FALL_FACTOR
-        if ratio > KINK_FACTOR * expected:
+        if ratio > _KINK_FACTOR * expected:
             kinks.append(Kink(less, size, ratio / expected, is_spike))
         elif ratio < _FALL_FACTOR and not (kinks and kinks[-1].is_spike and kinks[-1].size_bytes == less):
             kinks.append(Kink(less, size, ratio))

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from hocket.base.files import read_rows
 
-_GB = 1e9
-_US = 1e-6
 _USUAL_SPREAD = 1.25
 """NIC bandwidths of 20 to 24 GB/s both pass as normal: https://github.com/NVIDIA/nccl-tests/issues/160."""
 
@@ -26,8 +24,8 @@ class Fabric:
         kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
         lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.
         highest_bytes_per_s: The greatest.
-        lowest_latency_s: The least latency of a small message; None where no source gives it.
-        highest_latency_s: The greatest; None where no source gives it.
+        lowest_latency_s: The least latency of a small message; None, as the greatest, where no source gives it.
+        highest_latency_s: The greatest.
     """
 
     name: str
@@ -57,18 +55,14 @@ class GpuModel:
     highest_bytes_per_s: float
 
 
-def _number(text: str, unit: float) -> float | None:
-    return float(text) * unit if text else None
-
-
 def _range(row: dict[str, str]) -> tuple[float, float]:
-    highest = float(row["highest_gb_per_s"]) * _GB
-    return _number(row["lowest_gb_per_s"], _GB) or highest / _USUAL_SPREAD, highest
+    highest = float(row["highest_gb_per_s"]) * 1e9
+    return float(row["lowest_gb_per_s"] or 0) * 1e9 or highest / _USUAL_SPREAD, highest
 
 
 def _fabric(row: dict[str, str]) -> Fabric:
-    latencies_s = (_number(row[f"{end}_latency_us"], _US) for end in ("lowest", "highest"))
-    return Fabric(row["name"], row["kind"], *_range(row), *latencies_s)
+    latencies_us = (row[f"{end}_latency_us"] for end in ("lowest", "highest"))
+    return Fabric(row["name"], row["kind"], *_range(row), *(float(us) * 1e-6 if us else None for us in latencies_us))
 
 
 FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))

@@ -57,7 +57,9 @@ def _judge(
     if machine is None:
         return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
     library = library or library_of_text(mentions, machine, curve.first.collective)
-    expectation = expect(curve.thin(_MOST_SIZES), machine, library=library, executor=executor)
+    step = -(-len(curve.measurements) // _MOST_SIZES)
+    few = replace(curve, measurements=curve.measurements[::step])
+    expectation = expect(few, machine, library=library, executor=executor)
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     findings = (
@@ -72,8 +74,8 @@ def _judge(
     ]
     causes = suspects if findings[0].kind == "slow" else []
     remarks = list[Finding]()
-    if (number := len(expectation.curve.measurements)) < len(curve.measurements):
-        remarks.append(conclude("sizes left out", number=number, sizes=len(curve.measurements)))
+    if step > 1:
+        remarks.append(conclude("sizes left out", number=len(few.measurements), sizes=len(curve.measurements)))
     if expectation.left_out:
         remarks.append(conclude("programs left out", programs=", ".join(expectation.left_out)))
     return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *remarks))

@@ -167,43 +167,36 @@ def _is_as_chosen(row: Row) -> bool:
     return own_s is not None and row.low_s <= row.measured_s / own_s * row.expected_s <= row.high_s
 
 
-def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give what the library chooses by itself, by ranges of sizes."""
-    for (one, _), run in groupby(rows, key=lambda row: (row.choice and _in_any_channels(row.choice), _is_logged(row))):
-        if one is not None:
-            yield _choice(one, list(run))
-
-
 _CHANNELS = re.compile(r", channels=([0-9]+)")
 
 
-def _in_any_channels(one: LibraryChoice) -> LibraryChoice:
-    """Return a choice without what differs between sizes: its channels, its time and its line of the log."""
-    return replace(one, time_s=None, source="", choice=one.choice and _CHANNELS.sub("", one.choice))
+def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what the library chooses by itself, by ranges of sizes, in which numbers of channels may differ."""
 
+    def key(row: Row) -> tuple[LibraryChoice, bool] | None:
+        one = row.choice
+        algorithm = one and one.choice and _CHANNELS.sub("", one.choice)
+        return one and (replace(one, time_s=None, source="", choice=algorithm), bool(one.source))
 
-def _with_channels(choice: str | None, rows: Sequence[Row]) -> str:
-    """Return a choice with the channels that it has at some sizes; an empty text if it is not known."""
-    numbers = [int(match[1]) for row in rows if row.choice and (match := _CHANNELS.search(row.choice.choice or ""))]
-    if not choice or not numbers:
-        return choice or ""
-    least, most = min(numbers), max(numbers)
-    return f"{choice}, channels={least if least == most else f'{least} to {most}'}"
-
-
-def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
-    where = from_to(rows[0].size_bytes, rows[-1].size_bytes)
-    source = rows[0].choice.source if rows[0].choice is not None else ""
-    choice = _with_channels(one.choice, rows)
-    chooses = f"{one.library} {'chose' if source else 'chooses'} {choice}" if choice else one.library
-    parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice}: ")) if part]
-    times_s = [(row, row.choice.time_s) for row in rows if row.choice is not None and row.choice.time_s is not None]
-    if times_s:
-        of_best = span([time_s / row.expected_s for row, time_s in times_s])
-        measured = span([row.measured_s / time_s for row, time_s in times_s])
-        parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
-    parts += [f"NCCL's table says {one.instead}"] if one.instead else []
-    return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
+    for common, group in groupby(rows, key=key):
+        run = [(row, row.choice) for row in group if row.choice is not None]
+        if common is None:
+            continue
+        one, is_logged = common
+        choice, numbers = one.choice, [int(each) for _, own in run for each in _CHANNELS.findall(own.choice or "")]
+        if numbers:
+            least, most = min(numbers), max(numbers)
+            choice = f"{choice}, channels={least if least == most else f'{least} to {most}'}"
+        chooses = f"{one.library} {'chose' if is_logged else 'chooses'} {choice}" if choice else one.library
+        parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice or ''}: ")) if part]
+        times_s = [(row, own.time_s) for row, own in run if own.time_s is not None]
+        if times_s:
+            of_best = span([time_s / row.expected_s for row, time_s in times_s])
+            measured = span([row.measured_s / time_s for row, time_s in times_s])
+            parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
+        parts += [f"NCCL's table says {one.instead}"] if one.instead else []
+        where = from_to(run[0][0].size_bytes, run[-1][0].size_bytes)
+        yield Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", run[0][1].source)
 
 
 def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
