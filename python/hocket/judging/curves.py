@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, groupby, pairwise
+from math import inf
 from statistics import median
 
 from hocket.base.call import Call
@@ -128,10 +130,6 @@ class Shape:
         bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown or not defined.
         sizes_bytes: The sizes of the whole vector, rising.
         times_s: The times at these sizes.
-        floor_s: The time of small calls; None if no call is small.
-        bytes_per_s: The bandwidth of the algorithm that the slope of the largest sizes gives; None if the time does not
-            depend on the size.
-        kinks: Sizes at which the time leaves its trend.
     """
 
     collective: str
@@ -140,14 +138,16 @@ class Shape:
     bus_share: float | None
     sizes_bytes: tuple[int, ...]
     times_s: tuple[float, ...]
-    floor_s: float | None
-    bytes_per_s: float | None
-    kinks: tuple[Kink, ...]
+
+    @cached_property
+    def points(self) -> list[tuple[int, float]]:
+        """The sizes with their times."""
+        return [*zip(self.sizes_bytes, self.times_s, strict=True)]
 
     @property
     def rates(self) -> list[float]:
         """The bandwidth of the algorithm at each size, in bytes per second."""
-        return [size / time for size, time in zip(self.sizes_bytes, self.times_s, strict=True)]
+        return [size / time for size, time in self.points]
 
     @property
     def best(self) -> tuple[int, float]:
@@ -155,15 +155,62 @@ class Shape:
         rates = self.rates
         return self.sizes_bytes[rates.index(max(rates))], max(rates)
 
+    @cached_property
+    def bytes_per_s(self) -> float | None:
+        """The bandwidth of the algorithm that the median slope of the largest sizes gives.
+
+        None if the time does not depend on the size.
+        """
+        last_size, last_time = self.points[-1]
+        top = [point for point in self.points if point[0] * _TOP_SPAN >= last_size][-_TOP_ROWS:]
+        slopes = [(time - less_time) / (size - less) for (less, less_time), (size, time) in combinations(top, 2)]
+        reached = last_time / last_size
+        time_per_byte = median(slopes or [reached])
+        if time_per_byte <= reached / _MOST_EXTRAPOLATION:
+            is_flat = len(self.points) > 1 and last_time < _KINK_FACTOR * self.times_s[0]
+            return None if is_flat else 1 / reached
+        return 1 / time_per_byte
+
     @property
     def bus_bytes_per_s(self) -> float | None:
         """The bandwidth of the bus that the slope gives; None if it or the number of ranks is unknown."""
         return None if self.bytes_per_s is None or self.bus_share is None else self.bytes_per_s * self.bus_share
 
+    @cached_property
+    def floor_s(self) -> float | None:
+        """The time of small calls without the time of their bytes; None if no call is small."""
+        rate = self.bytes_per_s or inf
+        rests = [time - size / rate for size, time in self.points if size / rate < time / 8]
+        return median(rests[:_TOP_ROWS]) if rests else None
+
     @property
     def half_bytes(self) -> float | None:
         """The size at which half of the bandwidth is reached."""
         return None if self.floor_s is None or self.bytes_per_s is None else self.floor_s * self.bytes_per_s
+
+    @cached_property
+    def kinks(self) -> tuple[Kink, ...]:
+        """Sizes at which the time leaves its trend."""
+        pairs = pairwise(self.points)
+        steps = [(less, size, size / less, time / less_time) for (less, less_time), (size, time) in pairs]
+        kinks: list[Kink] = []
+        for number, (less, size, growth, ratio) in enumerate(steps):
+            if growth > _MOST_GROWTH:
+                continue
+            neighbours = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
+            trends = [
+                min(max(other_ratio, 1.0), other_growth)
+                for _, _, other_growth, other_ratio in neighbours
+                if other_growth**2 >= growth  # sizes that lie much closer tell little
+            ]
+            is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END
+            expected = growth if is_last else min(max(trends, default=growth), growth)
+            is_spike = number + 1 < len(steps) and steps[number + 1][3] < _FALL_FACTOR
+            if ratio > _KINK_FACTOR * expected:
+                kinks.append(Kink(less, size, ratio / expected, is_spike))
+            elif ratio < _FALL_FACTOR and not (kinks and kinks[-1].is_spike and kinks[-1].size_bytes == less):
+                kinks.append(Kink(less, size, ratio))
+        return tuple(kinks)
 
 
 def shape_of(curve: Sequence[Measurement]) -> Shape | None:
@@ -176,7 +223,7 @@ def shape_of(curve: Sequence[Measurement]) -> Shape | None:
 
 
 def shape_of_points(
-    points: Sequence[tuple[int, float]],
+    points: Iterable[tuple[int, float]],
     collective: str,
     ranks: int | None,
     ranks_per_node: int | None,
@@ -188,60 +235,6 @@ def shape_of_points(
     """
     is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and share_of_rows is None
     blocks = ranks if is_of_blocks and ranks else 1
-    points = [(size * blocks, time_s) for size, time_s in points]
-    bytes_per_s = _slope(points)
-    return Shape(
-        collective,
-        ranks,
-        ranks_per_node,
-        bus_share(collective, ranks) if ranks and collective else share_of_rows,
-        tuple(size for size, _ in points),
-        tuple(time for _, time in points),
-        _floor(points, bytes_per_s),
-        bytes_per_s,
-        _kinks(points),
-    )
-
-
-def _slope(points: Sequence[tuple[int, float]]) -> float | None:
-    """Return the bandwidth of the largest sizes: the median slope of their pairs."""
-    last_size, last_time = points[-1]
-    top = [point for point in points if point[0] * _TOP_SPAN >= last_size][-_TOP_ROWS:]
-    slopes = [(time - less_time) / (size - less) for (less, less_time), (size, time) in combinations(top, 2)]
-    reached = last_time / last_size
-    time_per_byte = median(slopes or [reached])
-    if time_per_byte <= reached / _MOST_EXTRAPOLATION:
-        return None if len(points) > 1 and last_time < _KINK_FACTOR * points[0][1] else 1 / reached
-    return 1 / time_per_byte
-
-
-def _floor(points: Sequence[tuple[int, float]], bytes_per_s: float | None) -> float | None:
-    """Return the time of small calls without the time of their bytes, if half of it is no bandwidth."""
-    rests = [
-        time - (size / bytes_per_s if bytes_per_s else 0.0)
-        for size, time in points
-        if not bytes_per_s or size / bytes_per_s < time / 8
-    ]
-    return median(rests[:_TOP_ROWS]) if rests else None
-
-
-def _kinks(points: Sequence[tuple[int, float]]) -> tuple[Kink, ...]:
-    steps = [(less, size, size / less, time / less_time) for (less, less_time), (size, time) in pairwise(points)]
-    kinks: list[Kink] = []
-    for number, (less, size, growth, ratio) in enumerate(steps):
-        if growth > _MOST_GROWTH:
-            continue
-        neighbours = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
-        trends = [
-            min(max(other_ratio, 1.0), other_growth)
-            for _, _, other_growth, other_ratio in neighbours
-            if other_growth**2 >= growth  # sizes that lie much closer tell little
-        ]
-        is_last = len(trends) < 2 and growth > _MOST_GROWTH_AT_END
-        expected = growth if is_last else min(max(trends, default=growth), growth)
-        is_spike = number + 1 < len(steps) and steps[number + 1][3] < _FALL_FACTOR
-        if ratio > _KINK_FACTOR * expected:
-            kinks.append(Kink(less, size, ratio / expected, is_spike))
-        elif ratio < _FALL_FACTOR and not (kinks and kinks[-1].is_spike and kinks[-1].size_bytes == less):
-            kinks.append(Kink(less, size, ratio))
-    return tuple(kinks)
+    share = bus_share(collective, ranks) if ranks and collective else share_of_rows
+    sizes, times_s = zip(*points, strict=True)
+    return Shape(collective, ranks, ranks_per_node, share, tuple(size * blocks for size in sizes), times_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import groupby
@@ -156,7 +156,8 @@ def judge(
         return judge_sources([read(text)], machine=model, library=library, executor=executor)
     measurements = several("measured", measured, Measurement, "hocket.Measurement")
     name = None if library is None else library_of(library).name
-    return _assess(measurements, mentions_of("", TEXT_NAME), model, name, executor)
+    mentions = mentions_of("", TEXT_NAME)
+    return _assess(measurements, lambda curve: _judge(curve, mentions, model, name, executor))
 
 
 def judge_sources(
@@ -174,7 +175,7 @@ def judge_sources(
     mentions = first if len(sources) == 1 else mentions_of("\n".join(one.mentions.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
-    assessment = _assess(measurements, mentions, machine, library, executor)
+    assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
     failures = [source.failures for source in sources if source.failures is not None]
     curves = tuple(
         replace(one, findings=(*(each.finding for each in failures if each.concern(one.curve)), *one.findings))
@@ -210,17 +211,11 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
     yield Finding("unknown", str(source.refusal), "rows")
 
 
-def _assess(
-    measurements: Iterable[Measurement],
-    mentions: Mentions,
-    machine: Machine | None,
-    library: str | None,
-    executor: Executor | None,
-) -> Assessment:
+def _assess(measurements: Iterable[Measurement], look: Callable[[Curve], CurveAssessment]) -> Assessment:
     judgements, refusals = list[CurveAssessment](), list[Error]()
     for curve in curves_of(measurements):
         try:
-            judgements.append(_judge(curve, mentions, machine, library, executor))
+            judgements.append(look(curve))
         except Error as error:
             refusals.append(error)
     if refusals and not judgements:
