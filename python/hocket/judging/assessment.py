@@ -169,7 +169,7 @@ class Assessment(Result):
         }
 
 
-_LABELS = {"cause": "cause", "hint": "look at", "unknown": "not known", "fine": "fine", "slow": "slow", "fast": "fast"}
+_LABELS = {"hint": "look at", "unknown": "not known"}
 _WORDS = ("grade", "expected time is", "runs like")
 _COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "grade", "lower bound", *_WORDS[1:])
 
@@ -205,4 +205,7 @@ def _ran(row: Row) -> str:
 
 def finding_lines(findings: Iterable[Finding]) -> list[tuple[str, str]]:
     """Return a label and a sentence for each finding."""
-    return [(_LABELS[one.kind], f"{one.sentence} [{one.source}]" if one.source else one.sentence) for one in findings]
+    return [
+        (_LABELS.get(one.kind, one.kind), f"{one.sentence} [{one.source}]" if one.source else one.sentence)
+        for one in findings
+    ]

@@ -59,9 +59,9 @@ class Curve:
         return self.measurements[0]
 
     @property
-    def calls(self) -> list[Call]:
-        """The calls."""
-        return [one.call for one in self.measurements]
+    def calls(self) -> dict[int, Call]:
+        """The calls by size, without values of parameters."""
+        return {one.size_bytes: replace(one.call, parameters={}) for one in self.measurements}
 
     @property
     def title(self) -> str:

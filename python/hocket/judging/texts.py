@@ -10,7 +10,6 @@ from typing import NamedTuple
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.library import find_collective
-from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.lines import lines_of, row_of_nccl
 from hocket.judging.mentions import Mentions, mentions_of
@@ -27,25 +26,11 @@ _IN_PLACE = 4
 _MOST_ROWS = 6
 
 
-@dataclass(frozen=True)
-class Failures:
-    """What a benchmark found to be wrong in a text.
-
-    Attributes:
-        finding: What it found, in words.
-        file: The name of the file.
-        sources: The file and the line of each row that is wrong; empty if only their total is known.
-    """
+class Failures(NamedTuple):
+    """What a benchmark found to be wrong, and the lines that are; all lines, if only the number of values is known."""
 
     finding: Finding
-    file: str
     sources: frozenset[str]
-
-    def concern(self, curve: Curve) -> bool:
-        """Return whether times of a curve are of wrong results."""
-        if self.sources:
-            return any(one.source in self.sources for one in curve.runs)
-        return any(one.source.rpartition(":")[0] == self.file for one in curve.runs)
 
 
 def failures_in(text: str, file: str) -> Failures | None:
@@ -57,17 +42,17 @@ def failures_in(text: str, file: str) -> Failures | None:
     rows = [(source, size) for source, line in lines for size in _wrong_size(line)]
     totals = [(source, total) for source, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
     if rows:
-        first, _ = rows[0]
+        (first, _), sources = rows[0], [source for source, _ in rows]
         names = ", ".join(f"{source} ({format_bytes(size)})" for source, size in rows[:_MOST_ROWS])
         rest = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
         sentence = f"Results are wrong, so their times mean little, in {format_count(len(rows), 'row')}: {names}{rest}"
     elif totals:
-        first, total = totals[0]
+        (first, total), sources = totals[0], [source for source, _ in lines]
         values = format_count(int(total["count"]), "value")
         sentence = f"The benchmark found {values} to be wrong, so its times mean little"
     else:
         return None
-    return Failures(Finding("unknown", sentence, "wrong results", first), file, frozenset(source for source, _ in rows))
+    return Failures(Finding("unknown", sentence, "wrong results", first), frozenset(sources))
 
 
 def _wrong_size(line: str) -> Iterator[int]:
