@@ -37,10 +37,6 @@ class Job:
     """The job that a text describes. What it does not tell is None, or empty.
 
     Attributes:
-        collective: The collective.
-        ranks: Number of ranks.
-        ranks_per_node: Ranks on a node.
-        nodes: Number of nodes.
         is_one_node: Whether all ranks are on one node; None if that is unknown.
         gpu: The model of the GPUs.
         gpu_name: Its name in the text, also where its bandwidth is not known.

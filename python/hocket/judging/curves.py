@@ -104,13 +104,10 @@ def _alike(in_place: Curve, other: Curve | None) -> bool:
 
 @dataclass(frozen=True)
 class Kink:
-    """A size at which the time leaves its trend.
+    """A size at which the time leaves its trend, and the size before it.
 
-    Attributes:
-        before_bytes: The size before it.
-        size_bytes: The size.
-        factor: How many times longer the call takes than its neighbours explain; below 1 where the time falls.
-        is_spike: Whether the next size is back on the trend.
+    The factor says how many times longer the call takes than its neighbours explain; it is below 1 where the time
+    falls. After a spike, the next size is back on the trend.
     """
 
     before_bytes: int
@@ -121,15 +118,9 @@ class Kink:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a curve.
+    """The shape of a curve: rising sizes of the whole vector, with their times.
 
-    Attributes:
-        collective: The collective.
-        ranks: Number of ranks, where that is known.
-        ranks_per_node: Ranks on a node, where that is known.
-        bus_share: The bandwidth of the bus, divided by that of the algorithm; None if it is unknown or not defined.
-        sizes_bytes: The sizes of the whole vector, rising.
-        times_s: The times at these sizes.
+    The share of the bus is its bandwidth, divided by that of the algorithm; None if it is unknown or not defined.
     """
 
     collective: str

@@ -17,15 +17,10 @@ _USUAL_SPREAD = 1.25
 
 @dataclass(frozen=True)
 class Fabric:
-    """A class of fabrics.
+    """A class of fabrics, such as "200 Gbit/s InfiniBand/RoCE", and what benchmarks reach with one card or GPU.
 
-    Attributes:
-        name: Its name, such as "200 Gbit/s InfiniBand/RoCE".
-        kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
-        lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.
-        highest_bytes_per_s: The greatest.
-        lowest_latency_s: The least latency of a small message; None, as the greatest, where no source gives it.
-        highest_latency_s: The greatest.
+    Its kind is "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm". The bandwidths are of
+    the bus. The latencies are of a small message; None where no source gives them.
     """
 
     name: str
@@ -38,14 +33,9 @@ class Fabric:
 
 @dataclass(frozen=True)
 class GpuModel:
-    """A model of GPUs, and the bandwidth of a node of them.
+    """A model of GPUs, such as "H100", and the bus bandwidth of an allreduce on those of a node.
 
-    Attributes:
-        name: Its name, such as "H100".
-        form: Its form: "SXM", "OAM" or "PCIe".
-        fabric: The name of the fabric that connects the GPUs of a node.
-        lowest_bytes_per_s: The least bus bandwidth of an allreduce on the GPUs of a node.
-        highest_bytes_per_s: The greatest.
+    Its form is "SXM", "OAM" or "PCIe"; the fabric, by its name, connects the GPUs of a node.
     """
 
     name: str

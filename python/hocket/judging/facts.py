@@ -40,13 +40,9 @@ _HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)
 
 
 class Command(NamedTuple):
-    """What a line of a shell starts.
+    """What a line of a shell starts: its launcher, which may be empty, and ranks, as far as that is told.
 
-    Attributes:
-        launcher: The launcher; empty without one.
-        ranks: The number of ranks; None if it is not told.
-        ranks_per_node: The number of ranks on a node; None if it is not told.
-        has_hosts: Whether options name hosts, or the launcher knows them by itself.
+    It has hosts if options name them, or if the launcher knows them by itself.
     """
 
     launcher: str

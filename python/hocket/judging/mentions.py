@@ -52,11 +52,9 @@ class Mentions:
     """What a text says of the machine and of the run.
 
     Attributes:
-        file: The name of its file.
         mentions: What lines say, in their order.
         facts: Facts that it tells of its measurements. Unknown ones are None.
         disagreements: Sentences on facts that two lines state differently, without a full stop.
-        text: The text.
         figures: The measured bandwidths that it quotes.
         rows: The rows of its first table with most of them; None if it has none.
     """

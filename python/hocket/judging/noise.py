@@ -52,13 +52,9 @@ _MOST = 700.0  # the largest number whose exponential is finite
 
 @dataclass(frozen=True)
 class Noise:
-    """How far ln(after / before) is known.
+    """How far ln(after / before) is known, and how likely noise alone makes a ratio that is so far from 1, or farther.
 
-    Attributes:
-        reach: From the middle of its 95 % confidence interval to an end.
-        middle: The middle of the interval.
-        p_value: How likely noise alone makes a ratio that is so far from 1, or farther.
-        basis: What this is from.
+    The reach is that from the middle of its 95 % confidence interval to an end.
     """
 
     reach: float

@@ -29,21 +29,10 @@ _WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Series:
-    """What all points of a series have in common: all but the size.
+    """What all points of a series have in common: what a `Measurement` has but the size and the time.
 
-    Attributes:
-        collective: The collective.
-        algorithm: The algorithm with the values of its parameters.
-        ranks: Number of ranks.
-        in_place: Whether the input was in the result buffer.
-        measured_as: How the benchmark measured the time, see `hocket.simulate`.
-        ranks_per_node: Ranks on a node, where that is known.
-        element_bytes: Size of an element.
-        system: The machine; this and what follows are empty unless a set has several.
-        library: The library.
-        buffers: The memory of the buffers.
-        layout: How the job lies on a torus.
-        dims: The shape of the job on a torus as text.
+    The algorithm has the values of its parameters. What follows the size of an element is empty unless a set has
+    several, and the shape of the job on a torus is a text.
     """
 
     collective: str
@@ -76,14 +65,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Pair:
-    """The times of a point in both sets.
-
-    Attributes:
-        series: All but the size.
-        size_bytes: The size of the call.
-        before: The measurements before.
-        after: The measurements after.
-    """
+    """The measurements of a point in both sets."""
 
     series: Series
     size_bytes: int

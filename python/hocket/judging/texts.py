@@ -66,13 +66,7 @@ def _wrong_size(line: str) -> Iterator[int]:
 
 
 class Text(NamedTuple):
-    """The output of a benchmark.
-
-    Attributes:
-        text: The text.
-        file: The name of its file.
-        facts: What it does not tell.
-    """
+    """The output of a benchmark, the name of its file, and what it does not tell."""
 
     text: str
     file: str

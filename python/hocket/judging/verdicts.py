@@ -23,6 +23,7 @@ _SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
 _FLAT = 1.5
 """Factors of small and of large sizes within this ratio are alike."""
 _MOST_NAMED = 3
+_GRADES: tuple[tuple[str, Grade], ...] = (("Also slow", "slow"), ("Faster than expected", "fast"))
 
 
 def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
@@ -68,30 +69,27 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
 
 def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
     """Return how the sizes are that are not in the slowest range."""
-    also, fast = (
-        ", ".join(_from_to(run) for run in _ranges(rows, grade) if list(run) != list(whole))
-        for grade in ("slow", "fast")
-    )
-    fine = "Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""
-    parts = (f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else "", fine)
-    return "".join(f". {part}" for part in parts if part)
+    parts = [
+        f". {words} {', '.join(map(_from_to, runs))}"
+        for words, grade in _GRADES
+        if (runs := [run for run in _ranges(rows, grade) if run != whole])
+    ]
+    return "".join([*parts, ". Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""])
 
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
     sizes = [row.size_bytes for row in rows]
-    ran = expectation.guess(sizes)
-    own_s = _logged_s(rows)
+    ran, own_s = expectation.guess(sizes), _logged_s(rows)
     if not _is_explained(expectation, rows):
-        what = "no algorithm of the catalogue takes so long" if own_s is None else "what its log names takes less"
-        return f"; {what}"
-    if not ran.is_told and own_s is None:
-        return ""
-    better = _better(expectation, sizes)
-    if own_s is None:
+        return "; no algorithm of the catalogue takes so long" if own_s is None else "; what its log names takes less"
+    if own_s is not None:
+        ending = "; what its log names takes so long"
+    elif ran.is_told:
         ending, own_s = f"; it runs like {_names(ran.programs)}", _total_s(expectation, ran.programs[0], sizes)
     else:
-        ending = "; what its log names takes so long"
+        return ""
+    better = _better(expectation, sizes)
     if better is None or own_s is None or better[1] > _GAIN * own_s:
         return ending
     return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
