@@ -27,7 +27,6 @@ _VERSION = re.compile(
 _SLOW_SHARE = 0.75
 _CHANGE_FACTOR = 1.5
 _LEAST_ROWS = 3
-
 _MOST_KINKS = 2
 _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16
 _MANY_RANKS = 32
@@ -134,13 +133,8 @@ def _within_node(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: 
     if job.ranks is None or job.ranks > _MOST_OF_PAIR:
         pairs = (one for one in mentions.of("links") if one.value == "pairs")
         yield from _findings_of("cause", (replace(one, subject="peer-to-peer through the CPU") for one in pairs))
-    if (
-        bus_bytes_per_s is not None
-        and not forbids
-        and job.is_one_node
-        and job.gpu is not None
-        and job.gpu.form != "PCIe"
-    ):
+    has_links = job.gpu is not None and job.gpu.form != "PCIe"
+    if bus_bytes_per_s is not None and not forbids and job.is_one_node and has_links:
         for one in fitting_fabrics(bus_bytes_per_s, ("pcie",))[:1]:
             yield conclude("bandwidth of PCIe", bytes_per_s=bus_bytes_per_s, fabric=one.name)
     yield from _findings_of("hint", mentions.about("ACS") if job.is_one_node else ())
@@ -167,7 +161,7 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
 
 def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that fewer cards carry data than a node has."""
-    mention = next((one for one in (*mentions.of("cards used"), *mentions.of("cards named"))), None)
+    mention = next(iter((*mentions.of("cards used"), *mentions.of("cards named"))), None)
     of_one = None if bus_bytes_per_s is None or job.card is None else bus_bytes_per_s / job.card.highest_bytes_per_s
     cards = job.cards_of_node or 1
     if mention is not None and mention.value == "1" and (job.ranks_per_node or 2) > 1 and job.sockets is None:

@@ -62,17 +62,13 @@ def _judge(
     expectation = expect(few, machine, library=library, executor=executor)
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
-    findings = (
-        *findings_of(expectation, rows),
-        *choice_findings(choices, mentions),
-        *_other_generation(machine, mentions),
-    )
-    suspects = [
+    of_text = (*choice_findings(choices, mentions), *_other_generation(machine, mentions))
+    findings = (*findings_of(expectation, rows), *of_text)
+    causes = [
         one
-        for one in by_itself[1:]
+        for one in (by_itself[1:] if findings[0].kind == "slow" else ())
         if one.source and (one.kind == "cause" or one.subject == "Open MPI's component HAN")
     ]
-    causes = suspects if findings[0].kind == "slow" else []
     remarks = list[Finding]()
     if step > 1:
         remarks.append(conclude("sizes left out", number=len(few.measurements), sizes=len(curve.measurements)))

@@ -93,15 +93,11 @@ _SLOW_LATENCY = 5.0
 
 def judge_point_to_point(table: Table, mentions: Mentions) -> tuple[Finding, ...]:
     """Return the verdict on a table, then causes, and what the text does not tell."""
-    job = replace(job_of(mentions, None), collective="", cards=1, cards_of_node=1)
+    whole_job = job_of(mentions, None)
+    job = replace(whole_job, collective="", cards=1, cards_of_node=1)
     verdict = _verdict(table, job)
-    causes = causes_of(verdict, job, None, table.bytes_per_s, mentions)
-    return (
-        verdict,
-        *(one for one in causes if one.subject != "one card"),
-        *_latency(table),
-        *unknowns_of(replace(job, cards=job_of(mentions, None).cards), mentions, verdict),
-    )
+    causes = (one for one in causes_of(verdict, job, None, table.bytes_per_s, mentions) if one.subject != "one card")
+    return (verdict, *causes, *_latency(table), *unknowns_of(whole_job, mentions, verdict))
 
 
 def _verdict(table: Table, job: Job) -> Finding:
