@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from math import ceil, log2
 
@@ -16,8 +17,7 @@ from hocket.judging.causes import causes_of
 from hocket.judging.context import NORMAL_SHARE, Job, bandwidth_verdict, job_of, unknowns_of, usual_rate_of
 from hocket.judging.curves import Shape, shape_of, shape_of_points
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import Figure
-from hocket.judging.mentions import Mentions
+from hocket.judging.mention import Figure, Mentions
 from hocket.measurements.measurement import Measurement
 
 _COLLAPSE_FACTOR = 1.4
@@ -85,14 +85,13 @@ def _without_verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job
 
 def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
     """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
-    usual, rates, implied = usual_rate_of(job), shape.rates, shape.bus_bytes_per_s
-    if usual is None or implied is None or len(rates) < 2 or rates[-1] / rates[-2] < _LEAST_GROWTH:
+    usual, rates, slope = usual_rate_of(job), shape.rates, shape.bus_bytes_per_s
+    if usual is None or slope is None or len(rates) < 2 or rates[-1] / rates[-2] < _LEAST_GROWTH:
         return None
-    if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= implied:
+    if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= slope:
         return None
-    call, size, what = _call(job), shape.sizes_bytes[-1], usual.what
-    rate = {"bytes_per_s": bus_bytes_per_s, "implied_bytes_per_s": implied}
-    return conclude("still rising", call=call, size_bytes=size, what=what, **rate)
+    conclusion = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
+    return conclusion(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=slope)
 
 
 def _call(job: Job) -> str:
@@ -118,8 +117,8 @@ def _collapse(shape: Shape) -> Finding | None:
     if best == last or rate < _COLLAPSE_FACTOR * last_rate or len(shape.sizes_bytes) < 3:
         return None
     share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
-    rates = {"best_bytes_per_s": rate * share, "last_bytes_per_s": last_rate * share, "factor": rate / last_rate}
-    return conclude("large calls", best_bytes=best, last_bytes=last, of_bus=of_bus, **rates)
+    conclusion = partial(conclude, "large calls", best_bytes=best, last_bytes=last, of_bus=of_bus)
+    return conclusion(best_bytes_per_s=rate * share, last_bytes_per_s=last_rate * share, factor=rate / last_rate)
 
 
 def _small_calls(shape: Shape, job: Job) -> Finding | None:
@@ -149,8 +148,8 @@ def _verdict_of_figures(figures: Sequence[Figure], job: Job) -> Finding | None:
     averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
     if averages and averages[-1].bytes_per_s >= _RUNS_FACTOR * averages[0].bytes_per_s:
         source, less, more = averages[0].source, averages[0].bytes_per_s, averages[-1].bytes_per_s
-        rates = {"most_bytes_per_s": more, "least_bytes_per_s": less, "factor": more / less}
-        return conclude("two averages", source=source, **rates)
+        conclusion = partial(conclude, "two averages", source=source, factor=more / less)
+        return conclusion(most_bytes_per_s=more, least_bytes_per_s=less)
     if not figures:
         return None
     rate, source = figures[0].bytes_per_s, figures[0].source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, pairwise
 
 from hocket.judging.context import Job, bus_over_cards, is_of_mpi
@@ -12,7 +13,7 @@ from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import lines_of
-from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.mention import Mention, Mentions
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
@@ -188,8 +189,8 @@ def _kinks(kind: Kind, shape: Shape) -> Iterator[Finding]:
             name = "jam"
         else:
             name, own_kind = "jump" if factor > 1 else "fall", kind
-        sizes = {"before_bytes": kink.before_bytes, "size_bytes": kink.size_bytes}
-        yield conclude(name, kind=own_kind, factor=factor, percent=100 * (1 - kink.factor), **sizes)
+        conclusion = partial(conclude, name, kind=own_kind, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
+        yield conclusion(factor=factor, percent=100 * (1 - kink.factor))
 
 
 def _dips(shape: Shape) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from hocket.base.units import format_count
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import FABRICS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.mentions import Mention, Mentions
+from hocket.judging.mention import Mention, Mentions
 
 NORMAL_SHARE = 0.85
 """So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
@@ -198,17 +198,17 @@ def bandwidth_verdict(
     if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
         return _fit(bus_bytes_per_s, job, start, source)
     usual = f"{low / 1e9:.3g}{'' if high == inf else f' to {high / 1e9:.3g}'} GB/s is usual for {what}"
-    carried = bus_bytes_per_s
+    of_cards = bus_bytes_per_s
     if job.collective == "allreduce" and job.ranks and job.ranks_per_node and job.ranks_per_node < job.ranks:
-        carried *= (job.ranks - job.ranks_per_node) / (job.ranks - 1)  # nodes may combine data before they send it
+        of_cards *= (job.ranks - job.ranks_per_node) / (job.ranks - 1)  # nodes may combine data before they send it
     if bus_bytes_per_s > _FAST_FACTOR * high:
-        name = "tree" if carried <= _FAST_FACTOR * high else "high bandwidth"
+        name = "tree" if of_cards <= _FAST_FACTOR * high else "high bandwidth"
     elif bus_bytes_per_s >= NORMAL_SHARE * low:
         name = "usual bandwidth"
     else:
         name = "average" if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low else "low bandwidth"
     factor = low / bus_bytes_per_s
-    return conclude(name, source=source, start=start, usual=usual, bytes_per_s=carried, factor=factor)
+    return conclude(name, source=source, start=start, usual=usual, bytes_per_s=of_cards, factor=factor)
 
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:

@@ -23,7 +23,8 @@ from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
-from hocket.judging.mentions import Mentions, mentions_of
+from hocket.judging.mention import Mentions
+from hocket.judging.mentions import mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings

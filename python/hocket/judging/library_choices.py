@@ -20,7 +20,7 @@ from hocket.judging.assessment import LibraryChoice
 from hocket.judging.context import NCCL
 from hocket.judging.expecting import Expectation, simulate_decision
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.mentions import Mentions
+from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
 from hocket.rules.nccl.table import LIBRARY, RANKING

@@ -1,16 +1,16 @@
-"""The lines of a text: those with words, rows of benchmarks, and bandwidths that sentences quote."""
+"""The lines of a text: those with words, rows of benchmarks of collectives and messages, and quoted bandwidths."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from types import MappingProxyType
 from typing import TypeAlias
 
+from hocket.judging.mention import Figure, Rows, Table
 from hocket.measurements.cuts import lack
 from hocket.measurements.margins import readable
 
@@ -84,21 +84,6 @@ _IS_BANDWIDTH = re.compile(r"osu_\w*bw\b|Bandwidth \(MB/s\)|MB/s")
 _LEAST_ROWS = 4
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of one table.
-
-    Attributes:
-        points: Sizes in bytes, as the table gives them, and times in seconds.
-        bus_share: The bandwidth of the bus, divided by that of the algorithm, where the rows give both.
-        cut: The sentence on a last row that lacks its end, which is left out; empty without one.
-    """
-
-    points: tuple[tuple[int, float], ...]
-    bus_share: float | None
-    cut: str = ""
-
-
 def rows_in(text: str, file: str) -> Rows | None:
     """Return the rows of the first table in a text with most of them; None if it has none.
 
@@ -162,25 +147,6 @@ _BITS = ("Gbps", "Gb/s", "Gbit/s")
 _MOST_REACH = 80
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A measured bandwidth that a text quotes.
-
-    Attributes:
-        bytes_per_s: The bandwidth.
-        is_of_bus: Whether it is of the bus, not of the algorithm.
-        source: The file and the line.
-        is_average: Whether it is the average over sizes, small ones too.
-        is_of_output: Whether it is in the output of nccl-tests, not in a sentence.
-    """
-
-    bytes_per_s: float
-    is_of_bus: bool
-    source: str
-    is_average: bool = False
-    is_of_output: bool = False
-
-
 def figures_in(text: str, file: str) -> tuple[Figure, ...]:
     """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
     figures: list[Figure] = []
@@ -206,3 +172,54 @@ def _measured(line: str, matches: list[re.Match[str]], source: str) -> Iterator[
             bytes_per_s = float(match["value"]) * (1e9 / 8 if match.groupdict().get("unit", "") in _BITS else 1e9)
             yield Figure(bytes_per_s, not _ALGORITHM.search(before), source, is_average)
         end = match.end()
+
+
+_OSU = r"\bOSU (?:MPI|NCCL|RCCL)\S* (?:Persistent )?(?:Multi\S* )?"
+_BEGINS = (
+    ("latency", re.compile(rf"(?:{_OSU}|\bOSU MPI\S* )Latency Test|\bosu_(?:multi_)?lat(?:ency)?(?:_\w+)?\b")),
+    ("both ways", re.compile(rf"{_OSU}Bi-Directional Bandwidth Test|\bosu_bibw(?:_\w+)?\b")),
+    ("bandwidth", re.compile(rf"{_OSU}Bandwidth Test|\bosu_bw(?:_\w+)?\b")),
+    ("latency", re.compile(r"# Benchmarking Ping(?:Pong|Ping)\s*$")),
+    ("nccl", re.compile(r"\bsendrecv_perf\b")),
+)
+_WORDS_OF_TITLES = ("OSU ", "osu_", "_perf", "# Benchmarking ")
+"""Each title of a table has one of them."""
+_OTHERS = re.compile(r"\bOSU .* Test|\bosu_\w+|# Benchmarking |\b[a-z_]+_perf\b")
+_MESSAGE = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+(?P<value>[0-9]+\.[0-9]+)(?:\s+[0-9.]+)*\s*")
+_MESSAGE_OF_IMB = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+[0-9]+\s+(?P<value>[0-9]+\.[0-9]+)\s+[0-9]+\.[0-9]+\s*")
+_MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 1 << 10, 1 << 17
+
+Message = tuple[int, int, float]
+"""The number of a line, a size in bytes, and the value beside it."""
+
+
+def tables_in(text: str, file: str) -> tuple[Table, ...]:
+    """Return the tables of point-to-point benchmarks in a text; `file` is the name of its file, for sources."""
+    return tuple(_table_of_messages(kind, rows, file) for kind, rows in _groups(lines_of(text)) if rows)
+
+
+def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Message]]]:
+    """Give the kind and the rows of each table."""
+    kind, rows = "", list[Message]()
+    for number, line in enumerate(lines, start=1):
+        is_title = any(word in line for word in _WORDS_OF_TITLES)
+        begins = next((name for name, begin in _BEGINS if begin.search(line)), None) if is_title else None
+        if begins is not None or (is_title and _OTHERS.search(line)):
+            yield kind, rows
+            kind, rows = begins or "", []
+        elif kind:
+            match = ROW.search(line) if kind == "nccl" else _MESSAGE_OF_IMB.fullmatch(line) or _MESSAGE.fullmatch(line)
+            if match is not None:
+                rows.append((number, int(match["size"]), float(match["time" if kind == "nccl" else "value"])))
+    yield kind, rows
+
+
+def _table_of_messages(kind: str, rows: Sequence[Message], file: str) -> Table:
+    lines, values = tuple(number for number, _, _ in rows), [(size, value) for _, size, value in rows if value > 0]
+    large = [(size, value) for size, value in values if size >= _LEAST_LARGE_BYTES]
+    small_s = [value * 1e-6 for size, value in values if 0 < size <= _MOST_SMALL_BYTES]
+    rates = [size / (value * 1e-6) for size, value in large]
+    is_both_ways = kind == "both ways"
+    if is_both_ways or kind == "bandwidth":
+        small_s, rates = [], [value * 1e6 / (1 + is_both_ways) for _, value in large]
+    return Table(lines, min(small_s, default=None), max(rates, default=None), is_both_ways, f"{file}:{lines[0]}")

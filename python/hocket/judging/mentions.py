@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -15,75 +14,13 @@ from hocket.judging.lines import (
     DEVICE,
     NUMBER,
     ROW,
-    Figure,
-    Rows,
     figures_in,
     lines_of,
     rows_in,
     whole_number,
     with_words,
 )
-from hocket.measurements.measurement import Facts
-
-
-@dataclass(frozen=True)
-class Mention:
-    """A thing that a line says.
-
-    Attributes:
-        kind: What it is about, see `patterns.csv`; also "links" between GPUs, and "launch". Of network cards, "net" is
-            the kind of the network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used",
-            "cards named", "cards told" and "near cards" are numbers of cards of a node.
-        value: The value.
-        source: The file and the line.
-        sentence: What it means, without a full stop; empty where no finding shows it.
-        subject: What it may explain; empty for plain facts.
-    """
-
-    kind: str
-    value: str
-    source: str
-    sentence: str = ""
-    subject: str = ""
-
-
-@dataclass(frozen=True)
-class Mentions:
-    """What a text says of the machine and of the run.
-
-    Attributes:
-        mentions: What lines say, in their order.
-        facts: Facts that it tells of its measurements. Unknown ones are None.
-        disagreements: Sentences on facts that two lines state differently, without a full stop.
-        figures: The measured bandwidths that it quotes.
-        rows: The rows of its first table with most of them; None if it has none.
-    """
-
-    file: str
-    mentions: tuple[Mention, ...]
-    facts: Facts
-    disagreements: tuple[str, ...]
-    text: str
-    figures: tuple[Figure, ...]
-    rows: Rows | None
-
-    def of(self, kind: str) -> tuple[Mention, ...]:
-        """Return the mentions of a kind."""
-        return tuple(one for one in self.mentions if one.kind == kind)
-
-    def about(self, subject: str) -> tuple[Mention, ...]:
-        """Return the mentions that may explain something."""
-        return tuple(one for one in self.mentions if one.subject == subject)
-
-    def values(self, kind: str) -> tuple[str, ...]:
-        """Return the values of the mentions of a kind, each once."""
-        return tuple(dict.fromkeys(one.value for one in self.of(kind)))
-
-    def only(self, kind: str) -> str | None:
-        """Return the value of the mentions of a kind; None if there is none, or several differ."""
-        values = self.values(kind)
-        return values[0] if len(values) == 1 else None
-
+from hocket.judging.mention import Mention, Mentions
 
 _DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
 _LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")

@@ -172,9 +172,10 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what the library chooses by itself, by ranges of sizes, in which numbers of channels may differ."""
 
     def key(row: Row) -> tuple[LibraryChoice, bool] | None:
-        one = row.choice
-        algorithm = one and one.choice and _CHANNELS.sub("", one.choice)
-        return one and (replace(one, time_s=None, source="", choice=algorithm), bool(one.source))
+        if (one := row.choice) is None:
+            return None
+        choice = one.choice and _CHANNELS.sub("", one.choice)
+        return replace(one, time_s=None, source="", choice=choice), bool(one.source)
 
     for common, group in groupby(rows, key=key):
         run = [(row, row.choice) for row in group if row.choice is not None]
