@@ -37,10 +37,7 @@ _MESSAGE_S = 1e-6
 def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
     """Return what times and their text tell: the verdict, then causes, hints, and what the text does not tell.
 
-    Args:
-        curve: Times of one collective on one number of ranks. It may be empty: then, bandwidths that the text quotes
-            are judged.
-        mentions: What the text says.
+    The times are of one collective on one number of ranks. Without any, bandwidths that the text quotes are judged.
     """
     shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
     if shape is None and rows is not None:  # no format reads them

@@ -49,12 +49,8 @@ def causes_of(
 ) -> tuple[Finding, ...]:
     """Return the causes and hints for a verdict, the strongest first.
 
-    Args:
-        verdict: The verdict. Of times that are fine, only what makes rows meaningless is a cause.
-        job: The job.
-        shape: The shape of the curve; None without rows.
-        bus_bytes_per_s: The bandwidth of the bus, of the rows or as the text quotes it; None if it is unknown.
-        mentions: What the text says.
+    Of times that are fine, only what makes rows meaningless is a cause. The bandwidth of the bus is of the rows, or as
+    the text quotes it.
     """
     runs = _findings_of("cause", mentions.about("separate runs"))
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))

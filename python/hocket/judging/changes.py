@@ -351,8 +351,13 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
     """Return the change of a point; `most` is ln of the largest ratio that does not matter."""
     ratio = log_ratio(pair)
     low = high = None
+    direction: Direction = "cannot tell"
     if noise is not None:  # the interval of the means of ln(time), stretched to the ratio of medians if that is outside
         low, high = min(noise.middle - noise.reach, ratio), max(noise.middle + noise.reach, ratio)
+        if abs(ratio) > most and p_value is not None and p_value <= _WRONG:
+            direction = "slower" if ratio > 0 else "faster"
+        elif -most <= low and high <= most:
+            direction = "same"
     return Change(
         pair.series,
         pair.size_bytes,
@@ -365,14 +370,6 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
         None if high is None else exponential(high),
         "nothing" if noise is None else noise.basis,
         p_value,
-        _direction(ratio, low, high, p_value, most),
+        direction,
         pair.after[0].source,
     )
-
-
-def _direction(ratio: float, low: float | None, high: float | None, p_value: float | None, most: float) -> Direction:
-    if low is None or high is None or p_value is None:
-        return "cannot tell"
-    if abs(ratio) > most and p_value <= _WRONG:
-        return "slower" if ratio > 0 else "faster"
-    return "same" if -most <= low and high <= most else "cannot tell"

@@ -59,7 +59,7 @@ class Expectation:
     """Simulated times of the calls of a curve.
 
     Attributes:
-        curve: The curve.
+        curve: Their measured times.
         machine: The machine, with the layout of the job.
         simulations: The simulation of each program at each size that it takes, by label and size.
         library: The library that ran, if that is known.
@@ -172,13 +172,7 @@ class Expectation:
 def expect(
     curve: Curve, machine: Machine, *, library: str | None = None, executor: Executor | None = None
 ) -> Expectation:
-    """Simulate the programs of a curve's collective.
-
-    Args:
-        curve: The curve.
-        machine: The machine.
-        library: The library that ran, such as "openmpi-5.0".
-        executor: Who does the work.
+    """Simulate the programs of a curve's collective; the library is the one that ran, if it is known.
 
     Raises:
         Error: The machine has no room for so many ranks, or fewer of them on a node; no program takes a call.

@@ -58,9 +58,7 @@ _PARTS = {
 
 
 def _pattern(expression: str, **values: str) -> Pattern:
-    for name, part in _PARTS.items():
-        expression = expression.replace(name, part)
-    return Pattern(expression=re.compile(expression), **values)
+    return Pattern(expression=re.compile(re.sub("<[A-Z]+>", lambda part: _PARTS[part[0]], expression)), **values)
 
 
 PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))

@@ -92,11 +92,8 @@ def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | N
     for pair in pairs:
         for own, runs in zip(sides.setdefault(pair.series, ([], [])), (pair.before, pair.after), strict=True):
             own += _own_variance(runs)
-    all_series = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
-    return {
-        series: (_mean(before) or all_series[0], _mean(after) or all_series[1])
-        for series, (before, after) in sides.items()
-    }
+    of_all = [_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1)]
+    return {series: (_mean(own[0]) or of_all[0], _mean(own[1]) or of_all[1]) for series, own in sides.items()}
 
 
 def _own_variance(runs: Sequence[Measurement]) -> list[_Variance]:
@@ -199,9 +196,7 @@ def _scatter(differences: Iterable[float]) -> tuple[float, float] | None:
 def two_sided(t: float, freedom: float) -> float:
     """Return the probability that a number of Student's distribution is at least as far from 0 as `t`.
 
-    Args:
-        t: The number.
-        freedom: The degrees of freedom, at least 1; infinity is the normal distribution.
+    There is at least one degree of freedom; infinity is the normal distribution.
     """
     if math.isinf(freedom):
         return math.erfc(abs(t) / math.sqrt(2))

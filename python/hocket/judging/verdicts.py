@@ -32,7 +32,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
     return (
         _verdict(expectation, rows, whole),
         *_choices(rows),
-        *_programs(expectation, [row for row in rows if not (_is_logged(row) or _is_as_chosen(row))]),
+        *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
         *(() if whole is None else _advice(expectation, rows, whole)),
     )
 
@@ -155,13 +155,11 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
             yield Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 
-def _is_logged(row: Row) -> bool:
-    return row.choice is not None and bool(row.choice.source)
-
-
 def _is_as_chosen(row: Row) -> bool:
-    """Return whether what the library chooses on the machine takes as long as measured, within the machine's error."""
-    own_s = row.choice.time_s if row.choice is not None and row.choice.library in BY_MACHINE else None
+    """Return whether a log names what ran, or what the library chooses takes as long, within the machine's error."""
+    if row.choice is None or row.choice.source:
+        return row.choice is not None
+    own_s = row.choice.time_s if row.choice.library in BY_MACHINE else None
     return own_s is not None and row.low_s <= row.measured_s / own_s * row.expected_s <= row.high_s
 
 
