@@ -73,9 +73,8 @@ def facts_in(text: str, file: str) -> tuple[Facts, tuple[str, ...]]:
     ranks, source = _only("ranks", of_ranks or by_ratio, disagreements)
     per_node, _ = _only("ranks on a node", of_node, disagreements)
     if ranks is not None and by_ratio and by_ratio[0][0] != ranks:
-        count, rows_source = by_ratio[0]
-        bandwidths = f"the bandwidths of {rows_source} are of {count}"
-        disagreements.append(f"{source} tells of {ranks} ranks, but {bandwidths}")
+        count, other = by_ratio[0]
+        disagreements.append(f"{source} tells of {ranks} ranks, but the bandwidths of {other} are of {count}")
         ranks = None
     if ranks is not None and per_node is not None and per_node > ranks:
         per_node = None
@@ -115,8 +114,8 @@ def _collectives(lines: NumberedLines, rows: Sequence[tuple[int, re.Match[str]]]
 
 
 def _collective(word: str) -> str | None:
-    name = re.sub("[-_ ]", "", word.lower()).replace("reducescatter", "reduce_scatter")
-    return find_collective(name) if is_collective(name) else None
+    bare = re.sub("[-_ ]", "", word.lower()).replace("reducescatter", "reduce_scatter")
+    return next((find_collective(name) for name in (word.lower(), bare) if is_collective(name)), None)
 
 
 def _counts(

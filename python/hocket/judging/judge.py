@@ -237,12 +237,12 @@ def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
 def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:
     """Return where another algorithm runs after than before, as far as both can be told."""
     findings = list[Finding]()
-    ran = {one.curve.title: {row.size_bytes: row.guess for row in one.rows} for one in before.curves}
+    ran = {(one.curve.title, row.size_bytes): row.guess for one in before.curves for row in one.rows}
     for title, rows in ((one.curve.title, one.rows) for one in after.curves):
-        pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get(title, {}).get(row.size_bytes))]
+        pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get((title, row.size_bytes)))]
         for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
-            sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
-            if all(is_told for _, is_told in sizes) and not {*old} & {*new}:
-                where = from_to(sizes[0][0], sizes[-1][0])
+            sizes, *guesses = zip(*group, strict=True)
+            if all(one.is_told for each in guesses for one in each) and not {*old} & {*new}:
+                where = from_to(sizes[0], sizes[-1])
                 findings.append(conclude("another program", title=title, where=where, after=new[0], before=old[0]))
     return tuple(findings)

@@ -211,20 +211,15 @@ def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) 
     if small and large:
         few, many = _factor(small), _factor(large)
         if many > _FLAT * few:
-            yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
+            cards = int(expectation.machine.quantities.get("node.cards.count", 1))
+            alike = next((number for number in range(1, cards) if abs(many * number / cards - 1) < 0.2), None)
+            share = f"{alike} of the {cards} cards of a node" if alike else f"1/{many:.2g} of the bandwidth"
+            yield conclude("large messages", small=few, large=many, what=f"as with {share}")
         elif few > _FLAT * many:
             yield conclude("small messages", small=few, large=many)
         elif _factor(rows) > _FLAT:
             yield conclude("all messages", factor=_factor(rows))
     yield conclude("no better choice")
-
-
-def _bandwidth(expectation: Expectation, factor: float) -> str:
-    cards = int(expectation.machine.quantities.get("node.cards.count", 1))
-    for number in range(1, cards):
-        if abs(factor * number / cards - 1) < 0.2:
-            return f"as with {number} of the {cards} cards of a node"
-    return f"as with 1/{factor:.2g} of the bandwidth"
 
 
 def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:
