@@ -17,10 +17,8 @@ from hocket.cli.measurements import facts_options
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
-from hocket.judging.assessment import Assessment
-from hocket.judging.assessment_table import assessment_table, finding_lines
-from hocket.judging.change import Change
-from hocket.judging.changes import Changes, changes
+from hocket.judging.assessment import Assessment, assessment_table, finding_lines
+from hocket.judging.changes import Change, Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields

@@ -10,8 +10,7 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time
 from hocket.drawing.plot import MOST_LINES, by_kind, colours, frame, size_axis, style
-from hocket.judging.change import Change
-from hocket.judging.changes import Changes
+from hocket.judging.changes import Change, Changes
 from hocket.judging.pairs import Series, several_fields
 
 _SHAPES = {"slower": "triangle-up", "faster": "triangle-down", "same": "circle", "cannot tell": "cross"}

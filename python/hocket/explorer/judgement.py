@@ -9,8 +9,7 @@ from hocket._native import Error
 from hocket.base.table import Words
 from hocket.base.units import format_count
 from hocket.explorer.questions import Question
-from hocket.judging.assessment import Assessment
-from hocket.judging.assessment_table import assessment_table, finding_lines
+from hocket.judging.assessment import Assessment, assessment_table, finding_lines
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts
 

@@ -1,11 +1,14 @@
-"""Measured times beside those that a machine takes, and what follows from them."""
+"""Measured times beside those that a machine takes, what follows from them, and both in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from hocket.base.results import Result
+from hocket.base.table import Words
+from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
 from hocket.judging.identifying import Guess
@@ -164,3 +167,45 @@ class Assessment(Result):
             "curves": [one.as_dict() for one in self.curves],
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+_LABELS = {"hint": "look at", "unknown": "not known"}
+_WORDS = ("grade", "expected time is", "runs like")
+_COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "grade", "lower bound", *_WORDS[1:])
+
+
+def assessment_table(curve: CurveAssessment) -> Words | None:
+    """Return the rows of a curve; None for a curve that was judged without a machine."""
+    if not curve.rows:
+        return None
+    right = tuple(name for name in _COLUMNS if name not in _WORDS)
+    return Words(_COLUMNS, tuple(map(_row, curve.rows)), right)
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    return (
+        format_bytes(row.size_bytes),
+        format_time(row.measured_s),
+        format_time(row.expected_s),
+        f"{format_time(row.low_s)} to {format_time(row.high_s)}",
+        format_ratio(row.factor),
+        row.grade,
+        "" if row.bound_s is None else format_time(row.bound_s),
+        row.limit,
+        _ran(row),
+    )
+
+
+def _ran(row: Row) -> str:
+    if not row.guess.is_told:
+        return "?"
+    others = f" +{len(row.guess.programs) - 1}" if len(row.guess.programs) > 1 else ""
+    return f"{row.guess.programs[0]}{others} ({row.guess.probability:.0%})"
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Return a label and a sentence for each finding."""
+    return [
+        (_LABELS.get(one.kind, one.kind), f"{one.sentence} [{one.source}]" if one.source else one.sentence)
+        for one in findings
+    ]

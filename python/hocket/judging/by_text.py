@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from math import ceil, log2
 
 from hocket.base.units import format_count, format_rate
 from hocket.judging.causes import causes_of
-from hocket.judging.context import Job, job_of, usual_rate_of
-from hocket.judging.figures import Figure, figures_in
+from hocket.judging.context import NORMAL_SHARE, Job, bandwidth_verdict, job_of, unknowns_of, usual_rate_of
+from hocket.judging.curves import Shape, shape_of, shape_of_points
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.mention import Mentions
-from hocket.judging.rates import NORMAL_SHARE, bandwidth_verdict, unknowns_of
-from hocket.judging.rows import rows_in
-from hocket.judging.shape import Shape, shape_of, shape_of_points
+from hocket.judging.mention import Figure, Mentions
 from hocket.measurements.measurement import Measurement
-
-NO_NUMBERS = "numbers"
-"""The subject of the verdict on a text that has none."""
 
 _COLLAPSE_FACTOR = 1.4
 """A large call whose bandwidth is as many times less than that of a smaller one is slow on any machine."""
@@ -42,47 +37,38 @@ _MESSAGE_S = 1e-6
 def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
     """Return what times and their text tell: the verdict, then causes, hints, and what the text does not tell.
 
-    Args:
-        curve: Times of one collective on one number of ranks. It may be empty: then, bandwidths that the text quotes
-            are judged.
-        mentions: What the text says.
+    The times are of one collective on one number of ranks. Without any, bandwidths that the text quotes are judged.
     """
-    shape = shape_of(curve) or _shape_of_rows(mentions)
+    shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
+    if shape is None and rows is not None:  # no format reads them
+        shape = shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
     job = job_of(mentions, shape)
-    verdict = _verdict(curve, shape, job, mentions)
-    others = causes_of(verdict, job, shape, _bus(shape, mentions), mentions)
-    return (verdict, *others, *unknowns_of(job, mentions, verdict))
-
-
-def _bus(shape: Shape | None, mentions: Mentions) -> float | None:
-    """Return the bandwidth of the bus, of the rows or as the text quotes it."""
-    if shape is not None:
+    if shape is None:
+        bus = next((one.bytes_per_s for one in mentions.figures if one.is_of_bus), None)
+    else:
         is_large = shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES
-        return shape.best[1] * shape.bus_share if is_large and shape.bus_share is not None else None
-    return next((one.bytes_per_s for one in figures_in(mentions) if one.is_of_bus), None)
+        bus = shape.best[1] * shape.bus_share if is_large and shape.bus_share is not None else None
+    verdict = (
+        (None if shape is None else _verdict(curve, shape, job, bus))
+        or _verdict_of_figures(mentions.figures, job)
+        or _without_verdict(curve, shape, job)
+    )
+    return (verdict, *causes_of(verdict, job, shape, bus, mentions), *unknowns_of(job, mentions, verdict))
 
 
-def _shape_of_rows(mentions: Mentions) -> Shape | None:
-    """Return the shape of rows that no format reads."""
-    rows, facts = rows_in(mentions), mentions.facts
-    if rows is None:
-        return None
-    return shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
-
-
-def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentions: Mentions) -> Finding:
-    figures = figures_in(mentions)
-    if shape is not None and shape.ranks == 1:
+def _verdict(curve: Sequence[Measurement], shape: Shape, job: Job, bus_bytes_per_s: float | None) -> Finding | None:
+    """Return the verdict on a curve; None if neither its shape nor its bandwidth tells one."""
+    if shape.ranks == 1:
         return conclude("sends nothing", call=_call(job))
-    if shape is not None:
-        verdict = _between_runs(curve) or _collapse(shape) or _small_calls(shape, job) or _jump(shape)
-        if verdict is None and (rate := _bus(shape, mentions)) is not None:
-            start = f"{_call(job)} reaches {format_rate(rate)} of bus bandwidth"
-            verdict = _rising(shape, job, rate) or bandwidth_verdict(rate, job, start)
-        if verdict is not None:
-            return verdict
-    if figures:
-        return _between_averages(figures) or _verdict_of_figure(figures[0], job, mentions)
+    verdict = _between_runs(curve) or _collapse(shape) or _small_calls(shape, job) or _jump(shape)
+    if verdict is None and bus_bytes_per_s is not None:
+        start = f"{_call(job)} reaches {format_rate(bus_bytes_per_s)} of bus bandwidth"
+        return _rising(shape, job, bus_bytes_per_s) or bandwidth_verdict(bus_bytes_per_s, job, start)
+    return verdict
+
+
+def _without_verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job) -> Finding:
+    """Return why nothing is known."""
     if shape is None and not curve:
         return conclude("no number")
     if shape is None:
@@ -96,21 +82,13 @@ def _verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job, mentio
 
 def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
     """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
-    usual = usual_rate_of(job)
-    rates = shape.rates
-    if usual is None or shape.bus_bytes_per_s is None or len(rates) < 2:
+    usual, rates, slope = usual_rate_of(job), shape.rates, shape.bus_bytes_per_s
+    if usual is None or slope is None or len(rates) < 2 or rates[-1] / rates[-2] < _LEAST_GROWTH:
         return None
-    low = NORMAL_SHARE * usual.lowest_bytes_per_s
-    if bus_bytes_per_s >= low or shape.bus_bytes_per_s < low or rates[-1] / rates[-2] < _LEAST_GROWTH:
+    if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= slope:
         return None
-    return conclude(
-        "still rising",
-        call=_call(job),
-        bytes_per_s=bus_bytes_per_s,
-        size_bytes=shape.sizes_bytes[-1],
-        implied_bytes_per_s=shape.bus_bytes_per_s,
-        what=usual.what,
-    )
+    conclusion = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
+    return conclusion(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=slope)
 
 
 def _call(job: Job) -> str:
@@ -132,19 +110,12 @@ def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
 
 def _collapse(shape: Shape) -> Finding | None:
     """Return that the largest call has much less bandwidth than a smaller one."""
-    (size, rate), last = shape.best, shape.rates[-1]
-    if size == shape.sizes_bytes[-1] or rate < _COLLAPSE_FACTOR * last or len(shape.sizes_bytes) < 3:
+    (best, rate), last, last_rate = shape.best, shape.sizes_bytes[-1], shape.rates[-1]
+    if best == last or rate < _COLLAPSE_FACTOR * last_rate or len(shape.sizes_bytes) < 3:
         return None
     share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
-    return conclude(
-        "large calls",
-        best_bytes=size,
-        best_bytes_per_s=rate * share,
-        of_bus=of_bus,
-        last_bytes=shape.sizes_bytes[-1],
-        last_bytes_per_s=last * share,
-        factor=rate / last,
-    )
+    conclusion = partial(conclude, "large calls", best_bytes=best, last_bytes=last, of_bus=of_bus)
+    return conclusion(best_bytes_per_s=rate * share, last_bytes_per_s=last_rate * share, factor=rate / last_rate)
 
 
 def _small_calls(shape: Shape, job: Job) -> Finding | None:
@@ -169,21 +140,20 @@ def _jump(shape: Shape) -> Finding | None:
     return conclude("some sizes", size_bytes=jump.size_bytes, factor=jump.factor)
 
 
-def _between_averages(figures: Sequence[Figure]) -> Finding | None:
-    """Return that the averages of runs in one text differ by more than noise."""
+def _verdict_of_figures(figures: Sequence[Figure], job: Job) -> Finding | None:
+    """Return the verdict on bandwidths that the text quotes: averages of runs that differ, or else the first one."""
     averages = sorted((one for one in figures if one.is_of_output), key=lambda one: one.bytes_per_s)
-    if not averages or averages[-1].bytes_per_s < _RUNS_FACTOR * averages[0].bytes_per_s:
+    if averages and averages[-1].bytes_per_s >= _RUNS_FACTOR * averages[0].bytes_per_s:
+        source, less, more = averages[0].source, averages[0].bytes_per_s, averages[-1].bytes_per_s
+        conclusion = partial(conclude, "two averages", source=source, factor=more / less)
+        return conclusion(most_bytes_per_s=more, least_bytes_per_s=less)
+    if not figures:
         return None
-    source, less, more = averages[0].source, averages[0].bytes_per_s, averages[-1].bytes_per_s
-    return conclude("two averages", source=source, most_bytes_per_s=more, least_bytes_per_s=less, factor=more / less)
-
-
-def _verdict_of_figure(figure: Figure, job: Job, mentions: Mentions) -> Finding:
-    """Return the verdict on a bandwidth that the text quotes."""
-    start = f"The text quotes {format_rate(figure.bytes_per_s)}"
-    if figure.is_of_bus:
-        return bandwidth_verdict(figure.bytes_per_s, job, start, figure.source, is_average=figure.is_average)
+    rate, source = figures[0].bytes_per_s, figures[0].source
+    start = f"The text quotes {format_rate(rate)}"
+    if figures[0].is_of_bus:
+        return bandwidth_verdict(rate, job, start, source, is_average=figures[0].is_average)
     if not job.ranks or job.collective != "allreduce":
-        return conclude("algorithm bandwidth", source=figure.source, bytes_per_s=figure.bytes_per_s)
-    bus = figure.bytes_per_s * (2 * (job.ranks - 1) / job.ranks)
-    return bandwidth_verdict(bus, job, f"{start} of algorithm bandwidth, {format_rate(bus)} of the bus", figure.source)
+        return conclude("algorithm bandwidth", source=source, bytes_per_s=rate)
+    bus = rate * (2 * (job.ranks - 1) / job.ranks)
+    return bandwidth_verdict(bus, job, f"{start} of algorithm bandwidth, {format_rate(bus)} of the bus", source)

@@ -7,17 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import TypeAlias
 
-from hocket.judging import mention as subjects
 from hocket.judging.context import Job, bus_over_cards, is_of_mpi
+from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
-from hocket.judging.figures import figures_in
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import lines_of
 from hocket.judging.mention import Mention, Mentions
-from hocket.judging.shape import Shape
-from hocket.judging.topology_tables import PAIRS
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
@@ -32,50 +28,12 @@ _VERSION = re.compile(
 _SLOW_SHARE = 0.75
 _CHANGE_FACTOR = 1.5
 _LEAST_ROWS = 3
-
-_Row: TypeAlias = "tuple[re.Match[str], str]"
-"""A bandwidth, with the file and the line."""
-
-
-def _comparisons(mentions: Mentions) -> Iterator[Finding]:
-    """Give what lists of bandwidths in a text show."""
-    for expression, findings in ((_PAIR, _slow_nodes), (_VERSION, _changes_of_version)):
-        lines = enumerate(lines_of(mentions.text), start=1)
-        rows = [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
-        yield from findings(rows) if len(rows) >= _LEAST_ROWS else ()
-
-
-def _slow_nodes(pairs: Sequence[_Row]) -> Iterator[Finding]:
-    """Give the hosts of two or more slow pairs that no fast pair has."""
-    least = _SLOW_SHARE * max(float(match["value"]) for match, _ in pairs)
-    slow = [(match, source) for match, source in pairs if float(match["value"]) < least]
-    fast_hosts = {host for match, _ in pairs if float(match["value"]) >= least for host in match.groups()[:2]}
-    hosts = [host for match, _ in slow for host in match.groups()[:2]]
-    for host in dict.fromkeys(hosts):
-        if hosts.count(host) > 1 and host not in fast_hosts:
-            source = next(source for match, source in slow if host in match.groups())
-            yield conclude("slow node", source=source, host=host, pairs=hosts.count(host), slow_pairs=len(slow))
-
-
-def _changes_of_version(rows: Sequence[_Row]) -> Iterator[Finding]:
-    """Give the versions of a library between which the bandwidth changes."""
-    for (before, _), (after, source) in pairwise(rows):
-        old, new = float(before["value"]), float(after["value"])
-        if new > 0 and old > _CHANGE_FACTOR * new:
-            one, other = before["version"], after["version"]
-            yield conclude("library version", source=source, before=one, after=other, factor=old / new)
-
-
-ONE_CARD = "one card"
-HAN = "Open MPI's component HAN"
-
 _MOST_KINKS = 2
 _DIP, _LEAST_DIP_BYTES = 0.87, 1 << 16
 _MANY_RANKS = 32
 _HALF, _WHOLE = 0.67, 0.12
 """Data that passes through the host takes the way to its memory twice: a card reaches about half of its rate."""
 _MOST_OF_PAIR = 2
-_VIRTUAL = re.compile(r"(?i)\bvirtuali[sz]|\bSR-?IOV\b|\bQEMU\b|\bKVM\b|\bVFIO\b|\bpass-?through\b|\b[0-9] ?VMs\b")
 _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _AVERAGE_SHARE = 0.75
@@ -91,35 +49,61 @@ def causes_of(
 ) -> tuple[Finding, ...]:
     """Return the causes and hints for a verdict, the strongest first.
 
-    Args:
-        verdict: The verdict. Of times that are fine, only what makes rows meaningless is a cause.
-        job: The job.
-        shape: The shape of the curve; None without rows.
-        bus_bytes_per_s: The bandwidth of the bus, of the rows or as the text quotes it; None if it is unknown.
-        mentions: What the text says.
+    Of times that are fine, only what makes rows meaningless is a cause. The bandwidth of the bus is of the rows, or as
+    the text quotes it.
     """
-    runs = _findings_of("cause", mentions.about(subjects.LAUNCH))
-    reading = [conclude("trees")] if _is_on_trees(job, mentions) else []
+    runs = _findings_of("cause", mentions.about("separate runs"))
+    algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
+    is_of_trees = job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms
+    trees = [conclude("trees")] if is_of_trees and (job.is_of_nccl or not is_of_mpi(mentions)) else []
     if verdict.kind in ("fine", "fast"):
-        average = _average(bus_bytes_per_s, mentions) if shape is not None else ()
-        return (*runs, *_sockets(job, "hint"), *reading, *average, *_kinks("hint", shape))
+        of_shape = () if shape is None else (*_average(bus_bytes_per_s, mentions), *_kinks("hint", shape))
+        return (*runs, *_sockets(job, "hint"), *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    choices = (mentions.about(subject) for subject in (subjects.ALGORITHM, subjects.PROTOCOL, subjects.BINDING))
+    is_bound = job.is_of_cpus or not _LAUNCHES.search(mentions.text) or _BINDS.search(mentions.text)
     candidates = (
         *runs,
         *_sockets(job, kind),
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
-        *_comparisons(mentions),
-        *_kinks("cause", shape),
-        *_dips(shape),
+        *_slow_nodes(_list(_PAIR, mentions)),
+        *_changes_of_version(_list(_VERSION, mentions)),
+        *(() if shape is None else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
-        *_by_levels(job, mentions),
-        *_findings_of("hint", *choices),
-        *reading,
+        *_findings_of("hint", *map(mentions.about, ("algorithm", "protocol", "binding"))),
+        *trees,
+        *([] if is_bound else [conclude("launcher")]),
     )
-    is_bound = not job.is_of_cpus and _LAUNCHES.search(mentions.text) and not _BINDS.search(mentions.text)
-    return tuple(dict.fromkeys((*candidates, *([conclude("launcher")] if is_bound else []))))
+    return tuple(dict.fromkeys(candidates))
+
+
+def _list(expression: re.Pattern[str], mentions: Mentions) -> list[tuple[re.Match[str], str]]:
+    """Return the bandwidths of a list in the text, each with its line; none if they are few."""
+    lines = enumerate(lines_of(mentions.text), start=1)
+    rows = [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
+    return rows if len(rows) >= _LEAST_ROWS else []
+
+
+def _slow_nodes(pairs: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]:
+    """Give the hosts of two or more slow pairs that no fast pair has."""
+    least = _SLOW_SHARE * max((float(match["value"]) for match, _ in pairs), default=0.0)
+    sources: dict[str, list[str]] = {}
+    for match, source in pairs:
+        for host in match.groups()[:2]:
+            sources.setdefault(host, []).append(source if float(match["value"]) < least else "")
+    slow_pairs = sum(float(match["value"]) < least for match, _ in pairs)
+    for host, own in sources.items():
+        if len(own) > 1 and all(own):
+            yield conclude("slow node", source=own[0], host=host, pairs=len(own), slow_pairs=slow_pairs)
+
+
+def _changes_of_version(rows: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]:
+    """Give the versions of a library between which the bandwidth changes."""
+    for (before, _), (after, source) in pairwise(rows):
+        old, new = float(before["value"]), float(after["value"])
+        if new > 0 and old > _CHANGE_FACTOR * new:
+            one, other = before["version"], after["version"]
+            yield conclude("library version", source=source, before=one, after=other, factor=old / new)
 
 
 def _findings_of(kind: Kind, *groups: Iterable[Mention]) -> Iterator[Finding]:
@@ -140,41 +124,41 @@ def _sockets(job: Job, kind: Kind) -> Iterator[Finding]:
 
 def _within_node(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what keeps GPUs of a node from reaching each other."""
-    forbids = (*mentions.about(subjects.NO_P2P), *mentions.about(subjects.SHARED_MEMORY))
-    yield from _findings_of(kind if job.has_nvlink or job.gpu_name else "hint", forbids)
-    yield from _findings_of(kind, mentions.about(subjects.THROUGH_CPU))
+    forbids = (*mentions.about("peer-to-peer"), *mentions.about("shared memory"))
+    yield from _findings_of(kind if job.gpu_name else "hint", forbids)
+    yield from _findings_of(kind, mentions.about("peer-to-peer through the CPU"))
     if job.ranks is None or job.ranks > _MOST_OF_PAIR:
-        pairs = (one for one in mentions.of("links") if one.value == PAIRS)
-        yield from _findings_of("cause", (replace(one, subject=subjects.THROUGH_CPU) for one in pairs))
-    if bus_bytes_per_s is not None and not forbids and job.is_one_node and job.has_nvlink:
+        pairs = (one for one in mentions.of("links") if one.value == "pairs")
+        yield from _findings_of("cause", (replace(one, subject="peer-to-peer through the CPU") for one in pairs))
+    has_links = job.gpu is not None and job.gpu.form != "PCIe"
+    if bus_bytes_per_s is not None and not forbids and job.is_one_node and has_links:
         for one in fitting_fabrics(bus_bytes_per_s, ("pcie",))[:1]:
             yield conclude("bandwidth of PCIe", bytes_per_s=bus_bytes_per_s, fabric=one.name)
-    yield from _findings_of("hint", mentions.about(subjects.ACS) if job.is_one_node else ())
+    yield from _findings_of("hint", mentions.about("ACS") if job.is_one_node else ())
 
 
 def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give what limits messages between nodes."""
     has_direct = any(one.value == "GDRDMA" for one in mentions.of("transport"))
-    for one in mentions.about(subjects.GPUDIRECT):
+    for one in mentions.about("GPUDirect RDMA"):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, one.subject, one.source)
-    yield from _findings_of(kind, mentions.about(subjects.ACS), mentions.about(subjects.TOPOLOGY))
+    yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
         yield from _findings_of("hint", mentions.of("near cards"))
-        card = job.card if job.net == "rdma" and job.has_gpus else None
+        card = job.card if job.net == "rdma" and (job.gpu_name or job.is_of_nccl) else None
         if of_cards is not None and card is not None and of_cards < _HALF * card.lowest_bytes_per_s:
             yield conclude("less than a card", bytes_per_s=of_cards, fabric=card.name)
     yield from _one_card(job, kind, of_cards, mentions)
-    virtual = [number for number, line in enumerate(mentions.text.split("\n"), start=1) if _VIRTUAL.search(line)]
-    if virtual and not job.is_of_cpus:
-        yield conclude("virtual machines", source=f"{mentions.file}:{virtual[0]}")
-    yield from _findings_of("hint", mentions.about(subjects.CARDS))
+    for one in mentions.of("virtual machines") if not job.is_of_cpus else ():
+        yield conclude("virtual machines", source=one.source)
+    yield from _findings_of("hint", mentions.about("number of cards"))
 
 
 def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that fewer cards carry data than a node has."""
-    mention = next((one for one in (*mentions.of("cards used"), *mentions.of("cards named"))), None)
+    mention = next(iter((*mentions.of("cards used"), *mentions.of("cards named"))), None)
     of_one = None if bus_bytes_per_s is None or job.card is None else bus_bytes_per_s / job.card.highest_bytes_per_s
     cards = job.cards_of_node or 1
     if mention is not None and mention.value == "1" and (job.ranks_per_node or 2) > 1 and job.sockets is None:
@@ -188,29 +172,25 @@ def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Men
         yield conclude("one rank on a node", cards=cards)
 
 
-def _kinks(kind: Kind, shape: Shape | None) -> Iterator[Finding]:
+def _kinks(kind: Kind, shape: Shape) -> Iterator[Finding]:
     """Give the sizes at which the time leaves its trend."""
-    if shape is None:
-        return
     kinks = sorted(shape.kinks, key=lambda one: max(one.factor, 1 / one.factor), reverse=True)
     for kink in kinks[:_MOST_KINKS]:
-        finding = partial(conclude, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
-        if kink.factor < 1 and kink.before_bytes == shape.sizes_bytes[0]:
-            yield finding("first size", factor=1 / kink.factor)
+        own_kind, factor = None, kink.factor
+        if factor < 1 and kink.before_bytes == shape.sizes_bytes[0]:
+            name, factor = "first size", 1 / factor
         elif kink.is_spike:
-            yield finding("one size", factor=kink.factor)
-        elif kink.factor > _JAM_FACTOR and kink.before_bytes >= _LEAST_JAM_BYTES:
-            yield finding("jam", factor=kink.factor)
-        elif kink.factor > 1:
-            yield finding("jump", kind=kind, factor=kink.factor)
+            name = "one size"
+        elif factor > _JAM_FACTOR and kink.before_bytes >= _LEAST_JAM_BYTES:
+            name = "jam"
         else:
-            yield finding("fall", kind=kind, percent=100 * (1 - kink.factor))
+            name, own_kind = "jump" if factor > 1 else "fall", kind
+        conclusion = partial(conclude, name, kind=own_kind, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
+        yield conclusion(factor=factor, percent=100 * (1 - kink.factor))
 
 
-def _dips(shape: Shape | None) -> Iterator[Finding]:
+def _dips(shape: Shape) -> Iterator[Finding]:
     """Give the size at which the bandwidth of large calls falls most, if the time has no kink there."""
-    if shape is None:
-        return
     sizes = {kink.size_bytes for kink in shape.kinks}
     falls = [
         (rate / less, less_bytes, size)
@@ -222,8 +202,15 @@ def _dips(shape: Shape | None) -> Iterator[Finding]:
         yield conclude("dip", before_bytes=less_bytes, size_bytes=size, percent=100 * (1 - ratio))
 
 
-def _by_levels(job: Job, mentions: Mentions) -> Iterator[Finding]:
-    """Give that Open MPI 5 runs collectives by levels on several nodes with several ranks, unless a setting differs."""
+def _hints(verdict: Finding, job: Job, mentions: Mentions) -> Iterator[Finding]:
+    """Give what many ranks of a node share, what to make of two runs, and whether Open MPI 5 runs by levels."""
+    if verdict.subject == "small sizes" and job.ranks_per_node is not None and job.ranks_per_node >= _MANY_RANKS:
+        yield conclude("many ranks", ranks=job.ranks_per_node)
+    if verdict.subject == "two runs":
+        yield conclude("what differs")
+    averages = sorted(one.bytes_per_s for one in mentions.figures if one.is_of_output)
+    if len(averages) == 2 and _NOISE < averages[1] / averages[0] < _RUNS_FACTOR:
+        yield conclude("noise", percent=100 * (1 - averages[0] / averages[1]))
     library = next((one for one in mentions.of("library") if _WITH_HAN.match(one.value)), None)
     has_levels = (job.ranks_per_node or 1) > 1 and (job.nodes or 1) > 1
     is_set = any(one.value.startswith(("coll_han", "coll=")) for one in mentions.of("algorithm"))
@@ -231,28 +218,9 @@ def _by_levels(job: Job, mentions: Mentions) -> Iterator[Finding]:
         yield conclude("by levels", source=library.source, collective=job.collective.capitalize())
 
 
-def _hints(verdict: Finding, job: Job, mentions: Mentions) -> Iterator[Finding]:
-    """Give what many ranks of a node share, where small calls are slow, and what to make of two runs."""
-    if verdict.subject == "small sizes" and job.ranks_per_node is not None and job.ranks_per_node >= _MANY_RANKS:
-        yield conclude("many ranks", ranks=job.ranks_per_node)
-    if verdict.subject == "two runs":
-        yield conclude("what differs")
-    averages = sorted(one.bytes_per_s for one in figures_in(mentions) if one.is_of_output)
-    if len(averages) == 2 and _NOISE < averages[1] / averages[0] < _RUNS_FACTOR:
-        yield conclude("noise", percent=100 * (1 - averages[0] / averages[1]))
-
-
-def _is_on_trees(job: Job, mentions: Mentions) -> bool:
-    """Return whether NCCL uses trees, as on two nodes: bus bandwidths then read otherwise."""
-    if is_of_mpi(mentions) and not job.is_of_nccl:
-        return False
-    algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
-    return job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms
-
-
 def _average(bus_bytes_per_s: float | None, mentions: Mentions) -> Iterator[Finding]:
     """Give that an average over sizes is far below the bandwidth of large ones, as it counts small ones too."""
-    for one in figures_in(mentions):
+    for one in mentions.figures:
         if one.is_of_output and bus_bytes_per_s and one.bytes_per_s < _AVERAGE_SHARE * bus_bytes_per_s:
             average = one.bytes_per_s
             yield conclude("all sizes", source=one.source, average_bytes_per_s=average, bytes_per_s=bus_bytes_per_s)

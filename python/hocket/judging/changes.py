@@ -9,22 +9,237 @@ Source: Y. Benjamini, Y. Hochberg, Journal of the Royal Statistical Society B 57
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import groupby, pairwise
+from statistics import fmean
+from typing import Any, Literal, TypeAlias
 
 from hocket.base import checks
 from hocket.base.results import Result
-from hocket.base.units import format_count
-from hocket.judging.change import Change, Direction, Range, ranges_of, steps_of
-from hocket.judging.change_words import findings_of
-from hocket.judging.finding import Finding
-from hocket.judging.noise import Noise, exponential, log_ratio, noises
-from hocket.judging.pairs import Pair, median_s, pairs_of
-from hocket.measurements.measurement import Measurement
+from hocket.base.units import format_bytes, format_count, from_to
+from hocket.definitions.libraries import library_named
+from hocket.judging.finding import Finding, Kind
+from hocket.judging.noise import Basis, Noise, exponential, log_ratio, noises
+from hocket.judging.pairs import Pair, Series, median_s, pairs_of, several_fields
+from hocket.measurements.measurement import DEFAULT, Measurement
 
 _WRONG = 0.05
 _EXPECTED = "measurements, as hocket.read_measurements returns them"
+_SHARE = 0.5
+_MOST_FACTOR = 4  # how many times as large the next size may be
+_ONE_RUN: Mapping[Basis, str] = {
+    "sizes": "the scatter between neighbouring sizes",
+    "intervals": "the benchmark's intervals",
+    "iterations": "the spread of the iterations of a run",
+}
+
+Direction: TypeAlias = Literal["slower", "faster", "same", "cannot tell"]
+"""What became of a time. It is the same if its interval is within the tolerance."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How the time of a point changed.
+
+    Attributes:
+        series: All of the point but its size.
+        size_bytes: The size of the call.
+        before_s: The time before, the median of repeated runs.
+        after_s: The time after.
+        before_runs: How many runs there are before.
+        after_runs: How many runs there are after.
+        ratio: How many times as long the call takes after as before.
+        ratio_low: Lower end of its 95 % confidence interval; None if nothing tells it.
+        ratio_high: Upper end.
+        basis: What the interval is from.
+        p_value: How likely noise alone makes the ratio so far from 1, corrected for the number of points; None without
+            an interval.
+        direction: What became of the time.
+        source: The file and the line of the first run after.
+    """
+
+    series: Series
+    size_bytes: int
+    before_s: float
+    after_s: float
+    before_runs: int
+    after_runs: int
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+    basis: Basis
+    p_value: float | None
+    direction: Direction
+    source: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as a row by column."""
+        own = {name: value for name, value in vars(self).items() if name != "series"}
+        return {**vars(self.series), **own}
+
+
+@dataclass(frozen=True)
+class Range:
+    """Neighbouring sizes of a series that changed in the same direction.
+
+    Attributes:
+        changes: The changes, by size.
+        ratio: How many times as long calls take: the geometric mean over the sizes.
+        ratio_low: Lower end of its interval, which is as wide as the intervals of the sizes are on average, because the
+            sizes of a run share what disturbs it. None if a size has no interval.
+        ratio_high: Upper end.
+    """
+
+    changes: tuple[Change, ...]
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+
+    @property
+    def series(self) -> Series:
+        """All but the size."""
+        return self.changes[0].series
+
+    @property
+    def direction(self) -> Direction:
+        """What became of the times."""
+        return self.changes[0].direction
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            **vars(self.series),
+            "first_bytes": self.changes[0].size_bytes,
+            "last_bytes": self.changes[-1].size_bytes,
+            "sizes": len(self.changes),
+            **{name: getattr(self, name) for name in ("direction", "ratio", "ratio_low", "ratio_high")},
+        }
+
+
+def _ranges(changes: Iterable[Change]) -> Iterator[Range]:
+    """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
+    for _, group in groupby(changes, lambda one: (one.series, one.direction)):
+        own = tuple(group)
+        ratio, *ends = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
+        yield Range(own, ratio or 1.0, *ends)
+
+
+def _mean(ratios: Sequence[float | None]) -> float | None:
+    """Return the geometric mean; None if a ratio is missing."""
+    logarithms = [math.log(ratio) for ratio in ratios if ratio is not None]
+    return exponential(fmean(logarithms)) if len(logarithms) == len(ratios) else None
+
+
+def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator[Finding]:
+    """Give slower ranges, then faster ones: "allreduce ring on 8 ranks: 1.31 times slower from 16 KiB to 256 KiB"."""
+    for one in sorted(ranges, key=lambda one: (one.direction == "faster", -abs(math.log(one.ratio)))):
+        if one.direction not in ("slower", "faster"):
+            continue
+        low, high, interval = one.ratio_low, one.ratio_high, "unknown"
+        if low is not None and high is not None:
+            ends = (1 / high, 1 / low) if one.direction == "faster" else (low, high)
+            interval = f"{_number(ends[0])} to {_number(ends[1])}"
+            extreme = max(one.changes, key=lambda each: abs(math.log(each.ratio)))
+            if not low <= extreme.ratio <= high:
+                interval += f"; most at {format_bytes(extreme.size_bytes)}: {_number(_factor(extreme.ratio))}"
+        first, last = one.changes[0].size_bytes, one.changes[-1].size_bytes
+        where = f" {'at' if first == last else 'from'} {from_to(first, last)}" if last else ""
+        change = f"{_number(_factor(one.ratio))} times {one.direction}{where} (95 %: {interval})"
+        kind: Kind = "slow" if one.direction == "slower" else "fast"
+        sentence = f"{one.series.text(several)}: {change}"
+        yield Finding(kind, sentence, one.series.collective, one.changes[0].source)
+
+
+def _factor(ratio: float) -> float:
+    return max(ratio, 1 / ratio)
+
+
+def _number(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 1000 else f"{ratio:.1e}"
+
+
+def _others(changes: Sequence[Change], tolerance: str) -> Iterator[Finding]:
+    """Give how many points are the same, and of how many nothing can be told."""
+    whole = format_count(len(changes), "point")
+    if same := sum(one.direction == "same" for one in changes):
+        words = f"{same} of {whole}" if same < len(changes) else f"all {whole}"
+        yield Finding("fine", f"no change beyond {tolerance} at {words}", "same")
+    unclear = [one for one in changes if one.direction == "cannot tell"]
+    if not unclear:
+        return
+    reaches = sorted(
+        max(_factor(one.ratio_low), _factor(one.ratio_high))
+        for one in unclear
+        if one.ratio_low is not None and one.ratio_high is not None
+    )
+    sentence = f"cannot tell at {len(unclear)} of {whole} whether times changed by more than {tolerance}"
+    if reaches:
+        sentence += f": their intervals reach a factor of {_number(reaches[len(reaches) // 2])} (median)"
+    if without := len(unclear) - len(reaches):
+        sentence += f"; {format_count(without, 'point')} without spread, repeated runs, or enough neighbouring sizes"
+    yield Finding("unknown", sentence, "noise")
+
+
+def _of_steps(changes: Iterable[Change], several: Sequence[str], tolerance: float) -> Iterator[Finding]:
+    """Give the steps of the ratio in each series that has some; changes are in order.
+
+    Another latency or bandwidth changes the ratio gradually: from one size to the double, by at most a fifth of its
+    whole change. A step is at least half of it, from one size to the next: another algorithm or protocol runs there.
+    """
+    for series, group in groupby(changes, lambda one: one.series):
+        own = [*group]
+        ratios = [math.log(one.ratio) for one in own]
+        least = max(_SHARE * (max(ratios) - min(ratios)), math.log1p(tolerance))
+        steps = [(below, at) for below, at in pairwise(own) if _is_step(below, at, least)]
+        if not steps:
+            continue
+        jumps = " and ".join(
+            f"from {_number(below.ratio)} at {format_bytes(below.size_bytes)} to {_number(at.ratio)} at "
+            f"{format_bytes(at.size_bytes)}"
+            for below, at in steps[:2]
+        )
+        first, last = format_bytes(steps[0][1].size_bytes), format_bytes(steps[-1][0].size_bytes)
+        is_chosen = series.algorithm == DEFAULT or library_named(series.algorithm) is not None
+        what = "chose another algorithm" if is_chosen else "uses another protocol or setting"
+        where = f"between {first} and {last}" if len(steps) > 1 else f"on one side of {first}"
+        why = f"links change it gradually, so the library probably {what} {where}"
+        sentence = f"{series.text(several)}: the ratio of times steps {jumps}; {why}"
+        yield Finding("hint", sentence, "algorithm" if is_chosen else "protocol", steps[0][1].source)
+
+
+def _is_step(below: Change, at: Change, least: float) -> bool:
+    """Return whether ln of the ratio of two neighbours differs by more, beyond noise, and one of them is a change."""
+    if below.direction == at.direction or not {below.direction, at.direction} & {"slower", "faster"}:
+        return False
+    lows = [low for low in (below.ratio_low, at.ratio_low) if low is not None]
+    highs = [high for high in (below.ratio_high, at.ratio_high) if high is not None]
+    are_near = 0 < below.size_bytes >= at.size_bytes / _MOST_FACTOR
+    return are_near and max(lows) > min(highs) and abs(math.log(at.ratio) - math.log(below.ratio)) > least
+
+
+def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
+    """Give what single runs do not tell."""
+    counts = Counter(one.basis for one in changes if one.basis in _ONE_RUN)
+    if counts:
+        sources = " and ".join(words for basis, words in _ONE_RUN.items() if counts[basis])
+        points = f"{format_count(sum(counts.values()), 'point')} with one run on each side"
+        noise = f"noise is known from {sources} only, not from differences between days and nodes"
+        yield Finding("unknown", f"{points}: {noise}; repeated runs tell them", "runs")
+    slower_points = sum(one.after_runs == 1 and one.direction == "slower" for one in changes)
+    if slower_points == 1 and len(changes) > 1:
+        yield Finding("hint", "a single run is slower at one point only: measure it again before you act", "runs")
+    if sides := sum(one.basis == "runs of one side" for one in changes):
+        points = f"{format_count(sides, 'point')} with repeated runs on one side only"
+        yield Finding("unknown", f"{points}: the single run is taken to be as noisy as the others", "runs")
+
+
+def _only(side: str, lines: Sequence[str], most: int = 3) -> Iterator[Finding]:
+    """Give the points that only one set has."""
+    if lines:
+        more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+        yield Finding("unknown", f"only {side}: {'; '.join([*lines[:most], *more])}", "points")
 
 
 @dataclass(frozen=True)
@@ -108,9 +323,16 @@ def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tole
         _change(pair, noise, p_value, math.log1p(tolerance))
         for pair, noise, p_value in zip(pairs, noise_by_point, p_values, strict=True)
     )
-    ranges = ranges_of(rows)
-    only = {"before": only_before, "after": only_after}
-    findings = findings_of(ranges, steps_of(rows, tolerance), only, tolerance)
+    ranges = tuple(_ranges(rows))
+    several = several_fields(one.series for one in ranges)
+    findings = (
+        *_range_findings(ranges, several),
+        *_others(rows, f"{100 * tolerance:.3g} %"),
+        *_of_steps(rows, several, tolerance),
+        *_of_one_run(rows),
+        *_only("before", only_before),
+        *_only("after", only_after),
+    )
     return Changes(rows, ranges, only_before, only_after, float(tolerance), findings)
 
 
@@ -129,8 +351,13 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
     """Return the change of a point; `most` is ln of the largest ratio that does not matter."""
     ratio = log_ratio(pair)
     low = high = None
+    direction: Direction = "cannot tell"
     if noise is not None:  # the interval of the means of ln(time), stretched to the ratio of medians if that is outside
         low, high = min(noise.middle - noise.reach, ratio), max(noise.middle + noise.reach, ratio)
+        if abs(ratio) > most and p_value is not None and p_value <= _WRONG:
+            direction = "slower" if ratio > 0 else "faster"
+        elif -most <= low and high <= most:
+            direction = "same"
     return Change(
         pair.series,
         pair.size_bytes,
@@ -143,14 +370,6 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
         None if high is None else exponential(high),
         "nothing" if noise is None else noise.basis,
         p_value,
-        _direction(ratio, low, high, p_value, most),
+        direction,
         pair.after[0].source,
     )
-
-
-def _direction(ratio: float, low: float | None, high: float | None, p_value: float | None, most: float) -> Direction:
-    if low is None or high is None or p_value is None:
-        return "cannot tell"
-    if abs(ratio) > most and p_value <= _WRONG:
-        return "slower" if ratio > 0 else "faster"
-    return "same" if -most <= low and high <= most else "cannot tell"

@@ -1,19 +1,28 @@
-"""The job that a text describes, and the bandwidth that its machine allows."""
+"""The job that a text describes, the bandwidth that its machine allows, and the verdict on a bandwidth."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from hocket.base.units import format_count
-from hocket.judging.fabrics import Fabric, GpuModel, card_fabric, gpu_model
-from hocket.judging.mention import SOCKETS, Mention, Mentions
-from hocket.judging.shape import Shape
-from hocket.judging.topology_tables import NO_NVLINK, NVLINK, PAIRS
+from hocket.judging.curves import Shape
+from hocket.judging.fabrics import FABRICS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
+from hocket.judging.finding import Finding, conclude
+from hocket.judging.mention import Mention, Mentions
 
-_NVLINK_FORMS = ("SXM", "OAM")
+NORMAL_SHARE = 0.85
+"""So much of the least usual bandwidth still passes as normal: sizes may be too small, and runs differ."""
+_FAST_FACTOR = 1.1
+_AVERAGE_SHARE = 0.5
+_MOST_NAMES = 4
+_ROUNDING_FACTOR = 1.05
+_CARDS_OF_NODES = (1, 2, 4, 8)
+_WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
+_OF_GPUS = ("nvlink", "xgmi", "pcie")
+_BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
 NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
 _MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
@@ -28,10 +37,6 @@ class Job:
     """The job that a text describes. What it does not tell is None, or empty.
 
     Attributes:
-        collective: The collective.
-        ranks: Number of ranks.
-        ranks_per_node: Ranks on a node.
-        nodes: Number of nodes.
         is_one_node: Whether all ranks are on one node; None if that is unknown.
         gpu: The model of the GPUs.
         gpu_name: Its name in the text, also where its bandwidth is not known.
@@ -56,28 +61,14 @@ class Job:
     cards: int | None
     cards_of_node: int | None
     sockets: Mention | None
-    is_of_nccl: bool = False
-    is_of_cpus: bool = False
-
-    @property
-    def has_gpus(self) -> bool:
-        """Whether the ranks are GPUs, as far as the text tells."""
-        return bool(self.gpu_name) or self.is_of_nccl
-
-    @property
-    def has_nvlink(self) -> bool:
-        """Whether NVLink or xGMI connects the GPUs of a node."""
-        return self.gpu is not None and self.gpu.form in _NVLINK_FORMS
+    is_of_nccl: bool
+    is_of_cpus: bool
 
 
-@dataclass(frozen=True)
-class UsualRate:
-    """The bus bandwidth that benchmarks reach on a machine.
+class UsualRate(NamedTuple):
+    """What limits a bus bandwidth, such as "4 cards of 200 Gbit/s InfiniBand/RoCE", and between which ends it then is.
 
-    Attributes:
-        what: What limits it, such as "4 cards of 200 Gbit/s InfiniBand/RoCE".
-        lowest_bytes_per_s: The least bus bandwidth that is normal.
-        highest_bytes_per_s: The greatest; infinite where the rate of the cards is not known.
+    The greatest one is infinite where the rate of the cards is not known.
     """
 
     what: str
@@ -90,15 +81,18 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     facts = mentions.facts
     ranks = shape.ranks if shape is not None and shape.ranks else facts.ranks
     per_node = shape.ranks_per_node if shape is not None and shape.ranks_per_node else facts.ranks_per_node
-    nodes = _nodes(mentions, ranks, per_node)
+    nodes = _count(mentions, "nodes")
+    if ranks is not None and per_node is not None:
+        nodes = -(-ranks // per_node)
+    elif nodes is not None and nodes < len(mentions.values("host")):
+        nodes = None
     if per_node is None and nodes and ranks and ranks % nodes == 0:
         per_node = ranks // nodes
     name, gpu = _gpu(mentions)
-    net = _one(mentions.values("net")) or ""
-    rate = _one(mentions.values("rate"))
-    sockets = next((one for one in mentions.about(SOCKETS) if one.value != "none"), None)
-    of_use, of_names, of_text = (_count(mentions, kind) for kind in ("cards used", "cards named", "cards told"))
-    if not net and of_names is not None:
+    net, rate = mentions.only("net") or "", _count(mentions, "rate")
+    sockets = next((one for one in mentions.about("TCP sockets") if one.value != "none"), None)
+    cards = [_count(mentions, kind) for kind in ("cards used", "cards named", "cards told")]
+    if not net and cards[1] is not None:
         net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
     kind = "tcp" if sockets is not None else net
     return Job(
@@ -110,9 +104,9 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         gpu=gpu,
         gpu_name=name,
         net=kind,
-        card=card_fabric(kind, int(rate)) if rate and kind else None,
-        cards=of_use or of_names or of_text,
-        cards_of_node=max((count for count in (of_use, of_names, of_text) if count is not None), default=None),
+        card=card_fabric(kind, rate) if rate and kind else None,
+        cards=next(filter(None, cards), None),
+        cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
         is_of_nccl=(is_of_nccl := NCCL.search(mentions.text) is not None),
         is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
@@ -132,32 +126,20 @@ def usual_rate_of(job: Job) -> UsualRate | None:
     if job.is_one_node is None or cards is None:
         return None
     if job.card is not None:
-        return _between_nodes(job, job.card, cards)
+        of_bus = cards * bus_over_cards(job)
+        lowest, highest = of_bus * job.card.lowest_bytes_per_s, of_bus * job.card.highest_bytes_per_s
+        if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
+            return _within_node(job, job.gpu)  # their links allow less than the cards
+        return UsualRate(f"{format_count(cards, 'card')} of {job.card.name}", lowest, highest)
     slowest = card_fabric("rdma", _SLOWEST_RDMA_GBIT)
     if job.net != "rdma" or cards == 1 or slowest is None:
         return None
     return UsualRate(f"{cards} cards of {slowest.name} or more", cards * slowest.lowest_bytes_per_s, inf)
 
 
-def carried_share(job: Job) -> float | None:
-    """Return what the cards of a node carry at least, by the bandwidth of the bus; None if that is unknown."""
-    if job.ranks is None or job.ranks_per_node is None or job.collective != "allreduce":
-        return None
-    return (job.ranks - job.ranks_per_node) / (job.ranks - 1) if job.ranks_per_node < job.ranks else None
-
-
 def _within_node(job: Job, gpu: GpuModel) -> UsualRate:
     count = f"{job.ranks} " if job.is_one_node and job.ranks else ""
     return UsualRate(f"{count}{gpu.name} GPUs on {gpu.fabric}", gpu.lowest_bytes_per_s, gpu.highest_bytes_per_s)
-
-
-def _between_nodes(job: Job, card: Fabric, cards: int) -> UsualRate:
-    """Return what the cards allow, or the GPUs of a node if their links allow less."""
-    of_bus = cards * bus_over_cards(job)
-    lowest, highest = of_bus * card.lowest_bytes_per_s, of_bus * card.highest_bytes_per_s
-    if job.gpu is not None and job.gpu.highest_bytes_per_s < lowest:
-        return _within_node(job, job.gpu)
-    return UsualRate(f"{format_count(cards, 'card')} of {card.name}", lowest, highest)
 
 
 def bus_over_cards(job: Job) -> float:
@@ -172,14 +154,6 @@ def bus_over_cards(job: Job) -> float:
         return 1.0
     nodes = job.nodes or 2
     return nodes / (nodes - 1) / job.ranks_per_node
-
-
-def _nodes(mentions: Mentions, ranks: int | None, per_node: int | None) -> int | None:
-    if ranks is not None and per_node is not None:
-        return -(-ranks // per_node)
-    count = _count(mentions, "nodes")
-    hosts = len(mentions.values("host"))
-    return count if count is not None and count >= hosts else None
 
 
 def _is_one_node(mentions: Mentions, nodes: int | None) -> bool | None:
@@ -203,18 +177,84 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
         return "", None
     name = names.pop()
     form = next((form.replace("PCI", "PCIe") for _, form in parts if form), "")
-    links = _one(mentions.values("links"))
-    if links in (PAIRS, NO_NVLINK):
+    links = mentions.only("links")
+    if links in ("pairs", "no NVLink"):
         form = "PCIe"
-    elif not form and (links == NVLINK or name in _ONLY_SXM or (links is None and _HAS_LINKS.search(mentions.text))):
+    elif not form and (links == "NVLink" or name in _ONLY_SXM or (links is None and _HAS_LINKS.search(mentions.text))):
         form = "SXM"
     return name, None if not form and name in ("A100", "H100", "V100") else gpu_model(name, form)
 
 
-def _one(values: Sequence[str]) -> str | None:
-    return values[0] if len(values) == 1 else None
-
-
 def _count(mentions: Mentions, kind: str) -> int | None:
-    value = _one(mentions.values(kind))
+    value = mentions.only(kind)
     return None if value is None else int(value)
+
+
+def bandwidth_verdict(
+    bus_bytes_per_s: float, job: Job, start: str, source: str = "", *, is_average: bool = False
+) -> Finding:
+    """Return the verdict on a bus bandwidth."""
+    what, low, high = usual_rate_of(job) or UsualRate("", 0.0, inf)
+    if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
+        return _fit(bus_bytes_per_s, job, start, source)
+    usual = f"{low / 1e9:.3g}{'' if high == inf else f' to {high / 1e9:.3g}'} GB/s is usual for {what}"
+    of_cards = bus_bytes_per_s
+    if job.collective == "allreduce" and job.ranks and job.ranks_per_node and job.ranks_per_node < job.ranks:
+        of_cards *= (job.ranks - job.ranks_per_node) / (job.ranks - 1)  # nodes may combine data before they send it
+    if bus_bytes_per_s > _FAST_FACTOR * high:
+        name = "tree" if of_cards <= _FAST_FACTOR * high else "high bandwidth"
+    elif bus_bytes_per_s >= NORMAL_SHARE * low:
+        name = "usual bandwidth"
+    else:
+        name = "average" if is_average and bus_bytes_per_s >= _AVERAGE_SHARE * low else "low bandwidth"
+    factor = low / bus_bytes_per_s
+    return conclude(name, source=source, start=start, usual=usual, bytes_per_s=of_cards, factor=factor)
+
+
+def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
+    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
+    between = (job.net,) if job.is_one_node is False and job.net else _BETWEEN_NODES
+    possible = {True: _WITHIN_NODES, False: between, None: (*_WITHIN_NODES, *between)}[job.is_one_node]
+    others = _OF_GPUS if job.is_of_cpus else () if "MI" in job.gpu_name else ("xgmi",)
+    kinds = tuple(kind for kind in possible if kind not in others)
+    names = [
+        fabric.name
+        for fabric in fitting_fabrics(bus_bytes_per_s, kinds)
+        if fabric.kind in _WITHIN_NODES or job.cards in (None, 1)
+    ]
+    if job.is_one_node is not True and job.net in ("", "rdma"):
+        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
+    if names:
+        return conclude("bandwidth of fabrics", source=source, start=start, fabrics=", or ".join(names[:_MOST_NAMES]))
+    slower = [one for one in FABRICS if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
+    if not slower:
+        return conclude("bandwidth of no fabric", source=source, start=start)
+    nearest = max(slower, key=lambda one: one.highest_bytes_per_s)
+    return conclude("bandwidth above a fabric", source=source, start=start, fabric=nearest.name)
+
+
+def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
+    return [
+        f"{format_count(count, 'card')} of {fabric.name}"
+        for fabric in reversed(FABRICS)
+        for count in ([cards] if cards else _CARDS_OF_NODES)
+        if fabric.kind == "rdma"
+        and NORMAL_SHARE * fabric.lowest_bytes_per_s
+        <= bus_bytes_per_s / count
+        <= _ROUNDING_FACTOR * fabric.highest_bytes_per_s
+    ]
+
+
+def unknowns_of(job: Job, mentions: Mentions, verdict: Finding) -> list[Finding]:
+    """Return what the text does not tell, and what it states in two ways."""
+    others = [Finding("unknown", sentence, "ranks") for sentence in mentions.disagreements]
+    if verdict.kind != "unknown":
+        return others
+    if job.is_one_node is None:
+        others.append(conclude("nodes not told"))
+    if job.is_one_node is not True and (job.card is None or job.cards is None) and job.sockets is None:
+        others.append(conclude("cards not told"))
+    if job.is_one_node is not False and not job.gpu_name and not job.is_of_cpus:
+        others.append(conclude("GPUs not told"))
+    return others

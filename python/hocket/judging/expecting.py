@@ -27,7 +27,7 @@ from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
 from hocket.simulating.bounds import bound_if_known
-from hocket.simulating.critical_paths import Step, critical_path, total
+from hocket.simulating.critical_paths import critical_path, total
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.question import Contender, Question
 from hocket.simulating.simulation import Simulation, Trials, simulate
@@ -59,7 +59,7 @@ class Expectation:
     """Simulated times of the calls of a curve.
 
     Attributes:
-        curve: The curve.
+        curve: Their measured times.
         machine: The machine, with the layout of the job.
         simulations: The simulation of each program at each size that it takes, by label and size.
         library: The library that ran, if that is known.
@@ -146,21 +146,25 @@ class Expectation:
         """Return what the time of the fastest program is spent on most; empty if that is not known."""
         simulation = self.simulations[self.fastest(size_bytes), size_bytes]
         algorithm = find(f"{simulation.collective}/{simulation.algorithm}")
-        call = next(call for call in self.curve.calls if call.size_bytes == size_bytes)
-        call = replace(call, parameters=simulation.parameters)
+        call = replace(self.curve.calls[size_bytes], parameters=simulation.parameters)
         machine = quiet(self.machine) or self.machine
         if simulation_s(algorithm, call, machine=machine) > _LONGEST_PATH_S:
             return ""
         with suppress(Error):
             run = simulate(algorithm, call, machine=machine, trials=_ONE_TRIAL, keep=["events"])
-            return _limit(critical_path(run, machine=machine))
+            steps = critical_path(run, machine=machine)
+            parts_s = total(steps)
+            part = max(parts_s, key=lambda name: parts_s[name])
+            messages = format_count(sum(step.event.kind == "recv" for step in steps), "message")
+            rounds = f" of {messages}" if part == "latency" else ""
+            share = f"{parts_s[part] / sum(parts_s.values()):.0%}" if parts_s[part] else ""
+            return f"{_PARTS.get(part, part)}{rounds} ({share})" if share else ""
         return ""
 
     def bound_s(self, size_bytes: int) -> float | None:
         """Return the time that no program can beat, in isolated calls; None if it is not known."""
-        call = next(call for call in self.curve.calls if call.size_bytes == size_bytes)
         with suppress(Error):
-            lower_bound = bound_if_known(self.curve.first.collective, replace(call, parameters={}), self.machine)
+            lower_bound = bound_if_known(self.curve.first.collective, self.curve.calls[size_bytes], self.machine)
             return None if lower_bound is None else lower_bound.time_s
         return None
 
@@ -168,13 +172,7 @@ class Expectation:
 def expect(
     curve: Curve, machine: Machine, *, library: str | None = None, executor: Executor | None = None
 ) -> Expectation:
-    """Simulate the programs of a curve's collective.
-
-    Args:
-        curve: The curve.
-        machine: The machine.
-        library: The library that ran, such as "openmpi-5.0".
-        executor: Who does the work.
+    """Simulate the programs of a curve's collective; the library is the one that ran, if it is known.
 
     Raises:
         Error: The machine has no room for so many ranks, or fewer of them on a node; no program takes a call.
@@ -183,7 +181,7 @@ def expect(
     if one.ranks == 1:
         raise Error(f"{curve.title} sends no messages, expected at least 2 ranks")
     machine = _with_job(machine, curve)
-    calls = [replace(call, parameters={}) for call in curve.calls]
+    calls = [*curve.calls.values()]
     if own := _of_library(library, calls, machine, one):
         return Expectation(curve, machine, own, library, ())
     candidates, left_out = _affordable(algorithms_for(machine, of_collective(one.collective)), calls, machine)
@@ -293,14 +291,3 @@ def _with_job(machine: Machine, curve: Curve) -> Machine:
         machine = with_network(machine, ranks_per_node=one.ranks_per_node)
     layout = one.layout or ", ".join(map(str, one.dims or ()))
     return with_layout(machine, layout) if layout and machine.topology and machine.topology.name == "torus" else machine
-
-
-def _limit(steps: Sequence[Step]) -> str:
-    """Return the part of a critical path that takes longest, in words."""
-    parts_s = total(steps)
-    part = max(parts_s, key=lambda name: parts_s[name])
-    if not parts_s[part]:
-        return ""
-    messages = sum(step.event.kind == "recv" for step in steps)
-    rounds = f" of {format_count(messages, 'message')}" if part == "latency" else ""
-    return f"{_PARTS.get(part, part)}{rounds} ({parts_s[part] / sum(parts_s.values()):.0%})"

@@ -11,23 +11,16 @@ from dataclasses import dataclass
 
 from hocket.base.files import read_rows
 
-_GB = 1e9
-_US = 1e-6
 _USUAL_SPREAD = 1.25
 """NIC bandwidths of 20 to 24 GB/s both pass as normal: https://github.com/NVIDIA/nccl-tests/issues/160."""
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """A class of fabrics.
+    """A class of fabrics, such as "200 Gbit/s InfiniBand/RoCE", and what benchmarks reach with one card or GPU.
 
-    Attributes:
-        name: Its name, such as "200 Gbit/s InfiniBand/RoCE".
-        kind: Its kind: "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm".
-        lowest_bytes_per_s: The least bus bandwidth that benchmarks reach, of one card or GPU.
-        highest_bytes_per_s: The greatest.
-        lowest_latency_s: The least latency of a small message; None where no source gives it.
-        highest_latency_s: The greatest; None where no source gives it.
+    Its kind is "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm". The bandwidths are of
+    the bus. The latencies are of a small message; None where no source gives them.
     """
 
     name: str
@@ -40,14 +33,9 @@ class Fabric:
 
 @dataclass(frozen=True)
 class GpuModel:
-    """A model of GPUs, and the bandwidth of a node of them.
+    """A model of GPUs, such as "H100", and the bus bandwidth of an allreduce on those of a node.
 
-    Attributes:
-        name: Its name, such as "H100".
-        form: Its form: "SXM", "OAM" or "PCIe".
-        fabric: The name of the fabric that connects the GPUs of a node.
-        lowest_bytes_per_s: The least bus bandwidth of an allreduce on the GPUs of a node.
-        highest_bytes_per_s: The greatest.
+    Its form is "SXM", "OAM" or "PCIe"; the fabric, by its name, connects the GPUs of a node.
     """
 
     name: str
@@ -57,18 +45,14 @@ class GpuModel:
     highest_bytes_per_s: float
 
 
-def _number(text: str, unit: float) -> float | None:
-    return float(text) * unit if text else None
-
-
 def _range(row: dict[str, str]) -> tuple[float, float]:
-    highest = float(row["highest_gb_per_s"]) * _GB
-    return _number(row["lowest_gb_per_s"], _GB) or highest / _USUAL_SPREAD, highest
+    highest = float(row["highest_gb_per_s"]) * 1e9
+    return float(row["lowest_gb_per_s"] or 0) * 1e9 or highest / _USUAL_SPREAD, highest
 
 
 def _fabric(row: dict[str, str]) -> Fabric:
-    latencies_s = (_number(row[f"{end}_latency_us"], _US) for end in ("lowest", "highest"))
-    return Fabric(row["name"], row["kind"], *_range(row), *latencies_s)
+    latencies_us = (row[f"{end}_latency_us"] for end in ("lowest", "highest"))
+    return Fabric(row["name"], row["kind"], *_range(row), *(float(us) * 1e-6 if us else None for us in latencies_us))
 
 
 FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import groupby
@@ -18,8 +18,7 @@ from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
-from hocket.judging.by_text import NO_NUMBERS, judge_alone
-from hocket.judging.causes import HAN
+from hocket.judging.by_text import judge_alone
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.finding import Finding, conclude
@@ -27,7 +26,6 @@ from hocket.judging.library_choices import choice_findings, choices_of, library_
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
-from hocket.judging.rows import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
@@ -60,19 +58,21 @@ def _judge(
     if machine is None:
         return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
     library = library or library_of_text(mentions, machine, curve.first.collective)
-    expectation = expect(curve.thin(_MOST_SIZES), machine, library=library, executor=executor)
+    step = -(-len(curve.measurements) // _MOST_SIZES)
+    few = replace(curve, measurements=curve.measurements[::step])
+    expectation = expect(few, machine, library=library, executor=executor)
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
-    findings = (
-        *findings_of(expectation, rows),
-        *choice_findings(choices, mentions),
-        *_other_generation(machine, mentions),
-    )
-    suspects = [one for one in by_itself[1:] if one.source and (one.kind == "cause" or one.subject == HAN)]
-    causes = suspects if findings[0].kind == "slow" else []
+    of_text = (*choice_findings(choices, mentions), *_other_generation(machine, mentions))
+    findings = (*findings_of(expectation, rows), *of_text)
+    causes = [
+        one
+        for one in (by_itself[1:] if findings[0].kind == "slow" else ())
+        if one.source and (one.kind == "cause" or one.subject == "Open MPI's component HAN")
+    ]
     remarks = list[Finding]()
-    if (number := len(expectation.curve.measurements)) < len(curve.measurements):
-        remarks.append(conclude("sizes left out", number=number, sizes=len(curve.measurements)))
+    if step > 1:
+        remarks.append(conclude("sizes left out", number=len(few.measurements), sizes=len(curve.measurements)))
     if expectation.left_out:
         remarks.append(conclude("programs left out", programs=", ".join(expectation.left_out)))
     return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *remarks))
@@ -153,7 +153,8 @@ def judge(
         return judge_sources([read(text)], machine=model, library=library, executor=executor)
     measurements = several("measured", measured, Measurement, "hocket.Measurement")
     name = None if library is None else library_of(library).name
-    return _assess(measurements, mentions_of("", TEXT_NAME), model, name, executor)
+    mentions = mentions_of("", TEXT_NAME)
+    return _assess(measurements, lambda curve: _judge(curve, mentions, model, name, executor))
 
 
 def judge_sources(
@@ -168,14 +169,15 @@ def judge_sources(
     refusals = [one for one in sources if one.refusal is not None and not one.is_of_messages]
     unread = [one for source in refusals for one in _without_rows(source, machine)]
     first = sources[0].own_mentions
-    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.text for one in sources), first.file)
+    mentions = first if len(sources) == 1 else mentions_of("\n".join(one.mentions.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
-    assessment = _assess(measurements, mentions, machine, library, executor)
+    assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
     failures = [source.failures for source in sources if source.failures is not None]
     curves = tuple(
-        replace(one, findings=(*(each.finding for each in failures if each.concern(one.curve)), *one.findings))
+        replace(one, findings=(*(each.finding for each in failures if each.sources & sources), *one.findings))
         for one in assessment.curves
+        for sources in [{run.source for run in one.curve.runs}]
     )
     remarks = [one for source in sources for one in source.remarks]
     if len(sources) > 1:
@@ -196,8 +198,8 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    rows = rows_in(source.mentions)
-    if findings[0].subject == NO_NUMBERS or not (has_answer or rows is not None):
+    rows = source.mentions.rows
+    if findings[0].subject == "numbers" or not (has_answer or rows is not None):
         raise source.refusal
     if source.failures is not None:
         yield source.failures.finding
@@ -207,17 +209,11 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
     yield Finding("unknown", str(source.refusal), "rows")
 
 
-def _assess(
-    measurements: Iterable[Measurement],
-    mentions: Mentions,
-    machine: Machine | None,
-    library: str | None,
-    executor: Executor | None,
-) -> Assessment:
+def _assess(measurements: Iterable[Measurement], look: Callable[[Curve], CurveAssessment]) -> Assessment:
     judgements, refusals = list[CurveAssessment](), list[Error]()
     for curve in curves_of(measurements):
         try:
-            judgements.append(_judge(curve, mentions, machine, library, executor))
+            judgements.append(look(curve))
         except Error as error:
             refusals.append(error)
     if refusals and not judgements:
@@ -241,12 +237,12 @@ def _in_common(judgements: Iterable[CurveAssessment]) -> tuple[Finding, ...]:
 def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Finding, ...]:
     """Return where another algorithm runs after than before, as far as both can be told."""
     findings = list[Finding]()
-    ran = {one.curve.title: {row.size_bytes: row.guess for row in one.rows} for one in before.curves}
+    ran = {(one.curve.title, row.size_bytes): row.guess for one in before.curves for row in one.rows}
     for title, rows in ((one.curve.title, one.rows) for one in after.curves):
-        pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get(title, {}).get(row.size_bytes))]
+        pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get((title, row.size_bytes)))]
         for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
-            sizes = [(size, one.is_told and other.is_told) for size, one, other in group]
-            if all(is_told for _, is_told in sizes) and not {*old} & {*new}:
-                where = from_to(sizes[0][0], sizes[-1][0])
+            sizes, *guesses = zip(*group, strict=True)
+            if all(one.is_told for each in guesses for one in each) and not {*old} & {*new}:
+                where = from_to(sizes[0], sizes[-1])
                 findings.append(conclude("another program", title=title, where=where, after=new[0], before=old[0]))
     return tuple(findings)

@@ -8,7 +8,7 @@ library's rules or NCCL's table say what it chooses.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -63,7 +63,7 @@ def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, Librar
     version = _version(mentions)[0]
     choices: dict[int, LibraryChoice] = {}
     collective = expectation.curve.first.collective
-    for call in (replace(each, parameters={}) for each in expectation.curve.calls):
+    for call in expectation.curve.calls.values():
         decision = library_decision(library, collective, call, machine=machine, version=version)
         if (line := _line_of(lines, collective, call)) is None:
             choices[call.size_bytes] = _simulated(expectation, library, decision)
@@ -71,15 +71,12 @@ def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, Librar
         choice, source = line
         own_choice = with_channels(machine, of_function(collective), call.ranks, call.size_bytes, choice, version)
         own = on_machine(own_choice, library, collective, call, machine)
-        instead = "" if decision.choice is None or _is_same(decision.choice, choice) else decision.choice
+        of_table = decision.choice or ""
+        is_same = f"{of_table}, ".startswith(f"{Choice(choice.algorithm, choice.parameters[:1])}, ")  # in any channels
+        instead = "" if is_same else of_table
         simulated = _simulated(expectation, library, own)
         choices[call.size_bytes] = replace(simulated, instead=instead, source=source)
     return choices
-
-
-def _is_same(name: str, choice: Choice) -> bool:
-    """Return whether a choice in words has the algorithm and the protocol of another."""
-    return f"{name}, ".startswith(f"{Choice(choice.algorithm, choice.parameters[:1])}, ")
 
 
 def _simulated(expectation: Expectation, library: str, decision: LibraryDecision) -> LibraryChoice:
@@ -106,25 +103,22 @@ _Key = tuple[str, bool, int]
 def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
     """Return the choices that a log of NCCL tells, each with its first line."""
     choices: dict[_Key, tuple[Choice, str]] = {}
+    algorithms, protocols = (
+        {word: name for number, name in enumerate(names) for word in (str(number), name)}
+        for names in (RANKING, PROTOCOLS)
+    )
     for number, line in enumerate(mentions.text.split("\n"), start=1):
-        if _MARK in line and (match := _LINE.search(line)) is not None and (choice := _choice(match)) is not None:
-            key = (_FUNCTIONS.get(match["function"], ""), match["last"] is not None, int(match["bytes"]))
+        match = _LINE.search(line) if _MARK in line else None
+        if match is None:
+            continue
+        algorithm, protocol = algorithms.get(match["algorithm"].lower()), protocols.get(match["protocol"].lower())
+        if algorithm is not None and protocol is not None:
+            has_channels = match["last"] is not None
+            channels = int(match["last"]) - int(match["first"]) + 1 if has_channels else 0
+            choice = Choice(algorithm, (("protocol", protocol), *([("channels", channels)] if channels > 0 else [])))
+            key = (_FUNCTIONS.get(match["function"], ""), has_channels, int(match["bytes"]))
             choices.setdefault(key, (choice, f"{mentions.file}:{number}"))
     return choices
-
-
-def _choice(match: re.Match[str]) -> Choice | None:
-    algorithm, protocol = _name_of(match["algorithm"], RANKING), _name_of(match["protocol"], PROTOCOLS)
-    if algorithm is None or protocol is None:
-        return None
-    channels = int(match["last"]) - int(match["first"]) + 1 if match["last"] is not None else 0
-    return Choice(algorithm, (("protocol", protocol), *([("channels", channels)] if channels > 0 else [])))
-
-
-def _name_of(word: str, names: Collection[str]) -> str | None:
-    """Return the name that a log has in capital letters or as a number."""
-    by_word = {text: name for number, name in enumerate(names) for text in (str(number), name)}
-    return by_word.get(word.lower())
 
 
 def _line_of(lines: Mapping[_Key, tuple[Choice, str]], collective: str, call: Call) -> tuple[Choice, str] | None:

@@ -1,4 +1,4 @@
-"""What a line of a text says."""
+"""What a text says, as records: facts, bandwidths that it quotes, and tables."""
 
 from __future__ import annotations
 
@@ -6,30 +6,15 @@ from dataclasses import dataclass
 
 from hocket.measurements.measurement import Facts
 
-SOCKETS = "TCP sockets"
-SHARED_MEMORY = "shared memory"
-NO_P2P = "peer-to-peer"
-GPUDIRECT = "GPUDirect RDMA"
-ACS = "ACS"
-ALGORITHM = "algorithm"
-PROTOCOL = "protocol"
-BINDING = "binding"
-LAUNCH = "separate runs"
-CARDS = "number of cards"
-THROUGH_CPU = "peer-to-peer through the CPU"
-TOPOLOGY = "detected topology"
-"""What patterns of texts may explain: the subjects of `patterns.csv`, by which findings are sorted."""
-
 
 @dataclass(frozen=True)
 class Mention:
     """A thing that a line says.
 
     Attributes:
-        kind: What it is about: "gpu", "transport", "library", "algorithm", "setting", "topology", "links", "host",
-            "nodes", "launch" or "product". Of network cards, "card" is what libraries print; "net" is the kind of the
-            network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used", "cards named",
-            "cards told" and "near cards" are numbers of cards of a node.
+        kind: What it is about, see `patterns.csv`; also "links" between GPUs, and "launch". Of network cards, "net" is
+            the kind of the network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used",
+            "cards named", "cards told" and "near cards" are numbers of cards of a node.
         value: The value.
         source: The file and the line.
         sentence: What it means, without a full stop; empty where no finding shows it.
@@ -44,15 +29,68 @@ class Mention:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A measured bandwidth that a text quotes.
+
+    Attributes:
+        bytes_per_s: The bandwidth.
+        is_of_bus: Whether it is of the bus, not of the algorithm.
+        source: The file and the line.
+        is_average: Whether it is the average over sizes, small ones too.
+        is_of_output: Whether it is in the output of nccl-tests, not in a sentence.
+    """
+
+    bytes_per_s: float
+    is_of_bus: bool
+    source: str
+    is_average: bool = False
+    is_of_output: bool = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one table.
+
+    Attributes:
+        points: Sizes in bytes, as the table gives them, and times in seconds.
+        bus_share: The bandwidth of the bus, divided by that of the algorithm, where the rows give both.
+        cut: The sentence on a last row that lacks its end, which is left out; empty without one.
+    """
+
+    points: tuple[tuple[int, float], ...]
+    bus_share: float | None
+    cut: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a point-to-point benchmark.
+
+    Attributes:
+        rows: The numbers of the lines of its rows.
+        latency_s: The time of a small message; None if it has none.
+        bytes_per_s: The greatest bandwidth of large messages in one direction; None if it has none.
+        is_both_ways: Whether messages run in both directions at once.
+        source: The file and the line of its first row.
+    """
+
+    rows: tuple[int, ...]
+    latency_s: float | None
+    bytes_per_s: float | None
+    is_both_ways: bool
+    source: str
+
+
+@dataclass(frozen=True)
 class Mentions:
     """What a text says of the machine and of the run.
 
     Attributes:
-        file: The name of its file.
         mentions: What lines say, in their order.
         facts: Facts that it tells of its measurements. Unknown ones are None.
         disagreements: Sentences on facts that two lines state differently, without a full stop.
-        text: The text.
+        figures: The measured bandwidths that it quotes.
+        rows: The rows of its first table with most of them; None if it has none.
     """
 
     file: str
@@ -60,6 +98,8 @@ class Mentions:
     facts: Facts
     disagreements: tuple[str, ...]
     text: str
+    figures: tuple[Figure, ...]
+    rows: Rows | None
 
     def of(self, kind: str) -> tuple[Mention, ...]:
         """Return the mentions of a kind."""
@@ -72,3 +112,8 @@ class Mentions:
     def values(self, kind: str) -> tuple[str, ...]:
         """Return the values of the mentions of a kind, each once."""
         return tuple(dict.fromkeys(one.value for one in self.of(kind)))
+
+    def only(self, kind: str) -> str | None:
+        """Return the value of the mentions of a kind; None if there is none, or several differ."""
+        values = self.values(kind)
+        return values[0] if len(values) == 1 else None

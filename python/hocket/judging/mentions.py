@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
-from hocket.judging.facts import LAUNCH_COMMAND, facts_in, ranks_of_command
-from hocket.judging.lines import DEVICE, NUMBER, ROW, lines_of, whole_number, with_words
-from hocket.judging.mention import LAUNCH, Mention, Mentions
-from hocket.judging.topology_tables import topologies_in
+from hocket.judging.facts import command_in, facts_in
+from hocket.judging.lines import (
+    DEVICE,
+    NUMBER,
+    ROW,
+    figures_in,
+    lines_of,
+    rows_in,
+    whole_number,
+    with_words,
+)
+from hocket.judging.mention import Mention, Mentions
 
+_DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
+_LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
 _OF_CARDS = re.compile(
     r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
@@ -48,9 +58,7 @@ _PARTS = {
 
 
 def _pattern(expression: str, **values: str) -> Pattern:
-    for name, part in _PARTS.items():
-        expression = expression.replace(name, part)
-    return Pattern(expression=re.compile(expression), **values)
+    return Pattern(expression=re.compile(re.sub("<[A-Z]+>", lambda part: _PARTS[part[0]], expression)), **values)
 
 
 PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))
@@ -61,10 +69,10 @@ def mentions_of(text: str, file: str) -> Mentions:
     """Return what a text says of the machine and of the run; `file` is the name of its file, for sources."""
     lines = lines_of(text)
     in_lines = [one for number, line in with_words(text) for one in _in_line(line, f"{file}:{number}")]
-    all_mentions = [*in_lines, *_of_product(in_lines), *topologies_in(lines, file), *_separate_runs(lines, file)]
+    all_mentions = [*in_lines, *_of_product(in_lines), *_topologies(lines, file), *_separate_runs(lines, file)]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
-    return Mentions(file, tuple(mentions), *facts_in(text, file), text)
+    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:
@@ -77,7 +85,7 @@ def _in_line(line: str, source: str) -> Iterator[Mention]:
     yield from _cards(line, source)
     if (mpi := product_in(line)) is not None:
         yield Mention("library", f"{mpi[0].title} {mpi[1]}", source)
-    if LAUNCH_COMMAND.search(line) is None and ranks_of_command(line):
+    if (command := command_in(line)).ranks and not command.launcher:
         yield Mention("nodes", "1", source)  # a single process runs all ranks
 
 
@@ -117,6 +125,31 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
             yield Mention(kind, part, one.source, one.sentence)
 
 
+def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
+    """Give how GPUs reach each other, and whether a card is near one, by tables of `nvidia-smi topo -m`."""
+    for number, line in enumerate(lines, start=1):
+        names = list(takewhile(_DEVICE.fullmatch, line.split()))
+        following = [each.split()[: len(names) + 1] for each in lines[number : number + len(names)]]
+        rows = [
+            cells
+            for first, *cells in filter(None, following)
+            if first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
+        ]
+        if names[:2] != ["GPU0", "GPU1"] or len(rows) < 2:
+            continue
+        source, links = f"{file}:{number}", [pair for cells in rows for pair in zip(names, cells, strict=True)]
+        has_links = {link.startswith("NV") for name, link in links if name.startswith("GPU") and link != "X"}
+        to_cards = {link for name, link in links if not name.startswith("GPU")}
+        if has_links == {True, False}:
+            sentence = "NVLink joins some pairs of GPUs only, other pairs go through PCIe or the CPU"
+            yield Mention("links", "pairs", source, sentence)
+        elif has_links:
+            yield Mention("links", "NVLink" if has_links == {True} else "no NVLink", source)
+        if to_cards and not to_cards & {"PIX", "PXB"}:
+            sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
+            yield Mention("near cards", "none", source, sentence)
+
+
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
     """Give a mention where a list of devices has rank 0 twice: single jobs that print into each other."""
     zeros: dict[str, int] = {}
@@ -138,4 +171,4 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
             last_size = None
         if sentence:
             words = f"{sentence}: single jobs print into each other"
-            yield Mention("launch", "separate runs", f"{file}:{number}", words, LAUNCH)
+            yield Mention("launch", "separate runs", f"{file}:{number}", words, "separate runs")

@@ -9,7 +9,8 @@ the ratios of neighbouring sizes agree, whichever is wider.
 
 Source: B. L. Welch, Biometrika 34 (1947). Averaged variances: G. K. Smyth, Statistical Applications in Genetics and
 Molecular Biology 3 (2004), here with the mean variance and a fixed weight. The scatter of neighbouring sizes is their
-median absolute difference.
+median absolute difference. Student's distribution: M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions",
+26.5.8 (the continued fraction of the incomplete beta function) and 26.7.1.
 """
 
 from __future__ import annotations
@@ -17,18 +18,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, pairwise
 from statistics import fmean, median
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from hocket.judging.pairs import Pair, Series, median_s
-from hocket.judging.student import quantile, two_sided
 from hocket.measurements.measurement import Measurement
 
 Basis: TypeAlias = Literal["runs", "runs of one side", "intervals", "iterations", "sizes", "nothing"]
 """What an interval is from: repeated runs, the intervals or the iterations of one run, or the scatter of the ratio
 between neighbouring sizes."""
 
+_STEPS = 300
+_TINY = 1e-300
+_EXACT = 1e-15
+_INFINITE = 1e9  # a quantile is as good as that
+_WRONG = 0.05
 _NORMAL_95 = 1.959964
 _NORMAL_90 = 1.281552  # 80 % of the values are at most so many standard deviations from the mean
 _MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # the standard error of a median to that of a mean
@@ -46,13 +52,9 @@ _MOST = 700.0  # the largest number whose exponential is finite
 
 @dataclass(frozen=True)
 class Noise:
-    """How far ln(after / before) is known.
+    """How far ln(after / before) is known, and how likely noise alone makes a ratio that is so far from 1, or farther.
 
-    Attributes:
-        reach: From the middle of its 95 % confidence interval to an end.
-        middle: The middle of the interval.
-        p_value: How likely noise alone makes a ratio that is so far from 1, or farther.
-        basis: What this is from.
+    The reach is that from the middle of its 95 % confidence interval to an end.
     """
 
     reach: float
@@ -74,11 +76,10 @@ def log_ratio(pair: Pair) -> float:
 def noises(pairs: Sequence[Pair]) -> tuple[Noise | None, ...]:
     """Return how far the ratio of each pair is known; None where nothing tells it. Pairs are in order."""
     scatters, commons = _scatters(pairs), _common_variances(pairs)
-    return tuple(_of_runs(pair, commons[pair.series]) or _of_one_run(pair, scatters.get(pair.series)) for pair in pairs)
+    return tuple(_of_runs(pair, commons[pair.series]) or _of_one_run(pair, scatters[pair.series]) for pair in pairs)
 
 
-@dataclass(frozen=True)
-class _Variance:
+class _Variance(NamedTuple):
     """The variance of ln(time), and the degrees of freedom from which it is known."""
 
     value: float
@@ -91,11 +92,8 @@ def _common_variances(pairs: Sequence[Pair]) -> dict[Series, tuple[_Variance | N
     for pair in pairs:
         for own, runs in zip(sides.setdefault(pair.series, ([], [])), (pair.before, pair.after), strict=True):
             own += _own_variance(runs)
-    all_series = tuple(_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1))
-    return {
-        series: (_mean(before) or all_series[0], _mean(after) or all_series[1])
-        for series, (before, after) in sides.items()
-    }
+    of_all = [_mean([one for each in sides.values() for one in each[side]]) for side in (0, 1)]
+    return {series: (_mean(own[0]) or of_all[0], _mean(own[1]) or of_all[1]) for series, own in sides.items()}
 
 
 def _own_variance(runs: Sequence[Measurement]) -> list[_Variance]:
@@ -143,11 +141,15 @@ def _of_runs(pair: Pair, commons: tuple[_Variance | None, _Variance | None]) -> 
 
 
 def _of_one_run(pair: Pair, scatter: tuple[float, float] | None) -> Noise | None:
+    """Return the wider noise: of what the spreads of two single runs tell, or of the scatter between sizes."""
     middle = log_ratio(pair)
-    within = _within_runs(pair)
-    candidates = [] if within is None else [_noise(pair, middle, within[0], math.inf, within[1])]
-    if scatter is not None:
-        candidates.append(_noise(pair, middle, *scatter, "sizes"))
+    candidates = [] if scatter is None else [_noise(pair, middle, *scatter, "sizes")]
+    runs = (*pair.before, *pair.after)
+    errors = [error for one in runs if (error := _error(one)) is not None]
+    if len(errors) == 2:
+        is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in runs)
+        basis: Basis = "iterations" if is_of_iterations else "intervals"
+        candidates.insert(0, _noise(pair, middle, math.hypot(*errors), math.inf, basis))
     return max(candidates, key=lambda noise: noise.reach, default=None)
 
 
@@ -159,14 +161,6 @@ def _noise(pair: Pair, middle: float, error: float, freedom: float, basis: Basis
     else:
         p_value = two_sided(middle / error, freedom) if error > 0 else 0.0
     return Noise(quantile(freedom) * error, middle, p_value, basis)
-
-
-def _within_runs(pair: Pair) -> tuple[float, Basis] | None:
-    """Return the standard error of ln(ratio) that the spreads of two single runs tell."""
-    runs = (*pair.before, *pair.after)
-    errors = [error for one in runs if (error := _error(one)) is not None]
-    is_of_iterations = any(one.spread and one.spread.what == "iterations" for one in runs)
-    return (math.hypot(*errors), "iterations" if is_of_iterations else "intervals") if len(errors) == 2 else None
 
 
 def _error(one: Measurement) -> float | None:
@@ -182,15 +176,14 @@ def _error(one: Measurement) -> float | None:
     return _MEDIAN_SPREAD * deviation / math.sqrt(spread.iterations)
 
 
-def _scatters(pairs: Sequence[Pair]) -> dict[Series, tuple[float, float]]:
+def _scatters(pairs: Sequence[Pair]) -> dict[Series, tuple[float, float] | None]:
     """Return the standard error of a ratio by series, with its degrees of freedom. Short series share one."""
     differences = {
         series: [second - first for first, second in pairwise(map(log_ratio, group))]
         for series, group in groupby(pairs, key=lambda pair: pair.series)
     }
     common = _scatter([each for values in differences.values() for each in values])
-    scatters = {series: _scatter(values) or common for series, values in differences.items()}
-    return {series: scatter for series, scatter in scatters.items() if scatter is not None}
+    return {series: _scatter(values) or common for series, values in differences.items()}
 
 
 def _scatter(differences: Iterable[float]) -> tuple[float, float] | None:
@@ -198,3 +191,51 @@ def _scatter(differences: Iterable[float]) -> tuple[float, float] | None:
     if len(sizes) < _LEAST_DIFFERENCES:
         return None
     return _MAD * median(sizes) / math.sqrt(2), _FREEDOM_SHARE * len(sizes)
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """Return the probability that a number of Student's distribution is at least as far from 0 as `t`.
+
+    There is at least one degree of freedom; infinity is the normal distribution.
+    """
+    if math.isinf(freedom):
+        return math.erfc(abs(t) / math.sqrt(2))
+    return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+@lru_cache(maxsize=4096)
+def quantile(freedom: float) -> float:
+    """Return how far from 0 only 5 % of the numbers are."""
+    low, high = 0.0, 1.0
+    while two_sided(high, freedom) > _WRONG and high < _INFINITE:
+        low, high = high, 2 * high
+    while high - low > _EXACT * high and (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if two_sided(middle, freedom) > _WRONG else (low, middle)
+    return high
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function of x, with the parameters a and b."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(scale) / (a * _fraction(x, a, b))
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """Return the continued fraction 1 + d1/(1 + d2/(1 + ...)), by Lentz's method."""
+    value, upper, lower = 1.0, 1.0, 0.0
+    for step in range(1, _STEPS):
+        m = step // 2
+        if step % 2:
+            d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        lower = 1 / (1 + d * lower or _TINY)
+        upper = 1 + d / upper or _TINY
+        value *= upper * lower
+        if abs(upper * lower - 1) < _EXACT:
+            break
+    return value

@@ -29,21 +29,10 @@ _WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Series:
-    """What all points of a series have in common: all but the size.
+    """What all points of a series have in common: what a `Measurement` has but the size and the time.
 
-    Attributes:
-        collective: The collective.
-        algorithm: The algorithm with the values of its parameters.
-        ranks: Number of ranks.
-        in_place: Whether the input was in the result buffer.
-        measured_as: How the benchmark measured the time, see `hocket.simulate`.
-        ranks_per_node: Ranks on a node, where that is known.
-        element_bytes: Size of an element.
-        system: The machine, where a set has several.
-        library: The library, where a set has several.
-        buffers: The memory of the buffers, where a set has several.
-        layout: How the job lies on a torus, where a set has several.
-        dims: The shape of the job on a torus as text, where a set has several.
+    The algorithm has the values of its parameters. What follows the size of an element is empty unless a set has
+    several, and the shape of the job on a torus is a text.
     """
 
     collective: str
@@ -58,11 +47,6 @@ class Series:
     buffers: str = ""
     layout: str = ""
     dims: str = ""
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """What series are sorted by."""
-        return tuple(f"{value:012}" if isinstance(value, int) else str(value) for value in vars(self).values())
 
     def text(self, several: Iterable[str]) -> str:
         """Return it in words: collective, algorithm, ranks, and the fields of which there are several."""
@@ -81,14 +65,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Pair:
-    """The times of a point in both sets.
-
-    Attributes:
-        series: All but the size.
-        size_bytes: The size of the call.
-        before: The measurements before.
-        after: The measurements after.
-    """
+    """The measurements of a point in both sets."""
 
     series: Series
     size_bytes: int
@@ -145,20 +122,18 @@ def _lines(points: Iterable[tuple[Series, int]]) -> tuple[str, ...]:
 def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict[tuple[Series, int], list[Measurement]]:
     points: dict[tuple[Series, int], list[Measurement]] = {}
     for one in measurements:
-        points.setdefault((_series(one, several), one.size_bytes), []).append(one)
+        values = {name: getattr(one, name) for name in (*_WORDS, *several)}
+        if "dims" in values:
+            values["dims"] = "x".join(map(str, one.dims or ()))
+        collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
+        series = Series(**{**values, "collective": collective, "algorithm": one.label})
+        points.setdefault((series, one.size_bytes), []).append(one)
     return points
 
 
-def _series(one: Measurement, several: Sequence[str]) -> Series:
-    values = {name: getattr(one, name) for name in (*_WORDS, *several)}
-    if "dims" in values:
-        values["dims"] = "x".join(map(str, one.dims or ()))
-    collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
-    return Series(**{**values, "collective": collective, "algorithm": one.label})
-
-
-def _order(point: tuple[Series, int]) -> tuple[tuple[str, ...], int]:
-    return point[0].order, point[1]
+def _order(point: tuple[Series, int]) -> tuple[list[str], int]:
+    series, size_bytes = point
+    return [f"{each:012}" if isinstance(each, int) else str(each) for each in vars(series).values()], size_bytes
 
 
 def _difference(first: Iterable[tuple[Series, int]], second: Iterable[tuple[Series, int]]) -> str:

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hocket.base.units import format_rate, format_time
-from hocket.judging.causes import ONE_CARD, causes_of
-from hocket.judging.context import Job, job_of
+from hocket.judging.causes import causes_of
+from hocket.judging.context import Job, bandwidth_verdict, job_of, unknowns_of
 from hocket.judging.fabrics import FABRICS
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.mention import Mentions
-from hocket.judging.message_tables import Table
-from hocket.judging.rates import bandwidth_verdict, unknowns_of
+from hocket.judging.mention import Mentions, Table
 
 _ALIKE_FACTOR = 2.0
 """A latency within this factor of that of a fabric is like it: programs, hosts and switches differ."""
@@ -22,15 +20,11 @@ _SLOW_LATENCY = 5.0
 
 def judge_point_to_point(table: Table, mentions: Mentions) -> tuple[Finding, ...]:
     """Return the verdict on a table, then causes, and what the text does not tell."""
-    job = replace(job_of(mentions, None), collective="", cards=1, cards_of_node=1)
+    whole_job = job_of(mentions, None)
+    job = replace(whole_job, collective="", cards=1, cards_of_node=1)
     verdict = _verdict(table, job)
-    causes = causes_of(verdict, job, None, table.bytes_per_s, mentions)
-    return (
-        verdict,
-        *(one for one in causes if one.subject != ONE_CARD),
-        *_latency(table),
-        *unknowns_of(replace(job, cards=job_of(mentions, None).cards), mentions, verdict),
-    )
+    causes = (one for one in causes_of(verdict, job, None, table.bytes_per_s, mentions) if one.subject != "one card")
+    return (verdict, *causes, *_latency(table), *unknowns_of(whole_job, mentions, verdict))
 
 
 def _verdict(table: Table, job: Job) -> Finding:

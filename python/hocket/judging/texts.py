@@ -10,12 +10,10 @@ from typing import NamedTuple
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.library import find_collective
-from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
-from hocket.judging.lines import lines_of, row_of_nccl
-from hocket.judging.mention import Mentions
+from hocket.judging.lines import lines_of, row_of_nccl, tables_in
+from hocket.judging.mention import Mentions, Table
 from hocket.judging.mentions import mentions_of
-from hocket.judging.message_tables import Table, tables_in, without_rows
 from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
@@ -28,25 +26,11 @@ _IN_PLACE = 4
 _MOST_ROWS = 6
 
 
-@dataclass(frozen=True)
-class Failures:
-    """What a benchmark found to be wrong in a text.
-
-    Attributes:
-        finding: What it found, in words.
-        file: The name of the file.
-        sources: The file and the line of each row that is wrong; empty if only their total is known.
-    """
+class Failures(NamedTuple):
+    """What a benchmark found to be wrong, and the lines that are; all lines, if only the number of values is known."""
 
     finding: Finding
-    file: str
     sources: frozenset[str]
-
-    def concern(self, curve: Curve) -> bool:
-        """Return whether times of a curve are of wrong results."""
-        if self.sources:
-            return any(one.source in self.sources for one in curve.runs)
-        return any(one.source.rpartition(":")[0] == self.file for one in curve.runs)
 
 
 def failures_in(text: str, file: str) -> Failures | None:
@@ -54,22 +38,21 @@ def failures_in(text: str, file: str) -> Failures | None:
 
     Source: the columns `#wrong` and the last lines of nccl-tests; the column `Validation` of the OSU micro-benchmarks.
     """
-    lines = [*enumerate(lines_of(text), start=1)]
-    rows = [(number, size) for number, line in lines for size in _wrong_size(line)]
-    totals = [(number, total) for number, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
+    lines = [(f"{file}:{number}", line) for number, line in enumerate(lines_of(text), start=1)]
+    rows = [(source, size) for source, line in lines for size in _wrong_size(line)]
+    totals = [(source, total) for source, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
     if rows:
-        first, _ = rows[0]
-        names = ", ".join(f"{file}:{number} ({format_bytes(size)})" for number, size in rows[:_MOST_ROWS])
+        (first, _), sources = rows[0], [source for source, _ in rows]
+        names = ", ".join(f"{source} ({format_bytes(size)})" for source, size in rows[:_MOST_ROWS])
         rest = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
         sentence = f"Results are wrong, so their times mean little, in {format_count(len(rows), 'row')}: {names}{rest}"
     elif totals:
-        first, total = totals[0]
+        (first, total), sources = totals[0], [source for source, _ in lines]
         values = format_count(int(total["count"]), "value")
         sentence = f"The benchmark found {values} to be wrong, so its times mean little"
     else:
         return None
-    finding = Finding("unknown", sentence, "wrong results", f"{file}:{first}")
-    return Failures(finding, file, frozenset(f"{file}:{number}" for number, _ in rows))
+    return Failures(Finding("unknown", sentence, "wrong results", first), frozenset(sources))
 
 
 def _wrong_size(line: str) -> Iterator[int]:
@@ -83,13 +66,7 @@ def _wrong_size(line: str) -> Iterator[int]:
 
 
 class Text(NamedTuple):
-    """The output of a benchmark.
-
-    Attributes:
-        text: The text.
-        file: The name of its file.
-        facts: What it does not tell.
-    """
+    """The output of a benchmark, the name of its file, and what it does not tell."""
 
     text: str
     file: str
@@ -101,40 +78,24 @@ class Source:
     """A text that was read.
 
     Attributes:
-        own_mentions: What it says of the machine and of the run.
+        own_mentions: What it says of the machine and of the run, but in rows that lack their end.
         mentions: The same, with what the user tells.
         measurements: Its measured times.
         refusal: Why it has none that can be read; None if it has some.
-        text: The text without rows that lack their end.
-        cuts: Sentences on these rows.
-        conclusions: Sentences on what follows from its rows where it does not tell it.
+        remarks: Findings on what is left out, and on what follows from the rows.
         failures: Which of its results are wrong; None if none is.
         messages: Its tables of messages between two ranks, which are no measurements of collectives.
+        is_of_messages: Whether all that looks like a row belongs to such a table.
     """
 
     own_mentions: Mentions
     mentions: Mentions
     measurements: tuple[Measurement, ...]
     refusal: Error | None
-    text: str
-    cuts: tuple[str, ...]
-    conclusions: tuple[str, ...]
+    remarks: tuple[Finding, ...]
     failures: Failures | None
     messages: tuple[Table, ...]
-
-    @property
-    def is_of_messages(self) -> bool:
-        """Whether all that looks like a row belongs to a table of messages."""
-        others = without_rows(self.text, self.messages).split("\n")
-        return bool(self.messages) and first_like_row(others) is None
-
-    @property
-    def remarks(self) -> tuple[Finding, ...]:
-        """Findings on what is left out, and on what follows from the rows."""
-        return (
-            *(Finding("unknown", cut, "cut row") for cut in self.cuts),
-            *(Finding("hint", sentence, "ranks") for sentence in self.conclusions),
-        )
+    is_of_messages: bool
 
 
 def read(text: Text) -> Source:
@@ -146,13 +107,14 @@ def read(text: Text) -> Source:
     """
     collective = None if text.facts.collective is None else find_collective(text.facts.collective)
     cuts = cuts_in(text.text, text.file)
-    rest = text._replace(text=without_lines(text.text, cuts))
-    own_mentions = mentions_of(rest.text, text.file)
+    rest = without_lines(text.text, cuts)
+    own_mentions = mentions_of(rest, text.file)
     facts_of_user = {name: value for name, value in vars(text.facts).items() if value is not None}
     mentions = replace(own_mentions, facts=replace(own_mentions.facts, **facts_of_user))
-    messages = tables_in(rest.text, text.file)
+    messages = tables_in(rest, text.file)
+    rows = {row for table in messages for row in table.rows}
     names_algorithm = text.facts.algorithm is not None  # so only measurements of collectives will do
-    own_text = text if names_algorithm else text._replace(text=without_rows(text.text, messages))
+    own_text = text if names_algorithm else text._replace(text=without_lines(text.text, rows))
     reading, refusal = _reading(own_text, mentions.facts)
     measurements = reading.measurements
     names = {one.collective for one in measurements} or {own_mentions.facts.collective} - {None}
@@ -164,11 +126,13 @@ def read(text: Text) -> Source:
         mentions,
         tuple(one for one in measurements if collective in (None, one.collective)),
         refusal,
-        rest.text,
-        tuple(dict.fromkeys((*cuts.values(), *reading.cuts))),
-        reading.remarks,
-        failures_in(rest.text, text.file),
+        (
+            *(Finding("unknown", cut, "cut row") for cut in dict.fromkeys((*cuts.values(), *reading.cuts))),
+            *(Finding("hint", sentence, "ranks") for sentence in reading.remarks),
+        ),
+        failures_in(rest, text.file),
         messages,
+        bool(messages) and first_like_row(without_lines(rest, rows).split("\n")) is None,
     )
 
 

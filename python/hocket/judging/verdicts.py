@@ -12,9 +12,9 @@ from hocket.base.units import format_bytes, format_count, format_rate, format_ti
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row
+from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.shape import shape_of
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
@@ -23,6 +23,7 @@ _SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
 _FLAT = 1.5
 """Factors of small and of large sizes within this ratio are alike."""
 _MOST_NAMED = 3
+_GRADES: tuple[tuple[str, Grade], ...] = (("Also slow", "slow"), ("Faster than expected", "fast"))
 
 
 def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
@@ -31,7 +32,7 @@ def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding,
     return (
         _verdict(expectation, rows, whole),
         *_choices(rows),
-        *_programs(expectation, [row for row in rows if not (_is_logged(row) or _is_as_chosen(row))]),
+        *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
         *(() if whole is None else _advice(expectation, rows, whole)),
     )
 
@@ -68,30 +69,27 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
 
 def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
     """Return how the sizes are that are not in the slowest range."""
-    also, fast = (
-        ", ".join(_from_to(run) for run in _ranges(rows, grade) if list(run) != list(whole))
-        for grade in ("slow", "fast")
-    )
-    fine = "Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""
-    parts = (f"Also slow {also}" if also else "", f"Faster than expected {fast}" if fast else "", fine)
-    return "".join(f". {part}" for part in parts if part)
+    parts = [
+        f". {words} {', '.join(map(_from_to, runs))}"
+        for words, grade in _GRADES
+        if (runs := [run for run in _ranges(rows, grade) if run != whole])
+    ]
+    return "".join([*parts, ". Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""])
 
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
     sizes = [row.size_bytes for row in rows]
-    ran = expectation.guess(sizes)
-    own_s = _logged_s(rows)
+    ran, own_s = expectation.guess(sizes), _logged_s(rows)
     if not _is_explained(expectation, rows):
-        what = "no algorithm of the catalogue takes so long" if own_s is None else "what its log names takes less"
-        return f"; {what}"
-    if not ran.is_told and own_s is None:
-        return ""
-    better = _better(expectation, sizes)
-    if own_s is None:
+        return "; no algorithm of the catalogue takes so long" if own_s is None else "; what its log names takes less"
+    if own_s is not None:
+        ending = "; what its log names takes so long"
+    elif ran.is_told:
         ending, own_s = f"; it runs like {_names(ran.programs)}", _total_s(expectation, ran.programs[0], sizes)
     else:
-        ending = "; what its log names takes so long"
+        return ""
+    better = _better(expectation, sizes)
     if better is None or own_s is None or better[1] > _GAIN * own_s:
         return ending
     return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
@@ -157,53 +155,45 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
             yield Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 
-def _is_logged(row: Row) -> bool:
-    return row.choice is not None and bool(row.choice.source)
-
-
 def _is_as_chosen(row: Row) -> bool:
-    """Return whether what the library chooses on the machine takes as long as measured, within the machine's error."""
-    own_s = row.choice.time_s if row.choice is not None and row.choice.library in BY_MACHINE else None
+    """Return whether a log names what ran, or what the library chooses takes as long, within the machine's error."""
+    if row.choice is None or row.choice.source:
+        return row.choice is not None
+    own_s = row.choice.time_s if row.choice.library in BY_MACHINE else None
     return own_s is not None and row.low_s <= row.measured_s / own_s * row.expected_s <= row.high_s
-
-
-def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give what the library chooses by itself, by ranges of sizes."""
-    for (one, _), run in groupby(rows, key=lambda row: (row.choice and _in_any_channels(row.choice), _is_logged(row))):
-        if one is not None:
-            yield _choice(one, list(run))
 
 
 _CHANNELS = re.compile(r", channels=([0-9]+)")
 
 
-def _in_any_channels(one: LibraryChoice) -> LibraryChoice:
-    """Return a choice without what differs between sizes: its channels, its time and its line of the log."""
-    return replace(one, time_s=None, source="", choice=one.choice and _CHANNELS.sub("", one.choice))
+def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what the library chooses by itself, by ranges of sizes, in which numbers of channels may differ."""
 
+    def key(row: Row) -> tuple[LibraryChoice, bool] | None:
+        if (one := row.choice) is None:
+            return None
+        choice = one.choice and _CHANNELS.sub("", one.choice)
+        return replace(one, time_s=None, source="", choice=choice), bool(one.source)
 
-def _with_channels(choice: str | None, rows: Sequence[Row]) -> str:
-    """Return a choice with the channels that it has at some sizes; an empty text if it is not known."""
-    numbers = [int(match[1]) for row in rows if row.choice and (match := _CHANNELS.search(row.choice.choice or ""))]
-    if not choice or not numbers:
-        return choice or ""
-    least, most = min(numbers), max(numbers)
-    return f"{choice}, channels={least if least == most else f'{least} to {most}'}"
-
-
-def _choice(one: LibraryChoice, rows: Sequence[Row]) -> Finding:
-    where = from_to(rows[0].size_bytes, rows[-1].size_bytes)
-    source = rows[0].choice.source if rows[0].choice is not None else ""
-    choice = _with_channels(one.choice, rows)
-    chooses = f"{one.library} {'chose' if source else 'chooses'} {choice}" if choice else one.library
-    parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice}: ")) if part]
-    times_s = [(row, row.choice.time_s) for row in rows if row.choice is not None and row.choice.time_s is not None]
-    if times_s:
-        of_best = span([time_s / row.expected_s for row, time_s in times_s])
-        measured = span([row.measured_s / time_s for row, time_s in times_s])
-        parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
-    parts += [f"NCCL's table says {one.instead}"] if one.instead else []
-    return Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", source)
+    for common, group in groupby(rows, key=key):
+        run = [(row, row.choice) for row in group if row.choice is not None]
+        if common is None:
+            continue
+        one, is_logged = common
+        choice, numbers = one.choice, [int(each) for _, own in run for each in _CHANNELS.findall(own.choice or "")]
+        if numbers:
+            least, most = min(numbers), max(numbers)
+            choice = f"{choice}, channels={least if least == most else f'{least} to {most}'}"
+        chooses = f"{one.library} {'chose' if is_logged else 'chooses'} {choice}" if choice else one.library
+        parts = [part for part in (one.costs, one.sentence.removeprefix(f"{choice or ''}: ")) if part]
+        times_s = [(row, own.time_s) for row, own in run if own.time_s is not None]
+        if times_s:
+            of_best = span([time_s / row.expected_s for row, time_s in times_s])
+            measured = span([row.measured_s / time_s for row, time_s in times_s])
+            parts.append(f"simulated {of_best} times the fastest; measured {measured} times as long as that")
+        parts += [f"NCCL's table says {one.instead}"] if one.instead else []
+        where = from_to(run[0][0].size_bytes, run[-1][0].size_bytes)
+        yield Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", run[0][1].source)
 
 
 def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
@@ -221,20 +211,15 @@ def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) 
     if small and large:
         few, many = _factor(small), _factor(large)
         if many > _FLAT * few:
-            yield conclude("large messages", small=few, large=many, what=_bandwidth(expectation, many))
+            cards = int(expectation.machine.quantities.get("node.cards.count", 1))
+            alike = next((number for number in range(1, cards) if abs(many * number / cards - 1) < 0.2), None)
+            share = f"{alike} of the {cards} cards of a node" if alike else f"1/{many:.2g} of the bandwidth"
+            yield conclude("large messages", small=few, large=many, what=f"as with {share}")
         elif few > _FLAT * many:
             yield conclude("small messages", small=few, large=many)
         elif _factor(rows) > _FLAT:
             yield conclude("all messages", factor=_factor(rows))
     yield conclude("no better choice")
-
-
-def _bandwidth(expectation: Expectation, factor: float) -> str:
-    cards = int(expectation.machine.quantities.get("node.cards.count", 1))
-    for number in range(1, cards):
-        if abs(factor * number / cards - 1) < 0.2:
-            return f"as with {number} of the {cards} cards of a node"
-    return f"as with 1/{factor:.2g} of the bandwidth"
 
 
 def shape_findings(curve: Sequence[Measurement]) -> Iterator[Finding]:

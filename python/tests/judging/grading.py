@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hocket._native import Error
-from hocket.judging import causes
-from hocket.judging import mention as subjects
 from hocket.judging.by_text import judge_alone
 from hocket.judging.finding import Finding
 from hocket.judging.mentions import mentions_of
@@ -22,18 +20,18 @@ from hocket.measurements.measurement import DEFAULT
 FOLDER = Path(__file__).parent / "public"
 
 CLASSES = {
-    subjects.SOCKETS: "TCP instead of RDMA",
-    subjects.NO_P2P: "host memory instead of links",
-    subjects.SHARED_MEMORY: "host memory instead of links",
-    subjects.THROUGH_CPU: "wrong transport",
-    subjects.GPUDIRECT: "no GPUDirect",
-    subjects.ACS: "no GPUDirect",
-    subjects.TOPOLOGY: "configuration",
-    subjects.LAUNCH: "configuration",
-    subjects.ALGORITHM: "algorithm",
-    subjects.PROTOCOL: "algorithm",
-    subjects.BINDING: "binding",
-    causes.ONE_CARD: "one card",
+    "TCP sockets": "TCP instead of RDMA",
+    "peer-to-peer": "host memory instead of links",
+    "shared memory": "host memory instead of links",
+    "peer-to-peer through the CPU": "wrong transport",
+    "GPUDirect RDMA": "no GPUDirect",
+    "ACS": "no GPUDirect",
+    "detected topology": "configuration",
+    "separate runs": "configuration",
+    "algorithm": "algorithm",
+    "protocol": "algorithm",
+    "binding": "binding",
+    "one card": "one card",
     "bus bandwidth": "reading",
     "slow node": "hardware",
     "library version": "configuration",

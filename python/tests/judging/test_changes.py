@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
-from hocket.judging.change import Change
-from hocket.judging.changes import Changes, changes
-from hocket.judging.student import quantile, two_sided
+from hocket.judging.changes import Change, Changes, changes
+from hocket.judging.noise import quantile, two_sided
 from hocket.measurements.measurement import Measurement, Spread
 
 SIZES = [8 << step for step in range(20)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.judging.shape import shape_of
+from hocket.judging.curves import shape_of
 from hocket.measurements.measurement import Measurement, bus_share
 
 _SIZES = [1 << exponent for exponent in range(3, 34)]
