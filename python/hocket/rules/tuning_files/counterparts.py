@@ -10,6 +10,7 @@ from typing import Any
 from hocket.base.files import read_rows
 from hocket.base.names import unknown
 from hocket.base.units import parse_choice
+from hocket.rules.tuning_files.form import Choice
 
 WHOLE_BYTES = 1 << 40
 """Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
@@ -131,6 +132,11 @@ class Library:
         """Return an algorithm by its name or, as text, its number."""
         candidates = self.algorithms.get(function, ())
         return next((each for each in candidates if name in (each.name, str(each.number))), None)
+
+    def choice(self, function: str, number: str, parameters: tuple[tuple[str, int | str], ...] = ()) -> Choice:
+        """Return the algorithm of a number or name, which stays as it is if no algorithm has it."""
+        own = self.find(function, number)
+        return Choice(own.name if own else number, parameters)
 
 
 FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = {

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from hocket._native import Error
 from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "intelmpi-2021"
@@ -56,37 +56,38 @@ class _Entry:
 def _read(text: str, file: str) -> Rules:
     lines: dict[str, int] = {}
     rules: list[Rule] = []
-    for number, name, value in _settings(text, file):
+    for place, name, value in _settings(text, file):
         function = name.removeprefix(_BEGIN).lower()
         if not name.startswith(_BEGIN) or function not in _PRESETS:
             names = hint(function.upper(), map(str.upper, _PRESETS))
             got = quote_text(name[:30])
-            raise at(file, number, f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
+            raise place.error(f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
         if function in lines:
-            raise at(file, number, f"{name} appears twice, first in line {lines[function]}, expected it once")
-        lines[function] = number
-        rules += _rules(function, _entries(name, value, file, number), number, has_ranks="@" in value)
+            raise place.error(f"{name} appears twice, first in line {lines[function]}, expected it once")
+        lines[function] = place.line
+        rules += _rules(function, _entries(name, value, place), place.line, has_ranks="@" in value)
     return Rules(LIBRARY, tuple(rules))
 
 
-def _settings(text: str, file: str) -> Iterator[tuple[int, str, str]]:
-    """Give the line, the name and the value of each variable."""
+def _settings(text: str, file: str) -> Iterator[tuple[Place, str, str]]:
+    """Give the place, the name and the value of each variable."""
     for number, line in enumerate(text.split("\n"), start=1):
+        place = Place(file, number)
         try:
             words = [word for word in shlex.split(line, comments=True) if word not in ("export", "-genv")]
         except ValueError:
-            raise at(file, number, f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
+            raise place.error(f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
         while words:
             name, has_value, value = words.pop(0).partition("=")
-            yield number, name, value if has_value or not words else words.pop(0)
+            yield place, name, value if has_value or not words else words.pop(0)
 
 
-def _entries(name: str, value: str, file: str, line: int) -> Iterator[_Entry]:
+def _entries(name: str, value: str, place: Place) -> Iterator[_Entry]:
     for text in map(str.lstrip, value.removesuffix(";").split(";")):
         entry = _entry(text)
         if entry is None:
             expected = f"a preset with conditions as 2:0-4096,8192 or 2:0-4096@1-16, numbers up to {_MOST}"
-            raise at(file, line, f"{name}: got {quote_text(text[:30])}, expected {expected}")
+            raise place.error(f"{name}: got {quote_text(text[:30])}, expected {expected}")
         yield entry
 
 
@@ -150,11 +151,10 @@ def _rule(function: str, entry: _Entry, condition: Span, ranks: Span, sizes: Spa
     if measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
         sizes = ANY if sizes.last is None else _NOTHING
     sizes_asked = Span(condition.first) if condition.last == _MOST else condition
-    counterpart = LIBRARIES[LIBRARY].find(function, str(entry.preset))
     is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and entry.ranks.has(ranks))
     return Rule(
         function,
-        Choice(counterpart.name if counterpart else str(entry.preset)) if entry.preset else None,
+        LIBRARIES[LIBRARY].choice(function, str(entry.preset)) if entry.preset else None,
         ranks,
         sizes=sizes,
         measure=measure,

@@ -64,7 +64,7 @@ def _rule(tuner: _Tuner, line: Line) -> Rule:
         measure=LIBRARIES[tuner.library].measures[function],
         nodes=_count(line, 6),
         conditions=tuple(_conditions(line)),
-        line=line.number,
+        line=line.line,
     )
 
 

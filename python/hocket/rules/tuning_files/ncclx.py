@@ -59,7 +59,7 @@ def _rule(line: Line) -> Rule:
         measure=LIBRARIES[_LIBRARY].measures[function],
         nodes=nodes,
         ranks_per_node=ranks_per_node,
-        line=line.number,
+        line=line.line,
     )
 
 

@@ -14,13 +14,14 @@ Source: `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c` and `coll_tuned_dynamic_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 FUNCTIONS = (
@@ -37,7 +38,7 @@ _MOST_DIGITS = 18
 
 
 class Words:
-    """The words of a file of Open MPI, and the line of the last one; `#` begins a comment.
+    """The words of a file of Open MPI, and the place of the last one; `#` begins a comment.
 
     Args:
         text: The text.
@@ -45,15 +46,14 @@ class Words:
     """
 
     def __init__(self, text: str, file: str) -> None:
-        self.file = file
-        self._left = [(number, word) for number, words in _lines(text) for word in words][::-1]
-        self.line = self._left[-1][0] if self._left else 1
+        self._left = [(Place(file, number), word) for number, words in _lines(text) for word in words][::-1]
+        self.place = self._left[-1][0] if self._left else Place(file, 1)
         self.has_broken_lines = False  # whether the numbers of a message size stand on several lines
 
     @property
     def has_more_on_this_line(self) -> bool:
         """Whether the next word is on the line of the last one."""
-        return bool(self._left) and self._left[-1][0] == self.line
+        return bool(self._left) and self._left[-1][0] == self.place
 
     def starts_with(self, begin: str) -> bool:
         """Return whether the next word begins so."""
@@ -66,8 +66,8 @@ class Words:
             Error: There is none.
         """
         if not self._left:
-            raise at(self.file, self.line, f"the file ends too early, expected {what}")
-        self.line, word = self._left.pop()
+            raise self.place.error(f"the file ends too early, expected {what}")
+        self.place, word = self._left.pop()
         return word
 
     def number(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
@@ -78,7 +78,7 @@ class Words:
         """
         word = self.word(what)
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
-            raise at(self.file, self.line, f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
+            raise self.place.error(f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
         return int(word)
 
     def end(self) -> None:
@@ -88,9 +88,23 @@ class Words:
             Error: There is one.
         """
         if self._left:
-            line, word = self._left[-1]
-            expected = "expected the end of the file, according to the counts above"
-            raise at(self.file, line, f"got {quote_text(word)}, {expected}")
+            place, word = self._left[-1]
+            raise place.error(f"got {quote_text(word)}, expected the end of the file, according to the counts above")
+
+
+def rules_of(
+    entries: Iterable[tuple[int, Sequence[Rule]]],
+    ranks_of: Callable[[Sequence[int]], Iterable[Span]],
+    sizes_of: Callable[[Sequence[int]], Iterable[Span]],
+) -> Iterator[Rule]:
+    """Give the rules of entries for numbers of ranks, whose sizes say only where they begin.
+
+    `ranks_of` and `sizes_of` return the ranges that these numbers stand for.
+    """
+    items = list(entries)
+    for ranks, (_, rules) in zip(ranks_of([number for number, _ in items]), items, strict=True):
+        for sizes, rule in zip(sizes_of([rule.sizes.first for rule in rules]), rules, strict=True):
+            yield replace(rule, ranks=ranks, sizes=sizes)
 
 
 def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
@@ -105,7 +119,7 @@ def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bo
             continue
         if follow and count not in (-1, follow):
             ones = f"{follow} {'follow' if follow > 1 else 'follows'}"
-            return at(file, line, f"promises {format_count(count, 'message size')}, {ones}")
+            return Place(file, line).error(f"promises {format_count(count, 'message size')}, {ones}")
         is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
         count, line, follow = int(words[0]) if is_count else -1, number, 0
     return None
@@ -123,56 +137,47 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
 
 def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
-    numbers = Words(text[version.end() :] if version else text, file)
+    words = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
     rules: dict[str, Sequence[Rule]] = {}
     try:
         if version and int(version[1]) not in (1, 2):
-            raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
-        for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
-            function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
+            raise Place(file, 1).error(f"version {version[1]} of the file, expected 1 or 2")
+        for _ in range(words.number("the number of collectives", len(FUNCTIONS))):
+            function = FUNCTIONS[words.number("the ID of a collective", len(FUNCTIONS) - 1)]
             if function in rules:
-                raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
-            rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
-        numbers.end()
+                raise words.place.error(f"{function} appears twice, expected each collective once")
+            entries = _entries(words, function, library, has_requests=has_requests)
+            rules[function] = [*rules_of(entries, _below if is_up_to else _from, _from)]
+        words.end()
     except Error as error:
         raise find_miscount(text, file, _is_of_size) or error from None
-    if numbers.has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
+    if words.has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
         raise miscount
     return Rules(library, tuple(rule for own in rules.values() for rule in own))
 
 
-def _function(numbers: Words, function: str, library: str, *, has_requests: bool, is_up_to: bool) -> Iterator[Rule]:
-    entries = []
-    for _ in range(numbers.number("the number of communicator sizes", _MOST)):
-        ranks = numbers.number("a communicator size", _MOST)
-        lines = [
-            _line(numbers, function, library, has_requests=has_requests, is_first=not number)
-            for number in range(numbers.number("the number of message sizes", _MOST))
-        ]
-        entries.append((ranks, lines))
-    measure = LIBRARIES[library].measures.get(function, "size")
-    for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
-        for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
-            yield Rule(function, choice, span, sizes=sizes, measure=measure, line=line)
+def _entries(words: Words, function: str, library: str, *, has_requests: bool) -> Iterator[tuple[int, list[Rule]]]:
+    for _ in range(words.number("the number of communicator sizes", _MOST)):
+        ranks = words.number("a communicator size", _MOST)
+        count = words.number("the number of message sizes", _MOST)
+        yield ranks, [_line(words, function, library, has_requests=has_requests, is_first=not n) for n in range(count)]
 
 
-def _line(
-    numbers: Words, function: str, library: str, *, has_requests: bool, is_first: bool
-) -> tuple[int, Choice | None, int]:
-    size, line = numbers.number("a message size in bytes"), numbers.line
+def _line(words: Words, function: str, library: str, *, has_requests: bool, is_first: bool) -> Rule:
+    size, place = words.number("a message size in bytes"), words.place
     if is_first and size:
-        raise at(numbers.file, line, f"the first message size is {size}, expected 0")
-    number = numbers.number("the ID of an algorithm", _MOST)
-    values = [numbers.number("the fan-out", _MOST), numbers.number("the segment size", _MOST)]
-    numbers.has_broken_lines |= numbers.line > line
-    if has_requests and numbers.has_more_on_this_line:
-        values.append(numbers.number("the number of requests", _MOST))
-    if number == 0:
-        return size, None, line
-    counterpart = LIBRARIES[library].find(function, str(number))
+        raise place.error(f"the first message size is {size}, expected 0")
+    number = words.number("the ID of an algorithm", _MOST)
+    values = [words.number("the fan-out", _MOST), words.number("the segment size", _MOST)]
+    words.has_broken_lines |= words.place != place
+    if has_requests and words.has_more_on_this_line:
+        values.append(words.number("the number of requests", _MOST))
+    own = LIBRARIES[library]
     parameters = tuple((name, value) for name, value in zip(_PARAMETERS, values, strict=False) if value)
-    return size, Choice(counterpart.name if counterpart else str(number), parameters), line
+    choice = own.choice(function, str(number), parameters) if number else None
+    measure = own.measures.get(function, "size")
+    return Rule(function, choice, sizes=Span(size), measure=measure, line=place.line)
 
 
 def _from(starts: Sequence[int]) -> list[Span]:

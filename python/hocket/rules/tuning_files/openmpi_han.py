@@ -22,10 +22,10 @@ from dataclasses import replace
 from hocket._native import Error
 from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, at, quote_text
+from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows
 from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount, rules_of
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
@@ -52,7 +52,7 @@ def _read(text: str, file: str) -> Rules:
     words = Words(text, file)
     try:
         if not (count := words.number("the number of collectives", len(FUNCTIONS))):
-            raise at(file, words.line, 'got "0", expected the number of collectives, at least 1')
+            raise words.place.error('got "0", expected the number of collectives, at least 1')
         rules = [rule for function in _names(words, count, "collective", FUNCTIONS) for rule in _of(words, function)]
         words.end()
     except Error as error:
@@ -71,43 +71,44 @@ def _names(words: Words, count: int, what: str, names: Sequence[str]) -> Iterato
         word = words.word(f"a {what}")
         name = names[int(word)] if word in map(str, range(len(names))) else word
         if name not in names:
-            raise at(words.file, words.line, f"unknown {what} {quote_text(word)}, {hint(word, names)}")
+            raise words.place.error(f"unknown {what} {quote_text(word)}, {hint(word, names)}")
         if name in names_before:
-            raise at(words.file, words.line, f"{name} appears twice, expected each {what} once")
+            raise words.place.error(f"{name} appears twice, expected each {what} once")
         names_before.add(name)
         yield name
 
 
 def _of(words: Words, function: str) -> Iterator[Rule]:
-    measure = LIBRARIES[LIBRARY].measures.get(function, "size")
     for level in _names(words, words.number("the number of levels", len(LEVELS)), "level", LEVELS):
-        entries = []
-        for number in range(words.number("the number of communicator sizes", _MOST)):
-            ranks = words.number("a communicator size", _MOST)
-            if not ranks or (ranks > 1 and not number):
-                raise at(words.file, words.line, f"got a communicator of {ranks} ranks, expected 1 first, and no 0")
-            count = words.number("the number of message sizes", _MOST)
-            entries.append((ranks, [_line(words, function, is_first=not place) for place in range(count)]))
-        for span, (_, lines) in zip(_spans([ranks for ranks, _ in entries]), entries, strict=True):
-            for sizes, (_, choice, line) in zip(_spans([size for size, _, _ in lines]), lines, strict=True):
-                yield Rule(function, choice, span, None, sizes, measure, conditions=((LEVEL, level),), line=line)
+        yield from rules_of(_entries(words, function, level), _spans, _spans)
 
 
-def _line(words: Words, function: str, *, is_first: bool) -> tuple[int, Choice, int]:
-    size, line = words.number("a message size in bytes"), words.line
+def _entries(words: Words, function: str, level: str) -> Iterator[tuple[int, list[Rule]]]:
+    for number in range(words.number("the number of communicator sizes", _MOST)):
+        ranks = words.number("a communicator size", _MOST)
+        if not ranks or (ranks > 1 and not number):
+            raise words.place.error(f"got a communicator of {ranks} ranks, expected 1 first, and no 0")
+        count = words.number("the number of message sizes", _MOST)
+        yield ranks, [_line(words, function, level, is_first=not place) for place in range(count)]
+
+
+def _line(words: Words, function: str, level: str, *, is_first: bool) -> Rule:
+    size, place = words.number("a message size in bytes"), words.place
     if is_first and size > 1:
-        raise at(words.file, line, f"the first message size is {size}, expected 0")
+        raise place.error(f"the first message size is {size}, expected 0")
     component = words.word("a component")
     if component not in COMPONENTS:
         blank = ", and a blank before @" if "@" in component else ""
         expected = f"the name of a component: {', '.join(COMPONENTS)}{blank}"
-        raise at(words.file, words.line, f"got {quote_text(component)}, expected {expected}")
+        raise words.place.error(f"got {quote_text(component)}, expected {expected}")
     if component == "han" and words.starts_with("@"):
         component = _with_algorithm(words, function)
     if words.starts_with("["):
         while "]" not in words.word("] after the lengths of segments"):
             pass
-    return size, Choice(component), line
+    measure, conditions = LIBRARIES[LIBRARY].measures.get(function, "size"), ((LEVEL, level),)
+    choice = Choice(component)
+    return Rule(function, choice, sizes=Span(size), measure=measure, conditions=conditions, line=place.line)
 
 
 def _with_algorithm(words: Words, function: str) -> str:
@@ -120,7 +121,7 @@ def _with_algorithm(words: Words, function: str) -> str:
     if name is None:
         names = ["default", *(each.name.partition("@")[2] for each in algorithms)]
         what = f"algorithm of HAN for {function} {quote_text(word)}"
-        raise at(words.file, words.line, f"unknown {what}, {hint(word, names)}")
+        raise words.place.error(f"unknown {what}, {hint(word, names)}")
     return name
 
 

@@ -88,10 +88,8 @@ def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
         raise node.error(f'"alg": got {node}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
-    counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
     values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
-    parameters = tuple((name, value) for name, value in values if value)
-    return Choice(counterpart.name if counterpart else str(node.value), parameters)
+    return LIBRARIES[LIBRARY].choice(function, str(node.value), tuple((name, value) for name, value in values if value))
 
 
 def _write(rules: Rules) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "ucc-1"
@@ -39,12 +39,12 @@ def _read(text: str, file: str) -> Rules:
     line = 1
     for token in text.rstrip("\n").split("#") if text.strip() else []:
         line += len(token) - len(token.lstrip("\n"))
-        rules += _token(token.strip(), file, line)
+        rules += _token(token.strip(), Place(file, line))
         line += token.lstrip("\n").count("\n")
     return Rules(LIBRARY, tuple(rules))
 
 
-def _token(token: str, file: str, line: int) -> list[Rule]:
+def _token(token: str, place: Place) -> list[Rule]:
     functions: list[str] = list(LIBRARIES[LIBRARY].algorithms)
     sizes, teams, algorithm, has_score, is_on, memories = [ANY], [ANY], None, False, False, [""]
     for part in token.lower().split(":"):
@@ -58,13 +58,13 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
         elif all(word in _MEMORIES for word in words):
             memories = [""] if set(words) & set(_OF_HOSTS) else words
         elif all(_RANGE.fullmatch(word) for word in words):
-            spans = [_span(word, file, line) for word in words]
+            spans = [_span(word, place) for word in words]
             sizes, teams = (sizes, spans) if part.startswith("[") else (spans, teams)
         else:
             expected = "functions, sizes as 0-4K, a memory, teams as [2-16], a score, or @ and an algorithm"
-            raise at(file, line, f"got {quote_text(part)}, expected {expected}")
+            raise place.error(f"got {quote_text(part)}, expected {expected}")
     if algorithm is None and not has_score:
-        raise at(file, line, f"got {quote_text(token)}, expected a score or an algorithm in it")
+        raise place.error(f"got {quote_text(token)}, expected a score or an algorithm in it")
     return [
         Rule(
             function,
@@ -72,7 +72,7 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
             ranks,
             sizes=size,
             conditions=(("memory", memory),) if memory else (),
-            line=line,
+            line=place.line,
             measure=LIBRARIES[LIBRARY].measures[function],
         )
         for function in functions
@@ -87,10 +87,10 @@ def _choice(function: str, algorithm: str | None, is_on: bool) -> Choice | None:
     return Choice(name) if name else None
 
 
-def _span(text: str, file: str, line: int) -> Span:
+def _span(text: str, place: Place) -> Span:
     first, last = (_number(word) for word in text.split("-"))
     if max(first or 0, last or 0) > _MOST:
-        raise at(file, line, f"got {quote_text(text)}, expected numbers up to {_MOST}")
+        raise place.error(f"got {quote_text(text)}, expected numbers up to {_MOST}")
     return Span(first or 0, last)
 
 
