@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.base.names import hint
@@ -44,15 +44,6 @@ def has_preset(function: str, name: str) -> bool:
     return name.isdecimal() and int(name) <= _PRESETS[function]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An entry: its preset, and the ranges of its conditions as they are written."""
-
-    preset: int
-    sizes: tuple[Span, ...]
-    ranks: Span
-
-
 def _read(text: str, file: str) -> Rules:
     lines: dict[str, int] = {}
     rules: list[Rule] = []
@@ -65,7 +56,7 @@ def _read(text: str, file: str) -> Rules:
         if function in lines:
             raise place.error(f"{name} appears twice, first in line {lines[function]}, expected it once")
         lines[function] = place.line
-        rules += _rules(function, _entries(name, value, place), place.line, has_ranks="@" in value)
+        rules += _rules(_entries(function, name, value, place), has_ranks="@" in value)
     return Rules(LIBRARY, tuple(rules))
 
 
@@ -82,26 +73,24 @@ def _settings(text: str, file: str) -> Iterator[tuple[Place, str, str]]:
             yield place, name, value if has_value or not words else words.pop(0)
 
 
-def _entries(name: str, value: str, place: Place) -> Iterator[_Entry]:
+def _entries(function: str, name: str, value: str, place: Place) -> Iterator[list[Rule]]:
+    """Give the entries of a variable: a rule for each condition, with its ranges as they are written."""
+    own = LIBRARIES[LIBRARY]
     for text in map(str.lstrip, value.removesuffix(";").split(";")):
-        entry = _entry(text)
-        if entry is None:
+        preset, _, conditions = text.partition(":")
+        parts = conditions.split(",") if conditions else []
+        matches = [match for match in map(_CONDITION.fullmatch, parts) if match and match[0]]
+        numbers = (int(number) for match in matches for number in match.groups("0"))
+        if not re.fullmatch("[0-9]{1,4}", preset) or len(matches) < len(parts) or max(numbers, default=0) > _MOST:
             expected = f"a preset with conditions as 2:0-4096,8192 or 2:0-4096@1-16, numbers up to {_MOST}"
             raise place.error(f"{name}: got {quote_text(text[:30])}, expected {expected}")
-        yield entry
-
-
-def _entry(text: str) -> _Entry | None:
-    """Return an entry; None if it is not of the format."""
-    preset, _, conditions = text.partition(":")
-    parts = conditions.split(",") if conditions else []
-    matches = [match for match in map(_CONDITION.fullmatch, parts) if match and match[0]]
-    numbers = (int(number) for match in matches for number in match.groups("0"))
-    if not re.fullmatch("[0-9]{1,4}", preset) or len(matches) < len(parts) or max(numbers, default=0) > _MOST:
-        return None
-    sizes = [_span(match[1], match[2]) if match[1] else Span(0, _MOST) for match in matches]
-    ranks = _span(matches[-1][3], matches[-1][4]) if matches and matches[-1][3] else ANY
-    return _Entry(int(preset), tuple(sizes or [ANY]), ANY if ranks.last == _MOST else ranks)
+        ranks = _span(matches[-1][3], matches[-1][4]) if matches and matches[-1][3] else ANY
+        sizes = [_span(match[1], match[2]) if match[1] else Span(0, _MOST) for match in matches]
+        choice = own.choice(function, str(int(preset))) if int(preset) else None
+        rule = Rule(
+            function, choice, ANY if ranks.last == _MOST else ranks, measure=own.measures[function], line=place.line
+        )
+        yield [replace(rule, sizes=each) for each in sizes or [ANY]]
 
 
 def _span(first: str, last: str | None) -> Span:
@@ -110,26 +99,27 @@ def _span(first: str, last: str | None) -> Span:
     return Span(start if start > 1 else 0, end if start <= end else _MOST)
 
 
-def _rules(function: str, entries: Iterator[_Entry], line: int, *, has_ranks: bool) -> Iterator[Rule]:
+def _rules(entries: Iterator[list[Rule]], *, has_ranks: bool) -> Iterator[Rule]:
     """Give the rules of a variable as the library reads it; what it drops is for no call."""
-    groups: dict[int | None, dict[int | None, tuple[_Entry, Span]]] = {}
-    lost_leaves: list[tuple[_Entry, Span]] = []
+    groups: dict[int | None, dict[int | None, Rule]] = {}
+    lost_leaves: list[Rule] = []
     for entry in entries:
-        group = groups.setdefault(entry.ranks.last, {})
+        group = groups.setdefault(entry[0].ranks.last, {})
         if has_ranks:
             lost_leaves += group.values()
             group.clear()
-        for condition in entry.sizes:
-            ends_before = None in group
-            if ends_before or condition.last in group:
-                lost_leaves.append((entry, condition) if ends_before else group[condition.last])
-            if not ends_before:
-                group[condition.last] = entry, condition
+        for rule in entry:
+            if None in group:
+                lost_leaves.append(rule)
+                continue
+            if rule.sizes.last in group:
+                lost_leaves.append(group[rule.sizes.last])
+            group[rule.sizes.last] = rule
     for ranks, group in zip(_effective_spans([*groups]), groups.values(), strict=True):
-        for sizes, (entry, condition) in zip(_effective_spans([*group]), group.values(), strict=True):
-            yield _rule(function, entry, condition, ranks, sizes, line)
-    for entry, condition in lost_leaves:
-        yield _rule(function, entry, condition, ANY, _NOTHING, line)
+        for sizes, rule in zip(_effective_spans([*group]), group.values(), strict=True):
+            yield _effective(rule, ranks, sizes)
+    for rule in lost_leaves:
+        yield _effective(rule, ANY, _NOTHING)
 
 
 def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
@@ -146,21 +136,14 @@ def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
             start = max(start, last + 1)
 
 
-def _rule(function: str, entry: _Entry, condition: Span, ranks: Span, sizes: Span, line: int) -> Rule:
-    measure = LIBRARIES[LIBRARY].measures[function]
-    if measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
+def _effective(rule: Rule, ranks: Span, sizes: Span) -> Rule:
+    """Return a rule for the calls that the library takes it for, in place of those that are written."""
+    if rule.measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
         sizes = ANY if sizes.last is None else _NOTHING
-    sizes_asked = Span(condition.first) if condition.last == _MOST else condition
-    is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and entry.ranks.has(ranks))
-    return Rule(
-        function,
-        LIBRARIES[LIBRARY].choice(function, str(entry.preset)) if entry.preset else None,
-        ranks,
-        sizes=sizes,
-        measure=measure,
-        line=line,
-        meant_calls=f"sizes {sizes_asked}, ranks {entry.ranks}" if is_other else "",
-    )
+    sizes_asked = Span(rule.sizes.first) if rule.sizes.last == _MOST else rule.sizes
+    is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and rule.ranks.has(ranks))
+    meant_calls = f"sizes {sizes_asked}, ranks {rule.ranks}" if is_other else ""
+    return replace(rule, ranks=ranks, sizes=sizes, meant_calls=meant_calls)
 
 
 def _write(rules: Rules) -> str:

@@ -65,10 +65,12 @@ def _token(token: str, place: Place) -> list[Rule]:
             raise place.error(f"got {quote_text(part)}, expected {expected}")
     if algorithm is None and not has_score:
         raise place.error(f"got {quote_text(token)}, expected a score or an algorithm in it")
+    names = {function: algorithm or (_ONLY.get(function) if is_on else None) for function in functions}
+    choices = {function: Choice(name) if name else None for function, name in names.items()}
     return [
         Rule(
             function,
-            _choice(function, algorithm, is_on),
+            choices[function],
             ranks,
             sizes=size,
             conditions=(("memory", memory),) if memory else (),
@@ -80,11 +82,6 @@ def _token(token: str, place: Place) -> list[Rule]:
         for ranks in teams
         for size in sizes
     ]
-
-
-def _choice(function: str, algorithm: str | None, is_on: bool) -> Choice | None:
-    name = algorithm or (_ONLY.get(function) if is_on else None)
-    return Choice(name) if name else None
 
 
 def _span(text: str, place: Place) -> Span:
