@@ -99,11 +99,9 @@ class Job:
         return min(most, 2 * count) if is_fast and count < 16 else count
 
     def time_us(self, entry: Entry, size_bytes: int) -> float:
-        """Return the time of a call by a line of the table, in microseconds.
+        """Return the time of a call by a line that NCCL can take, in microseconds.
 
-        Args:
-            entry: The line, of an algorithm that NCCL can take.
-            size_bytes: The larger one of a rank's two buffers.
+        The size is that of the larger one of a rank's two buffers.
         """
         latency_us, bandwidth_gb_s = entry.latency_us, entry.bandwidth_gb_s
         if entry.algorithm == "tree":

@@ -25,7 +25,6 @@ _HINTS = ("gap", "inner communicator", "meaning of ranks", "needs a plugin", "no
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
 _MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
-
 _WITH_HAN = ("openmpi-5.0", "openmpi-6.0")
 
 LARGEST_ELEMENT = 16
@@ -61,11 +60,8 @@ class Finding:
 
 def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
     """Return what is to be said of the rules of a file, in the order of its lines."""
-    all_findings = [
-        *(finding for function in rules.functions for finding in _of_function(rules.of(function), rules.library)),
-        *_meaning_of_ranks(rules, format),
-    ]
-    return _in_order(all_findings)
+    of_functions = (each for function in rules.functions for each in _of_function(rules.of(function), rules.library))
+    return _in_order([*of_functions, *_meaning_of_ranks(rules, format)])
 
 
 def _in_order(some: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -77,11 +73,7 @@ def findings_of_jobs(
 ) -> tuple[Finding, ...]:
     """Return what `findings` returns, and what becomes of the rules in jobs with several ranks on each node.
 
-    Args:
-        rules: The rules.
-        format: Their format.
-        ranks: The number of ranks, if it is known.
-        ranks_per_node: The number of ranks on each node, if it is known.
+    The number of ranks, or that of ranks on each node, is none where it is not known.
     """
     return _in_order([*findings(rules, format), *_below_han(rules, ranks, ranks_per_node)])
 

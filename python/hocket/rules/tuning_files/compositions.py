@@ -71,12 +71,9 @@ WHOLE_COMPOSITIONS: Mapping[str, str] = {
 
 
 def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice | None]) -> Component | None:
-    """Return what the composition that a rule names does with a call; none if it is not known.
+    """Return what the composition that a rule of the device's tree names does with a call; none if it is not known.
 
-    Args:
-        rule: The rule, of the device's tree.
-        call: The call.
-        decide: What the trees below decide for a step of some ranks; none if Hocket has no such algorithm.
+    `decide` returns what the trees below decide for a step of some ranks; none if Hocket has no such algorithm.
     """
     name = rule.choice.algorithm if rule.choice else ""
     composition = COMPOSITIONS.get(name)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from os import PathLike, fspath
 from pathlib import Path
-from types import MappingProxyType
 
 from hocket._native import Error
 from hocket.base import files
@@ -39,17 +38,14 @@ _MODULES = (
     ncclx,
 )
 
-FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
+FORMATS: Mapping[str, Format] = {each.name: each for module in _MODULES for each in module.FORMATS}
 """The formats by name, each with the version of what reads it."""
 
 
 def format_of(path: str | PathLike[str], name: str | None, option: str) -> Format:
-    """Return the format that is named, or that the name of a file tells: a part of it, as in `a.mpich-5.0.json`.
+    """Return the format of a name, or that a part of a file's name tells, as in `a.mpich-5.0.json`.
 
-    Args:
-        path: The file.
-        name: The format, if it is named.
-        option: Where it would be named, for the error.
+    The name would be given as `option`.
 
     Raises:
         Error: The format is unknown, or the file's name does not tell it.

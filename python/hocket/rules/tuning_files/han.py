@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from hocket.base.units import format_bytes, format_count
@@ -18,13 +17,11 @@ from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
 
-PRIORITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {
-        "openmpi-4.1": {"tuned": 30, "han": 0},
-        "openmpi-5.0": {"han": 35, "tuned": 30},
-        "openmpi-6.0": {"han": 35, "tuned": 30, "acoll": 0, "xhc": 0},
-    }
-)
+PRIORITIES: Mapping[str, Mapping[str, int]] = {
+    "openmpi-4.1": {"tuned": 30, "han": 0},
+    "openmpi-5.0": {"han": 35, "tuned": 30},
+    "openmpi-6.0": {"han": 35, "tuned": 30, "acoll": 0, "xhc": 0},
+}
 """The priorities of the components that differ by version; HAN with 0 takes nothing."""
 
 SEGMENT_BYTES = 1 << 16
@@ -70,38 +67,30 @@ scatter    local              scatter    within   block
 """  # the function, and the attributes of Inner in their order
 
 
-def _calls(function: str) -> tuple[Inner, ...]:
+def _algorithm(function: str) -> Algorithm:
     rows: list[Any] = [row.split()[1:] for row in _CALLS.splitlines() if row.startswith(f"{function} ")]
-    return tuple(Inner(part, inner, where == "within", *others) for part, inner, where, *others in rows)
+    calls = tuple(Inner(part, inner, where == "within", *others) for part, inner, where, *others in rows)
+    return Algorithm("simple" if function in ("barrier", "gather") else "intra", calls)
 
 
-_FUNCTIONS = dict.fromkeys(row.split()[0] for row in _CALLS.split("\n") if row)
-ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
-    {name: Algorithm("simple" if name in ("barrier", "gather") else "intra", _calls(name)) for name in _FUNCTIONS}
-)
+ALGORITHMS: Mapping[str, Algorithm] = {
+    function: _algorithm(function) for function in dict.fromkeys(row.split()[0] for row in _CALLS.split("\n") if row)
+}
 """What HAN runs by default for the functions that it has, at every size."""
 
 _NEEDS_COMMUTATIVE = ("allreduce", "reduce")
 _TAKES_UNEVEN_NODES = ("allreduce", "barrier")
 _ALSO_IN_6_0 = ("alltoall", "alltoallv", "gatherv", "scatterv")
-_NEAREST: Mapping[str, Choice] = MappingProxyType(
-    {
-        "allgather": Choice("ring"),
-        **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
-        **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
-    }
-)
+_NEAREST = {
+    "allgather": Choice("ring"),
+    **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
+    **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
+}
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
 
 
 def component(version: str, call: Situation, tuned_table: TunedTable) -> Component:
-    """Return which component takes a call.
-
-    Args:
-        version: The Open MPI, one of `PRIORITIES`.
-        call: The call.
-        tuned_table: What tuned chooses on the communicators within.
-    """
+    """Return which component takes a call in a version of `PRIORITIES`."""
     priorities = PRIORITIES[version]
     others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
     if call.ranks == 1:

@@ -59,12 +59,7 @@ def parse(text: str, file: str) -> Node:
 
 
 class Object:
-    """An object whose members have known names.
-
-    Args:
-        node: The object.
-        what: What it is, for errors.
-        names: The names that its members may have.
+    """An object whose members have known names; in errors it is called `what`.
 
     Raises:
         Error: It is no object, or a member has another name, or a name twice.

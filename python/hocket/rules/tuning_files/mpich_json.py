@@ -103,8 +103,7 @@ def _members(node: json_nodes.Node) -> tuple[json_nodes.Member, ...]:
 
 
 def _key(member: json_nodes.Member) -> str:
-    """Return a name without blanks, as MPICH reads it."""
-    return member.name.replace(" ", "")
+    return member.name.replace(" ", "")  # as MPICH reads it
 
 
 def _rules(top: json_nodes.Member, calls: Rule, *, is_late: bool = False) -> Iterator[Rule]:
@@ -208,7 +207,7 @@ def _measure(question: str, member: json_nodes.Member, left: Rule) -> str:
 
 
 def _write(rules: Rules) -> str:
-    """Write a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
+    """Return the text of a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
     names = {function: _tree_of(rules.of(function), function, LIBRARY) for function in rules.functions}
     for function in names:
         if function not in default_tree_functions():
@@ -233,7 +232,6 @@ def as_text(tree: Tree) -> str:
 
 
 def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
-    """Return the tree of a function, in the tree of a name."""
     conditions = {condition for rule in rules for condition, _ in rule.conditions}
     if "comm_type" in conditions:
         return _build(rules, function, name)

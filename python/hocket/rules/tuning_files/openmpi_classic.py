@@ -38,12 +38,7 @@ _MOST_DIGITS = 18
 
 
 class Words:
-    """The words of a file of Open MPI, and the place of the last one; `#` begins a comment.
-
-    Args:
-        text: The text.
-        file: The name of the file, for errors.
-    """
+    """The words of a file of Open MPI, and the place of the last one; `#` begins a comment."""
 
     def __init__(self, text: str, file: str) -> None:
         self._left = [(Place(file, number), word) for number, words in _lines(text) for word in words][::-1]
@@ -60,11 +55,7 @@ class Words:
         return bool(self._left) and self._left[-1][1].startswith(begin)
 
     def word(self, what: str) -> str:
-        """Return the next word.
-
-        Raises:
-            Error: There is none.
-        """
+        """Return the next word, or raise an error if there is none."""
         if not self._left:
             raise self.place.error(f"the file ends too early, expected {what}")
         self.place, word = self._left.pop()
@@ -82,11 +73,7 @@ class Words:
         return int(word)
 
     def end(self) -> None:
-        """Check that no word is left.
-
-        Raises:
-            Error: There is one.
-        """
+        """Raise an error if a word is left."""
         if self._left:
             place, word = self._left[-1]
             raise place.error(f"got {quote_text(word)}, expected the end of the file, according to the counts above")

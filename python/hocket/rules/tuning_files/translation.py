@@ -66,7 +66,6 @@ def passes_over(rule: Rule, library: str, *, ranks: Span | None = None, nodes: S
 
 
 def _refuses_job(own: Counterpart, ranks: Span, nodes: Span, per_node: Span) -> str:
-    """Return why an algorithm takes no job of some ranks on some nodes; nothing if it takes one."""
     if nodes.last is not None and nodes.last < own.fewest_nodes:
         return f"{own.name} takes {own.fewest_nodes} nodes and more"
     if own.is_lone and (ranks.within(nodes).is_empty or 1 not in per_node):

@@ -74,11 +74,7 @@ def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterat
 
 
 def name_of(function: str) -> str:
-    """Return the name of a function in files.
-
-    Raises:
-        Error: It has none.
-    """
+    """Return the name of a function in files, or raise an error if it has none."""
     if function not in _NAMES:
         raise Error(f"{function}: NCCL's tuners have no lines for it, expected {', '.join(_NAMES)}")
     return _NAMES[function]
