@@ -58,5 +58,4 @@ def default_rules(name: str) -> Rules:
         return ucc_defaults.rules()
     defaults = defaults_of(name)
     (format,) = hocket_rules.FORMATS if defaults.format == "hocket" else mpich_json.FORMATS
-    assert format.read is not None  # both formats have a reader
     return format.read(defaults.text, name)

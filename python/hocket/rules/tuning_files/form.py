@@ -197,7 +197,7 @@ class Format:
     Attributes:
         name: As in `--from` and `--to`.
         library: Whose algorithms it names.
-        read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
+        read: Makes rules of a text; the other argument names the file in errors.
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
@@ -208,7 +208,7 @@ class Format:
 
     name: str
     library: str
-    read: Callable[[str, str], Rules] | None
+    read: Callable[[str, str], Rules]
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()

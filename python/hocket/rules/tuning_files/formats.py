@@ -53,23 +53,20 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
-    names = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
-    formats = sorted(names, key=lambda each: len(each.name))[-1:]
-    formats = (
-        formats or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
-    )
-    if len(formats) != 1:
-        raise Error(
-            f"{fspath(path)}: the file name does not contain the format and version, {hint('', FORMATS)} as {option}"
-        )
-    return formats[0]
+    if names := [each for each in FORMATS if f".{each}." in f".{file}."]:
+        return FORMATS[sorted(names, key=len)[-1]]
+    formats = (each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names))
+    if (format := next(formats, None)) is None:
+        lacks = "the file name does not contain the format and version"
+        raise Error(f"{fspath(path)}: {lacks}, {hint('', FORMATS)} as {option}")
+    return format
 
 
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
     """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
 
     Raises:
-        Error: The format is unknown or only written, the file cannot be read, or is not of the format.
+        Error: The format is unknown, the file cannot be read, or is not of the format.
     """
     library = fspath(path)
     if library in (*DEFAULTS, *CLOSED_TABLES) and not Path(path).exists():
@@ -78,10 +75,7 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
         if name is None:
             return default_rules(library)
     with expecting(path, "rules", "a tuning file"):
-        format = format_of(path, name, option)
-        if format.read is None:
-            raise Error(f"{fspath(path)}: {format.name} can only be written, expected another format")
-        return format.read(files.read_text(path), fspath(path))
+        return format_of(path, name, option).read(files.read_text(path), fspath(path))
 
 
 def write_rules(rules: Rules, format: Format) -> str:

@@ -279,17 +279,17 @@ def _leaf(choice: Choice | None, function: str, name: str) -> Tree:
 def _by_condition(rules: Sequence[Rule], condition: str) -> Mapping[str, Sequence[Rule]]:
     """Return the questions for a condition, and what is left of the rules behind each."""
 
-    def under(value: str | None) -> list[Rule]:
+    def rest(value: str | None) -> list[Rule]:
         matches = (rule for rule in rules if dict(rule.conditions).get(condition) in (None, value))
         return [rule.drop_condition(condition) for rule in matches]
 
     if condition == _BELOW_POWER_OF_TWO:
-        return {condition: under("yes"), "count=any": under("no")}
+        return {condition: rest("yes"), "count=any": rest("no")}
     values = dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == condition)
     is_number = "<" in condition
-    parts = {condition if is_number else f"{condition}={value}": under(value) for value in values}
+    parts = {condition if is_number else f"{condition}={value}": rest(value) for value in values}
     if not any(_OTHERS.get(value) in values for value in values):
-        parts[f"{condition.split('<')[0]}={_OTHERS.get(next(iter(values)), 'any')}"] = under(None)
+        parts[f"{condition.split('<')[0]}={_OTHERS.get(next(iter(values)), 'any')}"] = rest(None)
     return parts
 
 
@@ -334,5 +334,5 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
 
 _SETTINGS = (("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
 _SETTINGS_OF_DEVICE = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
-_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS_OF_DEVICE)
+_DEVICE = Format("mpich-5.0.device", LIBRARY, _read, _write_device, settings=_SETTINGS_OF_DEVICE)
 FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=_SETTINGS, companion=_DEVICE),)

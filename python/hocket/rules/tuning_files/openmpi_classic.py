@@ -33,6 +33,8 @@ FUNCTIONS = (
 
 _VERSION = "rule-file-version-"
 _PARAMETERS = ("faninout", "seg_size", "reqs")
+_WITHOUT_REQUESTS = ("openmpi-4.1",)  # which gets version 1; version 2 is for 5.0.7 and later
+_UP_TO = ("openmpi-6.0",)  # whose entries are for fewer ranks than their numbers
 _MOST = (1 << 31) - 1  # Open MPI keeps most numbers as an int
 _MOST_DIGITS = 18
 
@@ -122,7 +124,7 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
     return [(number, words) for number, words in lines if words]
 
 
-def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
+def _read(library: str, text: str, file: str) -> Rules:
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
     words = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
@@ -135,7 +137,7 @@ def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
             if function in rules:
                 raise words.place.error(f"{function} appears twice, expected each collective once")
             entries = _entries(words, function, library, has_requests=has_requests)
-            rules[function] = [*rules_of(entries, _below if is_up_to else _from, _from)]
+            rules[function] = [*rules_of(entries, _below if library in _UP_TO else _from, _from)]
         words.end()
     except Error as error:
         raise find_miscount(text, file, _is_of_size) or error from None
@@ -183,7 +185,8 @@ def _below(ends: Sequence[int]) -> list[Span]:
     return [Span(ends[place - 1] if place else 0, last) for place, last in enumerate(lasts[: len(ends)])]
 
 
-def _write(rules: Rules, *, has_requests: bool, is_up_to: bool) -> str:
+def _write(rules: Rules) -> str:
+    has_requests = rules.library not in _WITHOUT_REQUESTS
     lines = [f"{_VERSION}2"] if has_requests else []
     lines.append(f"{len(rules.functions)} # collectives")
     for function in sorted(rules.functions, key=FUNCTIONS.index):
@@ -191,8 +194,8 @@ def _write(rules: Rules, *, has_requests: bool, is_up_to: bool) -> str:
         lines.append(f"{FUNCTIONS.index(function)} # {function}")
         lines.append(f"{len(table_rows)} # sizes of communicators")
         for row in table_rows:
-            ranks = (row.ranks.last + 1 if row.ranks.last is not None else row.ranks.first) if is_up_to else None
-            lines.append(f"{row.ranks.first if ranks is None else ranks} # ranks: {row.ranks}")
+            is_up_to = rules.library in _UP_TO and row.ranks.last is not None
+            lines.append(f"{row.ranks.last + 1 if is_up_to else row.ranks.first} # ranks: {row.ranks}")
             lines += _lines_of(row, rules.library, function, has_requests=has_requests)
     return "\n".join(lines) + "\n"
 
@@ -217,14 +220,8 @@ SETTINGS = (("coll_han_priority", "0"), *SETTINGS_4)
 ranks; the communicators that it makes would also read the file, by their own sizes."""
 
 
-def _format(name: str, library: str, *, has_requests: bool, is_up_to: bool) -> Format:
-    read = partial(_read, library=library, is_up_to=is_up_to)
-    write = partial(_write, has_requests=has_requests, is_up_to=is_up_to)
-    return Format(name, library, read, write, settings=SETTINGS_4 if library == "openmpi-4.1" else SETTINGS)
-
-
 FORMATS = (
-    _format("openmpi-4.1", "openmpi-4.1", has_requests=False, is_up_to=False),  # version 1
-    _format("openmpi-5.0", "openmpi-5.0", has_requests=True, is_up_to=False),  # version 2, for 5.0.7 and later 5.0
-    _format("openmpi-6.0-classic", "openmpi-6.0", has_requests=True, is_up_to=True),  # version 2, as 6.0 reads it
+    Format("openmpi-4.1", "openmpi-4.1", partial(_read, "openmpi-4.1"), _write, settings=SETTINGS_4),
+    Format("openmpi-5.0", "openmpi-5.0", partial(_read, "openmpi-5.0"), _write, settings=SETTINGS),
+    Format("openmpi-6.0-classic", "openmpi-6.0", partial(_read, "openmpi-6.0"), _write, settings=SETTINGS),
 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
@@ -77,10 +78,7 @@ def _token(token: str, place: Place) -> list[Rule]:
             line=place.line,
             measure=LIBRARIES[LIBRARY].measures[function],
         )
-        for function in functions
-        for memory in memories
-        for ranks in teams
-        for size in sizes
+        for function, memory, ranks, size in product(functions, memories, teams, sizes)
     ]
 
 
