@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -58,24 +58,17 @@ class Finding:
         return self.kind in _HINTS
 
 
-def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
-    """Return what is to be said of the rules of a file, in the order of its lines."""
-    of_functions = (each for function in rules.functions for each in _of_function(rules.of(function), rules.library))
-    return _in_order([*of_functions, *_meaning_of_ranks(rules, format)])
-
-
-def _in_order(some: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(dict.fromkeys(some), key=lambda finding: (finding.line, finding.kind, finding.sentence)))
-
-
-def findings_of_jobs(
+def findings(
     rules: Rules, format: str, *, ranks: int | None = None, ranks_per_node: int | None = None
 ) -> tuple[Finding, ...]:
-    """Return what `findings` returns, and what becomes of the rules in jobs with several ranks on each node.
+    """Return what is to be said of the rules of a file, in the order of its lines.
 
-    The number of ranks, or that of ranks on each node, is none where it is not known.
+    Open MPI may ask other components before the file, by the number of ranks of a job, and of ranks on each of its
+    nodes. They are none where they are not known.
     """
-    return _in_order([*findings(rules, format), *_below_han(rules, ranks, ranks_per_node)])
+    of_functions = (each for function in rules.functions for each in _of_function(rules.of(function), rules.library))
+    some = {*of_functions, *_meaning_of_ranks(rules, format), *_below_han(rules, ranks, ranks_per_node)}
+    return tuple(sorted(some, key=lambda finding: (finding.line, finding.kind, finding.sentence)))
 
 
 def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:

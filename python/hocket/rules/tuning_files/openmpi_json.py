@@ -26,6 +26,8 @@ MISSPELT = "segsize"
 """What the converter of Open MPI writes for "seg_size"; it is read as a parameter that nothing knows."""
 
 _VERSION = 3
+_OTHERS = {"reducescatter": "reduce_scatter", "reducescatterblock": "reduce_scatter_block"}
+"""Names in files of Open MPI that lack underscores, and the functions."""
 _PLACEMENTS = ("any", "one-per-node", "single-node")
 _TOP = ("$schema", "rule_file_version", "module", "comm_rank_distribution", "collectives")
 _OF_COMMUNICATOR = ("comm_size_min", "comm_size_max", "comm_rank_distribution", "rules")
@@ -41,20 +43,14 @@ def _read(text: str, file: str) -> Rules:
         raise version.error(f'"rule_file_version": got {version}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
-    names = [*map(_their_name, FUNCTIONS), *FUNCTIONS]
-    functions = json_nodes.Object(top.node("collectives"), "collectives", names)
+    functions_by_name = {**{function: function for function in FUNCTIONS}, **_OTHERS}
+    functions = json_nodes.Object(top.node("collectives"), "collectives", [*functions_by_name])
     rules: list[Rule] = []
     for name in functions.members:
-        function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
             communicator = json_nodes.Object(each, f"a communicator of {name}", _OF_COMMUNICATOR)
-            rules += _communicator(communicator, function, placement)
+            rules += _communicator(communicator, functions_by_name[name], placement)
     return Rules(LIBRARY, tuple(rules))
-
-
-def _their_name(function: str) -> str:
-    """Return the name in files of Open MPI: two names lack underscores."""
-    return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
 
 
 def _communicator(communicator: json_nodes.Object, function: str, placement: str) -> Iterator[Rule]:
@@ -93,8 +89,9 @@ def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
 
 
 def _write(rules: Rules) -> str:
+    names = {function: name for name, function in _OTHERS.items()}
     collectives = {
-        _their_name(function): [_to_json(part, function) for part in _communicators(rules.of(function))]
+        names.get(function, function): [_to_json(part, function) for part in _communicators(rules.of(function))]
         for function in sorted(rules.functions, key=FUNCTIONS.index)
     }
     return json.dumps({"rule_file_version": _VERSION, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
