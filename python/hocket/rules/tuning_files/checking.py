@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 from hocket.base.units import format_count
@@ -12,7 +11,7 @@ from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.form import ANY, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
@@ -99,14 +98,10 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
             if place in places_judged and not is_end and (is_for_no_call or coverage.has(rule)):
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding.of(rule, "unreachable", f"{rule.choice or 'left to the library'}: {why}")
-            if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
+            ranks_tried = range(2, 18) if library == HOCKET else ()
+            takes_all = all(accepts(rule.function, rule.choice, ranks, 1 << 10) for ranks in ranks_tried)
+            if takes_all and not passes_over(rule, library):
                 coverage.add(rule)
-
-
-@cache
-def _takes_all(function: str, choice: Choice | None) -> bool:
-    """Return whether an algorithm of Hocket supports all calls, judged by some trials."""
-    return all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
 
 
 def _conditions(rule: Rule) -> object:

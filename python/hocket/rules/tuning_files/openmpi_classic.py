@@ -31,11 +31,13 @@ FUNCTIONS = (
 )
 """Open MPI's functions; the place of each is its number."""
 
+MOST = (1 << 31) - 1
+"""The largest number in most places, which Open MPI keeps as an int."""
+
 _VERSION = "rule-file-version-"
 _PARAMETERS = ("faninout", "seg_size", "reqs")
 _WITHOUT_REQUESTS = ("openmpi-4.1",)  # which gets version 1; version 2 is for 5.0.7 and later
 _UP_TO = ("openmpi-6.0",)  # whose entries are for fewer ranks than their numbers
-_MOST = (1 << 31) - 1  # Open MPI keeps most numbers as an int
 _MOST_DIGITS = 18
 
 
@@ -147,9 +149,9 @@ def _read(library: str, text: str, file: str) -> Rules:
 
 
 def _entries(words: Words, function: str, library: str, *, has_requests: bool) -> Iterator[tuple[int, list[Rule]]]:
-    for _ in range(words.number("the number of communicator sizes", _MOST)):
-        ranks = words.number("a communicator size", _MOST)
-        count = words.number("the number of message sizes", _MOST)
+    for _ in range(words.number("the number of communicator sizes", MOST)):
+        ranks = words.number("a communicator size", MOST)
+        count = words.number("the number of message sizes", MOST)
         yield ranks, [_line(words, function, library, has_requests=has_requests, is_first=not n) for n in range(count)]
 
 
@@ -157,11 +159,11 @@ def _line(words: Words, function: str, library: str, *, has_requests: bool, is_f
     size, place = words.number("a message size in bytes"), words.place
     if is_first and size:
         raise place.error(f"the first message size is {size}, expected 0")
-    number = words.number("the ID of an algorithm", _MOST)
-    values = [words.number("the fan-out", _MOST), words.number("the segment size", _MOST)]
+    number = words.number("the ID of an algorithm", MOST)
+    values = [words.number("the fan-out", MOST), words.number("the segment size", MOST)]
     words.has_broken_lines |= words.place != place
     if has_requests and words.has_more_on_this_line:
-        values.append(words.number("the number of requests", _MOST))
+        values.append(words.number("the number of requests", MOST))
     own = LIBRARIES[library]
     parameters = tuple((name, value) for name, value in zip(_PARAMETERS, values, strict=False) if value)
     choice = own.choice(function, str(number), parameters) if number else None

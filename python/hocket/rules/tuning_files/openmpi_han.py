@@ -25,7 +25,7 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows
 from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount, rules_of
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, Words, find_miscount, rules_of
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
@@ -45,7 +45,6 @@ _WITHOUT_CALLS = {
     "sm": "takes part only with coll_sm_priority from 11 on",
     "adapt": "takes part only with coll_adapt_priority from 11 on",
 }
-_MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
@@ -53,7 +52,10 @@ def _read(text: str, file: str) -> Rules:
     try:
         if not (count := words.number("the number of collectives", len(FUNCTIONS))):
             raise words.place.error('got "0", expected the number of collectives, at least 1')
-        rules = [rule for function in _names(words, count, "collective", FUNCTIONS) for rule in _of(words, function)]
+        rules: list[Rule] = []
+        for function in _names(words, count, "collective", FUNCTIONS):
+            for level in _names(words, words.number("the number of levels", len(LEVELS)), "level", LEVELS):
+                rules += rules_of(_entries(words, function, level), _spans, _spans)
         words.end()
     except Error as error:
         raise find_miscount(text, file, _is_of_size) or error from None
@@ -78,17 +80,12 @@ def _names(words: Words, count: int, what: str, names: Sequence[str]) -> Iterato
         yield name
 
 
-def _of(words: Words, function: str) -> Iterator[Rule]:
-    for level in _names(words, words.number("the number of levels", len(LEVELS)), "level", LEVELS):
-        yield from rules_of(_entries(words, function, level), _spans, _spans)
-
-
 def _entries(words: Words, function: str, level: str) -> Iterator[tuple[int, list[Rule]]]:
-    for number in range(words.number("the number of communicator sizes", _MOST)):
-        ranks = words.number("a communicator size", _MOST)
+    for number in range(words.number("the number of communicator sizes", MOST)):
+        ranks = words.number("a communicator size", MOST)
         if not ranks or (ranks > 1 and not number):
             raise words.place.error(f"got a communicator of {ranks} ranks, expected 1 first, and no 0")
-        count = words.number("the number of message sizes", _MOST)
+        count = words.number("the number of message sizes", MOST)
         yield ranks, [_line(words, function, level, is_first=not place) for place in range(count)]
 
 

@@ -19,7 +19,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, SETTINGS
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, SETTINGS
 
 LIBRARY = "openmpi-6.0"
 MISSPELT = "segsize"
@@ -33,7 +33,6 @@ _TOP = ("$schema", "rule_file_version", "module", "comm_rank_distribution", "col
 _OF_COMMUNICATOR = ("comm_size_min", "comm_size_max", "comm_rank_distribution", "rules")
 _PARAMETERS = ("faninout", "seg_size", "reqs", MISSPELT)
 _OF_RULE = ("msg_size_min", "msg_size_max", "alg", *_PARAMETERS)
-_MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
@@ -84,7 +83,7 @@ def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
         raise node.error(f'"alg": got {node}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
-    values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
+    values = ((name, rule.number(name, MOST)) for name in _PARAMETERS)
     return LIBRARIES[LIBRARY].choice(function, str(node.value), tuple((name, value) for name, value in values if value))
 
 
