@@ -161,16 +161,11 @@ def rules_on(machine: Machine, ranks: int) -> Rules:
 
 def _rules(machine: Machine, function: str, ranks: int) -> Iterator[Rule]:
     job = job_on(machine, function, ranks)
+    measure, nodes = LIBRARIES[LIBRARY].measures[function], Span(job.nodes, job.nodes)
     for sizes in spans([0, *_switches(job)]):
         algorithm, protocol = _winner(job, sizes.first)
-        yield Rule(
-            function,
-            Choice(algorithm, (("protocol", protocol),)),
-            Span(ranks, ranks),
-            sizes=sizes,
-            measure=LIBRARIES[LIBRARY].measures[function],
-            nodes=Span(job.nodes, job.nodes),
-        )
+        choice = Choice(algorithm, (("protocol", protocol),))
+        yield Rule(function, choice, Span(ranks, ranks), sizes=sizes, measure=measure, nodes=nodes)
 
 
 @cache

@@ -66,16 +66,10 @@ def _rule(data: Mapping[str, Any], file: str) -> Rule:
     if data["elements"] is not None:
         are_fewer, than_power_of_two = data["elements"]
         conditions.append(("count<pow2" if than_power_of_two else "count<ranks", "yes" if are_fewer else "no"))
-    return Rule(
-        function=function,
-        choice=data["algorithm"] and Choice(data["algorithm"], data["parameters"]),
-        ranks=_span(data["ranks"]),
-        power_of_two=data["power_of_two"] or None,
-        sizes=_span(data[measure]) if measures else ANY,
-        measure=measure,
-        conditions=tuple(conditions),
-        line=data["line"],
-    )
+    choice = data["algorithm"] and Choice(data["algorithm"], data["parameters"])
+    ranks, power_of_two = _span(data["ranks"]), data["power_of_two"] or None
+    sizes = _span(data[measure]) if measures else ANY
+    return Rule(function, choice, ranks, power_of_two, sizes, measure, conditions=tuple(conditions), line=data["line"])
 
 
 def _span(ends: tuple[int, int | None]) -> Span:

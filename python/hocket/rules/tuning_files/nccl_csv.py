@@ -53,15 +53,10 @@ def _rule(library: str, line: Line) -> Rule:
     first, last = (line.whole(place, _COLUMNS[place], "a size in bytes", 0, _LARGEST) for place in (1, 2))
     if first == -1:
         raise line.error('min_bytes: got "-1", which is the largest size, expected 0')
+    sizes, measure = Span(first, None if last in (-1, _LARGEST) else last), LIBRARIES[library].measures[function]
+    nodes, conditions = _count(line, 6), tuple(_conditions(line, _CONDITIONS[library]))
     return Rule(
-        function,
-        choice,
-        ranks,
-        sizes=Span(first, None if last in (-1, _LARGEST) else last),
-        measure=LIBRARIES[library].measures[function],
-        nodes=_count(line, 6),
-        conditions=tuple(_conditions(line, _CONDITIONS[library])),
-        line=line.line,
+        function, choice, ranks, sizes=sizes, measure=measure, nodes=nodes, conditions=conditions, line=line.line
     )
 
 

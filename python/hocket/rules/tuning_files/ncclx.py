@@ -49,16 +49,11 @@ def _rule(line: Line) -> Rule:
         expected = f"expected 7 or 8: {','.join(_COLUMNS)}"
         raise line.error(f"got {len(line.fields)} fields, {expected}; numPipeOps and regBuff are no longer among them")
     function, choice = line.function(_OTHERWISE), line.choice(2, _OTHERWISE)
-    nodes, ranks_per_node = _span(line, 5), _span(line, 6)
+    nodes, per_node = _span(line, 5), _span(line, 6)
+    choice = replace(choice, parameters=(*choice.parameters, *_chunk(line)))
+    ranks, sizes, measure = _product(nodes, per_node), _span(line, 1), LIBRARIES[_LIBRARY].measures[function]
     return Rule(
-        function,
-        replace(choice, parameters=(*choice.parameters, *_chunk(line))),
-        _product(nodes, ranks_per_node),
-        sizes=_span(line, 1),
-        measure=LIBRARIES[_LIBRARY].measures[function],
-        nodes=nodes,
-        ranks_per_node=ranks_per_node,
-        line=line.line,
+        function, choice, ranks, sizes=sizes, measure=measure, nodes=nodes, ranks_per_node=per_node, line=line.line
     )
 
 

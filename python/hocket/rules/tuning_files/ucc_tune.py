@@ -68,17 +68,11 @@ def _token(token: str, place: Place) -> list[Rule]:
         raise place.error(f"got {quote_text(token)}, expected a score or an algorithm in it")
     names = {function: algorithm or (_ONLY.get(function) if is_on else None) for function in functions}
     choices = {function: Choice(name) if name else None for function, name in names.items()}
+    conditions = [(("memory", memory),) if memory else () for memory in memories]
+    measures = LIBRARIES[LIBRARY].measures
     return [
-        Rule(
-            function,
-            choices[function],
-            ranks,
-            sizes=size,
-            conditions=(("memory", memory),) if memory else (),
-            line=place.line,
-            measure=LIBRARIES[LIBRARY].measures[function],
-        )
-        for function, memory, ranks, size in product(functions, memories, teams, sizes)
+        Rule(function, choices[function], ranks, None, size, measures[function], conditions=each, line=place.line)
+        for function, each, ranks, size in product(functions, conditions, teams, sizes)
     ]
 
 
