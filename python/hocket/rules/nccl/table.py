@@ -241,7 +241,6 @@ def _links(job: Job) -> str:
 
 
 def _of_steps_us(job: Job, protocol: str, within_us: float, between_us: float) -> float:
-    """Return the latency of the steps of a ring."""
     version, hardware = job.version, job.hardware
     if job.is_rooted:
         table = f"{_links(job) if job.nodes == 1 else 'network'} latency"

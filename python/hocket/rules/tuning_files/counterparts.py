@@ -188,7 +188,6 @@ def _counterpart(row: Mapping[str, str], function: str) -> Counterpart:
 
 
 def _terms(text: str) -> Iterator[tuple[str, Any]]:
-    """Give other attributes of a counterpart."""
     for name, *words in map(str.split, text.split(";") if text else ()):
         if name == "short":
             yield name, Short(*words)

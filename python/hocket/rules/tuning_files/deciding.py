@@ -354,7 +354,6 @@ def on_machine(own: Choice, library: str, collective: str, call: Call, machine: 
 
 
 def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:
-    """Return a decision for an algorithm in the words of a library."""
     name = str(own)
     ours = to_hocket(of_function(collective), own, library)
     if ours.choice is None:

@@ -127,7 +127,6 @@ def why_not_han(version: str, call: Situation) -> str:
 
 
 def _below_han(function: str) -> str:
-    """Return the component that takes a function where HAN does not."""
     if function.startswith("i"):
         return "libnbc"
     return "tuned" if function in LIBRARIES["openmpi-5.0"].algorithms else "basic"

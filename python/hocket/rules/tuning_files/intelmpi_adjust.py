@@ -152,28 +152,27 @@ def _write(rules: Rules) -> str:
         own = rules.of(function)
         if LIBRARIES[LIBRARY].measures.get(function) == "nothing":
             own = tuple(replace(rule, sizes=ANY) for rule in own if 0 in rule.sizes)
-        table = [row for row in rows(own) if row.ranks.last != 0]
-        if any(choice for row in table for _, choice in row.choices):
+        table = [(ranks, row) for ranks, row in rows(own) if ranks.last != 0]
+        if any(choice for _, row in table for _, choice in row):
             lines.append(f"export {_BEGIN}{function.upper()}='{';'.join(_entry_texts(function, table))}'\n")
     return "".join(lines)
 
 
-def _entry_texts(function: str, table: Sequence[Row]) -> Iterator[str]:
+def _entry_texts(function: str, table: Sequence[tuple[Span, Row]]) -> Iterator[str]:
     """Give the entries of a variable: by sizes, or by numbers of ranks."""
-    if len(table) > 1 and any(len(row.choices) > 1 for row in table):
+    if len(table) > 1 and any(len(row) > 1 for _, row in table):
         raise Error(f"{function}: got sizes on some numbers of ranks, of which Intel MPI reads only one at a time")
     by_sizes = len(table) == 1
-    for row in table:
-        for sizes, choice in row.choices:
-            last = sizes.last if by_sizes else row.ranks.last
+    for ranks, row in table:
+        for sizes, choice in row:
+            last = sizes.last if by_sizes else ranks.last
             if last is not None and last > _MOST:
                 raise Error(f"{function}: got {last}, expected sizes and numbers of ranks up to {_MOST}")
-            condition = f"{sizes.first}-{last}" if by_sizes else f"0-{_MOST}@{max(row.ranks.first, 1)}-{last}"
+            condition = f"{sizes.first}-{last}" if by_sizes else f"0-{_MOST}@{max(ranks.first, 1)}-{last}"
             yield _preset(function, choice) + ("" if last is None else f":{condition}")
 
 
 def _preset(function: str, choice: Choice | None) -> str:
-    """Return the number of a choice; 0 if there is none."""
     if choice is None:
         return "0"
     counterpart = LIBRARIES[LIBRARY].find(function, choice.algorithm)

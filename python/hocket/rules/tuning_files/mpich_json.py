@@ -194,7 +194,6 @@ def _halves(number: re.Match[str], member: json_nodes.Member, left: Rule, *, is_
 
 
 def _measure(question: str, member: json_nodes.Member, left: Rule) -> str:
-    """Return what the sizes of a question count."""
     function = left.function.removeprefix("i")
     is_average = question == "avg_msg_size"
     if function not in (_AVERAGE if is_average else _TOTAL):

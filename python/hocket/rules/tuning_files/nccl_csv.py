@@ -87,25 +87,25 @@ def _lines(library: str, rules: Sequence[Rule], function: str) -> Iterator[str]:
         yield from (_line(library, rule) for rule in rules)
         return
     left_out: Span | None = None
-    for row in rows(rules):
-        if row.ranks.last is not None and row.ranks.last < _LEAST_RANKS:
+    for ranks, row in rows(rules):
+        if ranks.last is not None and ranks.last < _LEAST_RANKS:
             continue
-        choices = [(sizes, choice) for sizes, choice in row.choices if choice is not None]
-        if len(choices) < len(row.choices):
-            left_out = left_out or row.ranks
-        if row.ranks.last is None and choices and left_out and left_out != row.ranks:
+        choices = [(sizes, choice) for sizes, choice in row if choice is not None]
+        if len(choices) < len(row):
+            left_out = left_out or ranks
+        if ranks.last is None and choices and left_out and left_out != ranks:
             raise Error(
-                f"{function}: ranks {row.ranks} have no end, and calls on {left_out} are left to NCCL: a line for all "
+                f"{function}: ranks {ranks} have no end, and calls on {left_out} are left to NCCL: a line for all "
                 "ranks would take these, too; expected a rule for every number of ranks, or ranges with an end"
             )
         counts = [ANY]
-        if row.ranks.last is not None:
-            counts = [Span(count, count) for count in range(max(row.ranks.first, _LEAST_RANKS), row.ranks.last + 1)]
+        if ranks.last is not None:
+            counts = [Span(number, number) for number in range(max(ranks.first, _LEAST_RANKS), ranks.last + 1)]
         if len(counts) > _MOST_LINES:
-            raise Error(f"{function}: ranks {row.ranks} need a line each, expected at most {_MOST_LINES}")
-        for ranks in counts:
+            raise Error(f"{function}: ranks {ranks} need a line each, expected at most {_MOST_LINES}")
+        for count in counts:
             for sizes, choice in choices:
-                yield _line(library, Rule(function, choice, ranks, sizes=sizes, measure=rules[0].measure))
+                yield _line(library, Rule(function, choice, count, sizes=sizes, measure=rules[0].measure))
 
 
 def _line(library: str, rule: Rule) -> str:

@@ -195,16 +195,16 @@ def _write(rules: Rules) -> str:
         table_rows = rows(rules.of(function))
         lines.append(f"{FUNCTIONS.index(function)} # {function}")
         lines.append(f"{len(table_rows)} # sizes of communicators")
-        for row in table_rows:
-            is_up_to = rules.library in _UP_TO and row.ranks.last is not None
-            lines.append(f"{row.ranks.last + 1 if is_up_to else row.ranks.first} # ranks: {row.ranks}")
+        for ranks, row in table_rows:
+            is_up_to = rules.library in _UP_TO and ranks.last is not None
+            lines.append(f"{ranks.last + 1 if is_up_to else ranks.first} # ranks: {ranks}")
             lines += _lines_of(row, rules.library, function, has_requests=has_requests)
     return "\n".join(lines) + "\n"
 
 
 def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> Iterator[str]:
-    yield f"{len(row.choices)} # message sizes: bytes, algorithm, fan-out, segment{', requests' * has_requests}"
-    for sizes, choice in row.choices:
+    yield f"{len(row)} # message sizes: bytes, algorithm, fan-out, segment{', requests' * has_requests}"
+    for sizes, choice in row:
         values = dict(choice.parameters) if choice else {}
         if values.get("reqs") and not has_requests:
             raise Error(f"{function}: a number of requests, expected a file of version 2 (Open MPI 5.0.7)")

@@ -147,17 +147,16 @@ def level_of(rule: Rule) -> str:
 
 
 def _level(level: str, rules: Collection[Rule]) -> Iterator[str]:
-    table = [row for row in rows(rules) if row.ranks.last != 0]
+    table = [(ranks, row) for ranks, row in rows(rules) if ranks.last != 0]
     yield f"{level} {len(table)} # sizes of communicators"
     default = "han" if level == _GLOBAL else "tuned"
-    for row in table:
-        ranks = Span(max(row.ranks.first, 1), row.ranks.last)
-        yield f"{ranks.first} # ranks: {ranks}"
-        own = row.choices
-        if own[0][1] is None and (own[0][0].last == 0 or len(own) == 1):
-            own = own[1:]
-        yield f"{len(own)} # message sizes: bytes, component"
-        for sizes, choice in own:
+    for ranks, row in table:
+        first = max(ranks.first, 1)
+        yield f"{first} # ranks: {Span(first, ranks.last)}"
+        if row[0][1] is None and (row[0][0].last == 0 or len(row) == 1):
+            row = row[1:]
+        yield f"{len(row)} # message sizes: bytes, component"
+        for sizes, choice in row:
             yield f"{sizes.first} {choice.algorithm if choice else default}"
 
 

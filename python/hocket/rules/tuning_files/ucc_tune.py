@@ -103,8 +103,8 @@ def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
     others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in memories) if memories else ""
     for memory in (*memories, ""):
         fitting = [rule.drop_condition("memory") for rule in rules if _memory(rule) in ("", memory)]
-        for row in rows(fitting):
-            teams = "" if row.ranks == ANY else f"[{_range(row.ranks)}]"
+        for ranks, row in rows(fitting):
+            teams = "" if ranks == ANY else f"[{_range(ranks)}]"
             for sizes, choice in _ranges(row, function):
                 parts = (function, sizes, memory or others, teams, "inf", choice)
                 yield ":".join(part for part in parts if part)
@@ -117,7 +117,7 @@ def _memory(rule: Rule) -> str:
 def _ranges(row: Row, function: str) -> Iterator[tuple[str, str]]:
     """Give the ranges of sizes that get an algorithm, each with it; a range begins with the end of the one before."""
     end: int | None = None
-    for sizes, choice in row.choices:
+    for sizes, choice in row:
         if choice is not None:
             touching = sizes if end is None else Span(end, sizes.last)
             if touching.is_single:
