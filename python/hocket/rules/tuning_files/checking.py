@@ -15,6 +15,7 @@ from hocket.rules.tuning_files.form import ANY, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
+from hocket.rules.tuning_files.mpich_json import LIBRARY as MPICH
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, ignored_text, inner_levels
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
@@ -24,6 +25,12 @@ _HINTS = ("gap", "inner communicator", "meaning of ranks", "needs a plugin", "no
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
 _MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
+_ENDS = {
+    MPICH: "MPICH ends the program",
+    "openmpi-6.0": "Open MPI ignores the rule",
+    INTEL_MPI: "Intel MPI takes its basic logic, as for preset 0",
+}
+"""What becomes of a call whose algorithm the library does not have, if it is no error."""
 _WITH_HAN = ("openmpi-5.0", "openmpi-6.0")
 
 LARGEST_ELEMENT = 16
@@ -226,21 +233,18 @@ def _of_hardware(rule: Rule, channels: int | str, own: Counterpart | None, libra
 def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
     functions = LIBRARIES[library].algorithms
     if library.startswith("mpich"):
-        is_checked = rule.function in functions and name not in known_names() and name not in COMPOSITIONS
-        ends = "MPICH ends the program"
+        is_known = rule.function not in functions or name in known_names() or name in COMPOSITIONS
     else:
         is_number = library.startswith("ucc") and name.isdecimal()
-        is_checked = not is_number and not (library == INTEL_MPI and has_preset(rule.function, name))
-        ends = {
-            "openmpi-6.0": "Open MPI ignores the rule",
-            INTEL_MPI: "Intel MPI takes its basic logic, as for preset 0",
-        }.get(library, "the call fails with an error")
-    if is_checked and rule.function not in functions:
+        is_known = is_number or (library == INTEL_MPI and has_preset(rule.function, name))
+    if is_known:
+        return
+    if rule.function not in functions:
         yield Finding.of(rule, "unknown algorithm", f"{library} takes no rules for it")
-    elif is_checked:
-        also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
-        hint = f", which {also} has" if also else ""
-        yield Finding.of(rule, "unknown algorithm", f"{library} has no {name}{hint}: {ends}")
+        return
+    also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
+    hint, end = f", which {also} has" if also else "", _ENDS.get(library, "the call fails with an error")
+    yield Finding.of(rule, "unknown algorithm", f"{library} has no {name}{hint}: {end}")
 
 
 def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> Iterator[Finding]:

@@ -252,9 +252,8 @@ class _Conversion:
             rows = self._by_one_condition(target, rows)
         for ranks, choices in rows:
             if measure == "type" and len(choices) > 1:
-                self.notes.append(
-                    f"{target}: left out on {ranks} ranks, as {self._library} cannot choose by size there"
-                )
+                why = f"{self._library} cannot choose by size there"
+                self.notes.append(f"{target}: left out on {ranks} ranks, as {why}")
                 continue
             for sizes, choice in choices:
                 yield Rule(target, choice, ranks, sizes=ANY if measure == "type" else sizes, measure=measure)
