@@ -18,13 +18,11 @@ from hocket.rules.tuning_files.formats import FORMATS
 
 def kinds(text: str, format: str) -> list[tuple[int, str]]:
     read = FORMATS[format].read
-    assert read is not None
     return [(found.line, found.kind) for found in findings(read(text, "a"), format, ranks_per_node=1)]
 
 
 def sentences(text: str, format: str) -> list[str]:
     read = FORMATS[format].read
-    assert read is not None
     return [found.sentence for found in findings(read(text, "a"), format, ranks_per_node=1)]
 
 

@@ -83,7 +83,6 @@ def test_conversions_say_what_becomes_of_few_elements() -> None:
 
     def notes(text: str, library: str) -> list[str]:
         read_hocket = FORMATS["hocket"].read
-        assert read_hocket is not None
         return list(convert_rules(read_hocket(text, "a"), library).notes)
 
     few, many = "allreduce[elements=..power_of_two]: linear", "allreduce[elements=power_of_two..]: rabenseifner"
