@@ -196,8 +196,8 @@ def _write(rules: Rules) -> str:
         lines.append(f"{FUNCTIONS.index(function)} # {function}")
         lines.append(f"{len(table_rows)} # sizes of communicators")
         for ranks, row in table_rows:
-            is_up_to = rules.library in _UP_TO and ranks.last is not None
-            lines.append(f"{ranks.last + 1 if is_up_to else ranks.first} # ranks: {ranks}")
+            number = ranks.last + 1 if rules.library in _UP_TO and ranks.last is not None else ranks.first
+            lines.append(f"{number} # ranks: {ranks}")
             lines += _lines_of(row, rules.library, function, has_requests=has_requests)
     return "\n".join(lines) + "\n"
 
@@ -220,7 +220,6 @@ SETTINGS_4 = (("coll_tuned_use_dynamic_rules", "1"), ("coll_tuned_dynamic_rules_
 SETTINGS = (("coll_han_priority", "0"), *SETTINGS_4)
 """From Open MPI 5.0 on, the component `han` comes before `tuned`, which reads the file, on several nodes with several
 ranks; the communicators that it makes would also read the file, by their own sizes."""
-
 
 FORMATS = (
     Format("openmpi-4.1", "openmpi-4.1", partial(_read, "openmpi-4.1"), _write, settings=SETTINGS_4),
