@@ -113,9 +113,8 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
 
 def _conditions(rule: Rule) -> object:
     """Return the conditions of a rule besides ranks and sizes."""
-    return (
-        rule.measure, rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node, frozenset(rule.conditions)
-    )  # fmt: skip
+    others = rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node
+    return rule.measure, *others, frozenset(rule.conditions)
 
 
 def _is_wider(other: Rule, rule: Rule) -> bool:

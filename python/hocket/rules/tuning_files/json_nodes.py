@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -116,13 +117,11 @@ class _Reader:
     def __init__(self, text: str, file: str) -> None:
         self.place = 0
         self._text, self._file = text, file
-        self._line, self._place_of_line = 1, 0
+        self._line_ends = [match.start() for match in re.finditer("\n", text)]
 
     @property
     def line(self) -> int:
-        self._line += self._text.count("\n", self._place_of_line, self.place)
-        self._place_of_line = self.place
-        return self._line
+        return bisect_left(self._line_ends, self.place) + 1
 
     def error(self, message: str) -> Error:
         return Place(self._file, self.line).error(message)
