@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hocket.base.files import read_rows
-from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice, calls_of
 from hocket.rules.tuning_files.form import Choice, Rule, Situation
 
 
@@ -33,27 +33,17 @@ class Composition:
     """
 
     what: str
-    needs: tuple[str, str] | None = None
-    otherwise: str = ""
-    steps: tuple[Inner, ...] = ()
-    remark: str = ""
-    similar: str = ""
+    needs: tuple[str, str] | None
+    otherwise: str
+    steps: tuple[Inner, ...]
+    remark: str
+    similar: str
 
 
 def _composition(row: Mapping[str, str]) -> Composition:
     condition, _, value = row["needs"].partition("=")
-    return Composition(
-        row["what"],
-        (condition, value) if condition else None,
-        row["otherwise"],
-        tuple(_step(*words.split()) for words in row["steps"].split(";") if words),
-        row["remark"],
-        row["similar"],
-    )
-
-
-def _step(where: str, function: str, part: str = "") -> Inner:
-    return Inner(part, function, where == "within", "nothing" if function == "barrier" else "block")
+    needs, steps = (condition, value) if condition else None, calls_of(row["steps"])
+    return Composition(row["what"], needs, row["otherwise"], steps, row["remark"], row["similar"])
 
 
 COMPOSITIONS: Mapping[str, Composition] = {

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hocket.base.units import format_bytes, format_count
-from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice, calls_of
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
 
@@ -45,36 +44,20 @@ class Algorithm:
 
 
 _PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
-_CALLS = """
-allgather  gather             gather     within   block
-allgather  network            allgather  between  node
-allgather  broadcast          bcast      within   all
-allreduce  reduce             reduce     within   segment
-allreduce  network_reduce     ireduce    between  segment
-allreduce  network_broadcast  ibcast     between  segment
-allreduce  broadcast          bcast      within   segment
-barrier    local              barrier    within   nothing
-barrier    network            barrier    between  nothing
-bcast      network_first      bcast      between  segment  first
-bcast      network            ibcast     between  segment  later
-bcast      local              bcast      within   segment
-gather     local              gather     within   block
-gather     network            gather     between  node
-reduce     local              reduce     within   segment
-reduce     network            ireduce    between  segment
-scatter    network            scatter    between  node
-scatter    local              scatter    within   block
-"""  # the function, and the attributes of Inner in their order
-
-
-def _algorithm(function: str) -> Algorithm:
-    rows: list[Any] = [row.split()[1:] for row in _CALLS.splitlines() if row.startswith(f"{function} ")]
-    calls = tuple(Inner(part, inner, where == "within", *others) for part, inner, where, *others in rows)
-    return Algorithm("simple" if function in ("barrier", "gather") else "intra", calls)
-
-
+_CALLS = {
+    "allgather": "within gather gather; between allgather network node; within bcast broadcast all",
+    "allreduce": "within reduce reduce segment; between ireduce network_reduce segment; "
+    "between ibcast network_broadcast segment; within bcast broadcast segment",
+    "barrier": "within barrier local; between barrier network",
+    "bcast": "between bcast network_first segment first; between ibcast network segment later; "
+    "within bcast local segment",
+    "gather": "within gather local; between gather network node",
+    "reduce": "within reduce local segment; between ireduce network segment",
+    "scatter": "between scatter network node; within scatter local",
+}
 ALGORITHMS: Mapping[str, Algorithm] = {
-    function: _algorithm(function) for function in dict.fromkeys(row.split()[0] for row in _CALLS.split("\n") if row)
+    function: Algorithm("simple" if function in ("barrier", "gather") else "intra", calls_of(text))
+    for function, text in _CALLS.items()
 }
 """What HAN runs by default for the functions that it has, at every size."""
 
