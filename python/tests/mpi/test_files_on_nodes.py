@@ -17,7 +17,7 @@ import hocket
 from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.turns import Turns
 from hocket.rules.tuning_files.activation import parameters_text, settings_of
-from hocket.rules.tuning_files.checking import findings_of_jobs
+from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.form import Format
 from hocket.rules.tuning_files.formats import FORMATS, read
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS
@@ -204,7 +204,7 @@ def test_lint_names_the_lines_that_communicators_of_han_follow(open_mpi: Mpi, tm
     segments = {int(each[3]) for each in found if each[0] == "rule" and (each[2] == "0" or int(each[2]) > 99)} - {0}
     file.write_text(re.sub(r"(?m)^0 0 0 (\d+) 0$", r"0 1 0 \1 0", text))
     rules, jobs = read(file), {"ranks": sum(nodes), "ranks_per_node": per_node}
-    lines = {each.line for each in findings_of_jobs(rules, "openmpi-5.0", **jobs) if each.kind == "inner communicator"}
+    lines = {each.line for each in findings(rules, "openmpi-5.0", **jobs) if each.kind == "inner communicator"}
     by_line = {rule.line: dict(rule.choice.parameters).get("seg_size") for rule in rules.rules if rule.choice}
     assert {by_line[line] for line in lines} == segments
 
@@ -218,7 +218,7 @@ def test_lint_names_components_that_take_no_calls(open_mpi: Mpi, tmp_path: Path,
     settings = settings_of({str(file): FORMATS["openmpi-5.0-han"]}, [])
     variables = {f"OMPI_MCA_{name}": value for name, value in settings.items()}
     by_tuned = sum(each[:2] == ["run", "barrier"] for each in watched(open_mpi, NODES, ["barrier", "0"], variables))
-    kinds = [each.kind for each in findings_of_jobs(read(file), "openmpi-5.0-han")]
+    kinds = [each.kind for each in findings(read(file), "openmpi-5.0-han")]
     # Before and after the barrier between the nodes there is one in each node.
     assert by_tuned == (3 if kinds == ["passed over"] or component == "tuned" else 1)
 

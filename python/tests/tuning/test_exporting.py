@@ -84,7 +84,6 @@ def test_where_levels_win_too_han_gives_the_other_calls_to_tuned(tmp_path: Path)
     texts = exporter(OPEN_MPI).texts(decisions, has_levels=True)
     said = {}
     for format, text in texts.items():
-        assert format.read is not None
         rules = format.read(text, "written")
         for function, ranks, size in product(("bcast", "barrier", "alltoall"), (8, 16), (0, 8, 64)):
             rule = deciding_rule(rules, situation(function, ranks, size, ranks_per_node=4))

@@ -11,21 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hocket.rules.tuning_files.checking import findings, findings_of_jobs
+from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.formats import FORMATS
 
 
 def kinds(text: str, format: str) -> list[tuple[int, str]]:
     read = FORMATS[format].read
-    assert read is not None
-    return [(found.line, found.kind) for found in findings(read(text, "a"), format)]
+    return [(found.line, found.kind) for found in findings(read(text, "a"), format, ranks_per_node=1)]
 
 
 def sentences(text: str, format: str) -> list[str]:
     read = FORMATS[format].read
-    assert read is not None
-    return [found.sentence for found in findings(read(text, "a"), format)]
+    return [found.sentence for found in findings(read(text, "a"), format, ranks_per_node=1)]
 
 
 def test_a_good_file_has_nothing_to_say() -> None:
@@ -129,7 +127,7 @@ BELOW_HAN = """5
 )
 def test_what_han_leaves_of_a_file_is_told(ranks: int | None, per_node: int | None, lines: list[int] | None) -> None:
     rules = FORMATS["openmpi-5.0"].read(BELOW_HAN, "a")  # type: ignore[misc]
-    found = findings_of_jobs(rules, "openmpi-5.0", ranks=ranks, ranks_per_node=per_node)
+    found = findings(rules, "openmpi-5.0", ranks=ranks, ranks_per_node=per_node)
     asked = [one for one in found if one.kind == "not asked"]
     assert [one.line for one in asked] == ([] if lines is None else [3])
     assert all(one.sentence.startswith("allreduce, barrier, reduce, bcast: on several nodes with") for one in asked)
@@ -188,7 +186,7 @@ def test_a_line_never_decides_if_those_before_it_take_each_of_its_calls(rules: l
         is_end = rule.choice is None and rule.sizes == Span()
         if not is_end and all(any(ranks in o.ranks and size in o.sizes for o in wider) for ranks, size in calls):
             expected.add(rule.line)
-    found = findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0")
+    found = findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0", ranks_per_node=1)
     assert {each.line for each in found if each.kind == "unreachable"} == expected
 
 
@@ -205,7 +203,7 @@ def test_a_gap_is_what_no_line_gives_an_algorithm_between_sizes_that_have_one(ru
                 expected.add((max(ranks, 1), size, rule.line if rule else here[0].line))
     starts = {0, *(n for r in counted if not r.ranks.is_empty for n in (r.ranks.first, (r.ranks.last or 99) + 1))}
     told = set()
-    for each in findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0"):
+    for each in findings(Rules("openmpi-5.0", tuple(rules)), "openmpi-5.0", ranks_per_node=1):
         if each.kind == "gap":
             first, last, ranks = re.search(r"sizes (\d+)(?:\.\.(\d+))? on (\d+) ranks?", each.sentence).groups()  # type: ignore[union-attr]
             told |= {(int(ranks), size, each.line) for size in range(int(first), int(last or first) + 1)}

@@ -31,9 +31,7 @@ def tree(*questions: str, leaf: str = "MPIDI_Allreduce_intra_composition_gamma")
 
 
 def read(text: str) -> Rules:
-    reader = FORMATS["mpich-5.0"].read
-    assert reader is not None
-    return reader(text, "device")
+    return FORMATS["mpich-5.0"].read(text, "device")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,6 @@ def test_every_counterpart_is_an_algorithm_of_the_catalogue_and_comes_back(libra
 
 def test_the_defaults_of_mpich_are_those_that_come_with_hocket() -> None:
     read = FORMATS["hocket"].read
-    assert read is not None
     known = read(hocket.LIBRARY_RULES["mpich-5.0"], "mpich-5.0")
     mpich = FORMATS["mpich-5.0"].read
     assert mpich is not None

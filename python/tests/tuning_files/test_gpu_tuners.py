@@ -47,9 +47,7 @@ def runs(library: str, function: str, algorithm: str, protocol: str) -> bool:
 
 
 def read(text: str, format: str) -> Rules:
-    reader = FORMATS[format].read
-    assert reader is not None
-    return reader(text, "a")
+    return FORMATS[format].read(text, "a")
 
 
 def said(text: str, format: str) -> list[tuple[int, str, str]]:

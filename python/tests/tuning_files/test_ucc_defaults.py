@@ -46,7 +46,6 @@ def test_choices_are_those_of_the_strings_in_the_source(
 
 def test_the_printed_scores_decide_the_same_on_powers_of_two_and_one_more() -> None:
     read = FORMATS["ucc-1"].read
-    assert read is not None
     text = defaults_of("ucc-1").text
     printed = read(text, "printed")
     for ranks in ANCHORS:

@@ -9,7 +9,7 @@ from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import say
 from hocket.cli.rules.options import from_option
-from hocket.rules.tuning_files.checking import findings_of_jobs
+from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.formats import format_of, read
 
 
@@ -30,7 +30,7 @@ def lint(file: str, source_format: str | None, ranks: int | None, ranks_per_node
     """
     format = format_of(file, source_format, "--from")
     rules = read(file, format.name)
-    all_findings = findings_of_jobs(rules, format.name, ranks=ranks, ranks_per_node=ranks_per_node)
+    all_findings = findings(rules, format.name, ranks=ranks, ranks_per_node=ranks_per_node)
     mistakes = [finding for finding in all_findings if not finding.is_hint]
     if as_json:
         print_json([{**vars(finding), "is_hint": finding.is_hint} for finding in all_findings])

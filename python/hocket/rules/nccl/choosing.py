@@ -92,12 +92,7 @@ def _in_words(time_us: float) -> str:
 
 
 def decide(job: Job, size_bytes: int) -> Decision:
-    """Return what NCCL chooses for a call.
-
-    Args:
-        job: The communicator, of 2 ranks or more.
-        size_bytes: The larger one of a rank's two buffers.
-    """
+    """Return what NCCL chooses on 2 ranks or more for a size, that of the larger one of a rank's two buffers."""
     times_us = ((one, float("inf") if one.why_not else job.time_us(one, size_bytes)) for one in cost_table(job))
     alternatives = sorted((Alternative(*each) for each in times_us), key=lambda each: each.time_us)
     best = alternatives[0]

@@ -15,18 +15,10 @@ _FEWER = {
 
 
 def chunk_bytes(job: Job, algorithm: str, protocol: str, *, channels: int, size_bytes: int) -> int:
-    """Return the most bytes that a rank passes on at once.
+    """Return the most bytes that a rank passes on at once on one channel, in a call that so many channels share.
 
-    Args:
-        job: The communicator.
-        algorithm: In NCCL's words.
-        protocol: In small letters.
-        channels: How many channels share the call.
-        size_bytes: The larger one of a rank's two buffers.
-
-    Returns:
-        The bytes of a chunk on one channel. For "nvls", those of all channels together, which pass on their chunks at
-        once; for "nvls_tree", those of the half of the channels that have the same trees.
+    For "nvls", those of all channels together, which pass on their chunks at once; for "nvls_tree", those of the half
+    of the channels that have the same trees. The size of the call is that of the larger one of a rank's two buffers.
     """
     step = int(by_protocol(job.version, "bytes of a step", "any", protocol))
     if algorithm in ("nvls", "nvls_tree"):

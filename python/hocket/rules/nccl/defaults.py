@@ -1,7 +1,7 @@
 """NCCL's decisions on a machine, by its section [gpu]: for a call, and for all sizes as rules.
 
 Functions are in MPI's words, such as "bcast"; a job has a rank on each accelerator; the size of a call is its message,
-as everywhere in Hocket; the version says whose constants count.
+as everywhere in Hocket; the version says whose constants count. What takes a machine raises the errors of `job_on`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hocket.rules.nccl.hardware import Graph, Hardware
 from hocket.rules.nccl.table import LIBRARY, Entry, Job, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
+from hocket.rules.tuning_files.grid import spans
 
 SOURCE = (
     "NCCL's own choice by the tables of NCCL 2.27 (src/graph/tuning.cc), on the channels that the machine file's "
@@ -97,11 +98,7 @@ def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSI
 
 
 def decision_on(machine: Machine, function: str, ranks: int, size_bytes: int, version: Version = VERSION) -> Decision:
-    """Return what NCCL chooses for a call on a machine.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return what NCCL chooses for a call on a machine."""
     return decide(job_on(machine, function, ranks, version), largest_bytes(function, size_bytes, ranks))
 
 
@@ -111,11 +108,7 @@ def largest_bytes(function: str, size_bytes: int, ranks: int) -> int:
 
 
 def alternatives_on(machine: Machine, function: str, ranks: int, size_bytes: int) -> tuple[Choice, ...]:
-    """Return each algorithm that NCCL does not refuse for a call, with its fastest protocol by the table, and channels.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return each algorithm that NCCL takes for a call, with its fastest protocol by the table, and channels."""
     job, size_bytes = job_on(machine, function, ranks), largest_bytes(function, size_bytes, ranks)
     fastest: dict[str, Entry] = {}
     entries = [entry for entry in cost_table(job) if not entry.why_not]
@@ -128,11 +121,7 @@ def alternatives_on(machine: Machine, function: str, ranks: int, size_bytes: int
 
 
 def refusals_on(machine: Machine, function: str, ranks: int) -> dict[str, str]:
-    """Return the algorithms that NCCL does not take on a machine with any protocol, and why.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return the algorithms that NCCL does not take on a machine with any protocol, and why."""
     entries = list(cost_table(job_on(machine, function, ranks)))
     fit = {each.algorithm for each in entries if not each.why_not}
     return {each.algorithm: each.why_not for each in entries if each.algorithm not in fit}
@@ -141,11 +130,7 @@ def refusals_on(machine: Machine, function: str, ranks: int) -> dict[str, str]:
 def with_channels(
     machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice, version: Version = VERSION
 ) -> Choice:
-    """Return a choice of NCCL with the channels that it has for a call, if the choice does not say them.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return a choice of NCCL with the channels that it has for a call, if the choice does not say them."""
     values = dict(choice.parameters)
     job = job_on(machine, function, ranks, version)
     key = choice.algorithm, values.get("protocol")
@@ -157,11 +142,7 @@ def with_channels(
 
 
 def chunk_on(machine: Machine, function: str, ranks: int, size_bytes: int, choice: Choice) -> int:
-    """Return the most bytes that a rank passes on at once, as `chunk_bytes`; the choice has its protocol and channels.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return the most bytes that a rank passes on at once, as `chunk_bytes`; the choice has protocol and channels."""
     own = dict(choice.parameters)
     return chunk_bytes(
         job_on(machine, function, ranks),
@@ -173,28 +154,18 @@ def chunk_on(machine: Machine, function: str, ranks: int, size_bytes: int, choic
 
 
 def rules_on(machine: Machine, ranks: int) -> Rules:
-    """Return NCCL's decisions for communicators of some ranks as rules, without channels.
-
-    Raises:
-        Error: As `job_on`.
-    """
+    """Return NCCL's decisions for communicators of some ranks as rules, without channels."""
     functions = LIBRARIES[LIBRARY].measures
     return Rules(LIBRARY, tuple(rule for each in sorted(functions) for rule in _rules(machine, each, ranks)))
 
 
 def _rules(machine: Machine, function: str, ranks: int) -> Iterator[Rule]:
     job = job_on(machine, function, ranks)
-    starts = [0, *_switches(job)]
-    for first, last in zip(starts, [*(start - 1 for start in starts[1:]), None], strict=True):
-        algorithm, protocol = _winner(job, first)
-        yield Rule(
-            function,
-            Choice(algorithm, (("protocol", protocol),)),
-            Span(ranks, ranks),
-            sizes=Span(first, last),
-            measure=LIBRARIES[LIBRARY].measures[function],
-            nodes=Span(job.nodes, job.nodes),
-        )
+    measure, nodes = LIBRARIES[LIBRARY].measures[function], Span(job.nodes, job.nodes)
+    for sizes in spans([0, *_switches(job)]):
+        algorithm, protocol = _winner(job, sizes.first)
+        choice = Choice(algorithm, (("protocol", protocol),))
+        yield Rule(function, choice, Span(ranks, ranks), sizes=sizes, measure=measure, nodes=nodes)
 
 
 @cache

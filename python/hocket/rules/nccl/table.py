@@ -99,11 +99,9 @@ class Job:
         return min(most, 2 * count) if is_fast and count < 16 else count
 
     def time_us(self, entry: Entry, size_bytes: int) -> float:
-        """Return the time of a call by a line of the table, in microseconds.
+        """Return the time of a call by a line that NCCL can take, in microseconds.
 
-        Args:
-            entry: The line, of an algorithm that NCCL can take.
-            size_bytes: The larger one of a rank's two buffers.
+        The size is that of the larger one of a rank's two buffers.
         """
         latency_us, bandwidth_gb_s = entry.latency_us, entry.bandwidth_gb_s
         if entry.algorithm == "tree":
@@ -133,34 +131,26 @@ def cost_table(job: Job) -> Iterator[Entry]:
 
 
 def _why_not(job: Job, algorithm: str, protocol: str) -> str:
-    hardware, nodes = job.hardware, job.nodes
-    if algorithm.startswith("collnet"):
-        return "needs a collnet plugin, which machine files do not have"
-    if algorithm == "pat" and not job.is_lone:
-        return "needs one rank on each node"
-    if algorithm == "pat" and ("share", "pat") not in constants(job.version):
-        return f"NCCL {job.version} does not have it"
-    if algorithm.startswith("nvls"):
-        return _why_not_nvls(job, algorithm)
-    if protocol == "ll128" and hardware.links == "pcie" and not job.is_lone:
-        return "needs NVLink within a node"
-    if protocol == "ll128" and nodes > 1 and not hardware.has_near_cards:
-        return "needs network cards that are not behind the host's processor"
-    is_off = not single(job.version, "switch", "ll128 on blackwell") and hardware.generation == "blackwell"
-    return f"NCCL {job.version} does not take it on blackwell" if protocol == "ll128" and is_off else ""
-
-
-def _why_not_nvls(job: Job, algorithm: str) -> str:
-    hardware = job.hardware
-    if not hardware.is_hopper_or_later:
-        return f"needs hopper or later, the machine has {hardware.generation}"
-    if hardware.links != "nvswitch" or hardware.nvls is None:
-        return "needs NVLink switches"
-    if job.ranks < _FEWEST_FOR_NVLS * job.nodes:
-        return f"needs {_FEWEST_FOR_NVLS} ranks and more on each node"
-    if algorithm == "nvls_tree" and job.nodes == 1:
-        return "needs 2 nodes and more"
-    return "needs a collnet plugin on several nodes" if algorithm == "nvls" and job.nodes > 1 else ""
+    hardware, nodes, version = job.hardware, job.nodes, job.version
+    is_pat, is_nvls, is_ll128 = algorithm == "pat", algorithm.startswith("nvls"), protocol == "ll128"
+    is_off = not single(version, "switch", "ll128 on blackwell") and hardware.generation == "blackwell"
+    reasons = (
+        (algorithm.startswith("collnet"), "needs a collnet plugin, which machine files do not have"),
+        (is_pat and not job.is_lone, "needs one rank on each node"),
+        (is_pat and ("share", "pat") not in constants(version), f"NCCL {version} does not have it"),
+        (is_nvls and not hardware.is_hopper_or_later, f"needs hopper or later, the machine has {hardware.generation}"),
+        (is_nvls and (hardware.links != "nvswitch" or hardware.nvls is None), "needs NVLink switches"),
+        (is_nvls and job.ranks < _FEWEST_FOR_NVLS * nodes, f"needs {_FEWEST_FOR_NVLS} ranks and more on each node"),
+        (algorithm == "nvls_tree" and nodes == 1, "needs 2 nodes and more"),
+        (algorithm == "nvls" and nodes > 1, "needs a collnet plugin on several nodes"),
+        (is_ll128 and hardware.links == "pcie" and not job.is_lone, "needs NVLink within a node"),
+        (
+            is_ll128 and nodes > 1 and not hardware.has_near_cards,
+            "needs network cards that are not behind the host's processor",
+        ),
+        (is_ll128 and is_off, f"NCCL {version} does not take it on blackwell"),
+    )
+    return next((why for is_refused, why in reasons if is_refused), "")
 
 
 def _bandwidth_gb_s(job: Job, algorithm: str, protocol: str) -> float:
@@ -243,7 +233,6 @@ def _links(job: Job) -> str:
 
 
 def _of_steps_us(job: Job, protocol: str, within_us: float, between_us: float) -> float:
-    """Return the latency of the steps of a ring."""
     version, hardware = job.version, job.hardware
     if job.is_rooted:
         table = f"{_links(job) if job.nodes == 1 else 'network'} latency"

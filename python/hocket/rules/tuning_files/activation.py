@@ -14,13 +14,9 @@ _OF_OPEN_MPI = "coll_"
 
 
 def settings_of(files: Mapping[str, Format], functions: Iterable[str]) -> dict[str, str]:
-    """Return the parameters with which a library takes files, and their values.
+    """Return the parameters with which a library takes files of some formats together, and their values.
 
     HAN stays on with a file of its own, and where no rule is for a function of HAN.
-
-    Args:
-        files: The format of each file, by its path. The library takes them together.
-        functions: The functions that the rules are for.
     """
     values = {
         name: path if value == "FILE" else value for path, format in files.items() for name, value in format.settings

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 from hocket.base.units import format_count
@@ -12,10 +11,11 @@ from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart
 from hocket.rules.tuning_files.coverage import Coverage, deciding
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
-from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
+from hocket.rules.tuning_files.form import ANY, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import boundaries
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
+from hocket.rules.tuning_files.mpich_json import LIBRARY as MPICH
 from hocket.rules.tuning_files.mpich_json import known_names
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, ignored_text, inner_levels
 from hocket.rules.tuning_files.openmpi_json import MISSPELT
@@ -25,7 +25,12 @@ _HINTS = ("gap", "inner communicator", "meaning of ranks", "needs a plugin", "no
 """Kinds of findings that may be intended."""
 _FOUR_GIB = (1 << 32) - 1
 _MOST_FAN_OUT = 32  # MAXTREEFANOUT in ompi/mca/coll/base/coll_base_topo.h
-
+_ENDS = {
+    MPICH: "MPICH ends the program",
+    "openmpi-6.0": "Open MPI ignores the rule",
+    INTEL_MPI: "Intel MPI takes its basic logic, as for preset 0",
+}
+"""What becomes of a call whose algorithm the library does not have, if it is no error."""
 _WITH_HAN = ("openmpi-5.0", "openmpi-6.0")
 
 LARGEST_ELEMENT = 16
@@ -59,31 +64,17 @@ class Finding:
         return self.kind in _HINTS
 
 
-def findings(rules: Rules, format: str) -> tuple[Finding, ...]:
-    """Return what is to be said of the rules of a file, in the order of its lines."""
-    all_findings = [
-        *(finding for function in rules.functions for finding in _of_function(rules.of(function), rules.library)),
-        *_meaning_of_ranks(rules, format),
-    ]
-    return _in_order(all_findings)
-
-
-def _in_order(some: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(dict.fromkeys(some), key=lambda finding: (finding.line, finding.kind, finding.sentence)))
-
-
-def findings_of_jobs(
+def findings(
     rules: Rules, format: str, *, ranks: int | None = None, ranks_per_node: int | None = None
 ) -> tuple[Finding, ...]:
-    """Return what `findings` returns, and what becomes of the rules in jobs with several ranks on each node.
+    """Return what is to be said of the rules of a file, in the order of its lines.
 
-    Args:
-        rules: The rules.
-        format: Their format.
-        ranks: The number of ranks, if it is known.
-        ranks_per_node: The number of ranks on each node, if it is known.
+    Open MPI may ask other components before the file, by the number of ranks of a job, and of ranks on each of its
+    nodes. They are none where they are not known.
     """
-    return _in_order([*findings(rules, format), *_below_han(rules, ranks, ranks_per_node)])
+    of_functions = (each for function in rules.functions for each in _of_function(rules.of(function), rules.library))
+    some = {*of_functions, *_meaning_of_ranks(rules, format), *_below_han(rules, ranks, ranks_per_node)}
+    return tuple(sorted(some, key=lambda finding: (finding.line, finding.kind, finding.sentence)))
 
 
 def _of_function(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
@@ -114,21 +105,16 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
             if place in places_judged and not is_end and (is_for_no_call or coverage.has(rule)):
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding.of(rule, "unreachable", f"{rule.choice or 'left to the library'}: {why}")
-            if _takes_all(rule.function, rule.choice) if library == HOCKET else not passes_over(rule, library):
+            ranks_tried = range(2, 18) if library == HOCKET else ()
+            takes_all = all(accepts(rule.function, rule.choice, ranks, 1 << 10) for ranks in ranks_tried)
+            if takes_all and not passes_over(rule, library):
                 coverage.add(rule)
-
-
-@cache
-def _takes_all(function: str, choice: Choice | None) -> bool:
-    """Return whether an algorithm of Hocket supports all calls, judged by some trials."""
-    return all(accepts(function, choice, ranks, 1 << 10) for ranks in range(2, 18))
 
 
 def _conditions(rule: Rule) -> object:
     """Return the conditions of a rule besides ranks and sizes."""
-    return (
-        rule.measure, rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node, frozenset(rule.conditions)
-    )  # fmt: skip
+    others = rule.power_of_two, rule.placement, rule.nodes, rule.ranks_per_node
+    return rule.measure, *others, frozenset(rule.conditions)
 
 
 def _is_wider(other: Rule, rule: Rule) -> bool:
@@ -246,21 +232,18 @@ def _of_hardware(rule: Rule, channels: int | str, own: Counterpart | None, libra
 def _unknown(rule: Rule, name: str, library: str) -> Iterator[Finding]:
     functions = LIBRARIES[library].algorithms
     if library.startswith("mpich"):
-        is_checked = rule.function in functions and name not in known_names() and name not in COMPOSITIONS
-        ends = "MPICH ends the program"
+        is_known = rule.function not in functions or name in known_names() or name in COMPOSITIONS
     else:
         is_number = library.startswith("ucc") and name.isdecimal()
-        is_checked = not is_number and not (library == INTEL_MPI and has_preset(rule.function, name))
-        ends = {
-            "openmpi-6.0": "Open MPI ignores the rule",
-            INTEL_MPI: "Intel MPI takes its basic logic, as for preset 0",
-        }.get(library, "the call fails with an error")
-    if is_checked and rule.function not in functions:
+        is_known = is_number or (library == INTEL_MPI and has_preset(rule.function, name))
+    if is_known:
+        return
+    if rule.function not in functions:
         yield Finding.of(rule, "unknown algorithm", f"{library} takes no rules for it")
-    elif is_checked:
-        also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
-        hint = f", which {also} has" if also else ""
-        yield Finding.of(rule, "unknown algorithm", f"{library} has no {name}{hint}: {ends}")
+        return
+    also = next((other for other in LIBRARIES if LIBRARIES[other].find(rule.function, name)), None)
+    hint, end = f", which {also} has" if also else "", _ENDS.get(library, "the call fails with an error")
+    yield Finding.of(rule, "unknown algorithm", f"{library} has no {name}{hint}: {end}")
 
 
 def _below_han(rules: Rules, ranks: int | None, ranks_per_node: int | None) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from hocket.rules.tuning_files.form import Choice
 
@@ -26,6 +26,18 @@ class Inner:
     is_within: bool
     of: Literal["segment", "block", "node", "all", "nothing"]
     segments: Literal["each", "first", "later"] = "each"
+
+
+def calls_of(text: str) -> tuple[Inner, ...]:
+    """Return calls by their words: "within" or "between" nodes, the function, the part, and the other attributes.
+
+    Semicolons are between calls. Without other attributes they are of a block, and barriers of nothing.
+    """
+    return tuple(_call(*words.split()) for words in text.split(";") if words)
+
+
+def _call(where: str, function: str, part: str = "", *others: Any) -> Inner:
+    return Inner(part, function, where == "within", *(others or ["nothing" if function == "barrier" else "block"]))
 
 
 @dataclass(frozen=True)

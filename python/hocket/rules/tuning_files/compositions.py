@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
+from hocket.base.files import read_rows
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice, calls_of
 from hocket.rules.tuning_files.form import Choice, Rule, Situation
 
 
@@ -33,124 +33,37 @@ class Composition:
     """
 
     what: str
-    needs: tuple[str, str] | None = None
-    otherwise: str = ""
-    steps: tuple[Inner, ...] = ()
-    remark: str = ""
-    similar: str = ""
+    needs: tuple[str, str] | None
+    otherwise: str
+    steps: tuple[Inner, ...]
+    remark: str
+    similar: str
 
 
-def _levels(*steps: Inner, remark: str = "") -> Composition:
-    return Composition(
-        "within each node by shared memory, and between the first processes of the nodes",
-        ("comm_hierarchy", "parent"),
-        "where no node has several processes there are no such levels, and results are wrong",
-        steps,
-        remark,
-    )
+def _composition(row: Mapping[str, str]) -> Composition:
+    condition, _, value = row["needs"].partition("=")
+    needs, steps = (condition, value) if condition else None, calls_of(row["steps"])
+    return Composition(row["what"], needs, row["otherwise"], steps, row["remark"], row["similar"])
 
 
-def _within(function: str, part: str = "") -> Inner:
-    return Inner(part, function, True, "nothing" if function == "barrier" else "block")
-
-
-def _between(function: str) -> Inner:
-    return Inner("network", function, False, "nothing" if function == "barrier" else "block")
-
-
-_NETWORK = Composition("all processes, by an algorithm of MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE")
-_LEADERS = Composition("several leaders of each node; where they do not fit, MPICH runs another composition")
-_BCAST = _between("bcast"), _within("bcast", "local")
-_REDUCE = _within("reduce", "local"), _between("reduce")
-_OF = {
-    "Barrier": {
-        "alpha": _levels(
-            *(_within("barrier", "local"), _between("barrier")),
-            remark="and at last a broadcast of one byte within each node",
-        ),
-        "beta": _NETWORK,
-    },
-    "Bcast": {
-        "alpha": _levels(*_BCAST, remark="a root that is not the first rank of its node sends to that one before"),
-        "beta": _levels(*_BCAST, remark="the node of a root that is not its first rank broadcasts before the others"),
-        "gamma": _NETWORK,
-    },
-    "Reduce": {
-        "alpha": _levels(*_REDUCE, remark="a root other than rank 0 receives the result from rank 0"),
-        "beta": _levels(*_REDUCE, remark="the node of the root reduces last"),
-        "gamma": _NETWORK,
-    },
-    "Allreduce": {
-        "alpha": _levels(_within("reduce", "reduce"), _between("allreduce"), _within("bcast", "broadcast")),
-        "beta": _NETWORK,
-        "gamma": Composition(
-            "all processes by shared memory alone, on one node",
-            ("comm_size", "node_comm_size"),
-            "on several nodes, processes cannot open the memory of another node, and an assertion ends the program",
-            (_within("allreduce"),),
-        ),
-        "delta": _LEADERS,
-    },
-    "Alltoall": {"alpha": _LEADERS, "beta": _NETWORK},
-    "Allgather": {"alpha": _LEADERS, "beta": _NETWORK},
-    "Scan": {
-        "alpha": Composition(
-            "within each node by shared memory, and between the nodes",
-            steps=(_within("scan", "scan"), _between("scan"), _within("bcast", "broadcast")),
-            remark="the first ranks of the nodes scan; a message from each node takes its sum to its first rank, and "
-            "another one to the next node",
-        ),
-        "beta": _NETWORK,
-    },
-    **{
-        name: {"alpha": _NETWORK}
-        for name in ("Alltoallv", "Alltoallw", "Allgatherv", "Gather", "Gatherv", "Scatter", "Scatterv", "Exscan")
-    },
-    **{name: {"alpha": _NETWORK} for name in ("Reduce_scatter", "Reduce_scatter_block")},
+COMPOSITIONS: Mapping[str, Composition] = {
+    row["composition"].format(function): _composition(row)
+    for row in read_rows(__file__, "compositions.csv")
+    for function in row["functions"].split()
 }
-
-_IPC_READ = Composition("the processes of a node, each of which copies from the memory of the root")
-_SIMILAR = {"bcast": "binomial", "barrier": "binomial", "allreduce": "reduce_broadcast", "reduce": "binomial"}
-_BY_SHARED_MEMORY = {
-    **{
-        f"MPIDI_POSIX_mpi_{name}_release_gather": Composition(
-            "the processes of a node, by a segment of shared memory", similar=similar
-        )
-        for name, similar in _SIMILAR.items()
-    },
-    "MPIDI_POSIX_mpi_bcast_ipc_read": _IPC_READ,
-}
-
-COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
-    {
-        f"MPIDI_{name}_intra_composition_{letter}": each
-        for name, letters in _OF.items()
-        for letter, each in letters.items()
-    }
-    | _BY_SHARED_MEMORY
-)
 """The compositions and the algorithms by shared memory, by name."""
 
-
-WHOLE_COMPOSITIONS: Mapping[str, str] = MappingProxyType(
-    {
-        name.lower(): f"MPIDI_{name}_intra_composition_{letter}"
-        for name, letters in _OF.items()
-        if any(each.steps for each in letters.values())
-        for letter, each in letters.items()
-        if each is _NETWORK
-    }
-)
+_WHOLE = {"Barrier": "beta", "Bcast": "gamma", "Reduce": "gamma", "Allreduce": "beta", "Scan": "beta"}
+WHOLE_COMPOSITIONS: Mapping[str, str] = {
+    name.lower(): f"MPIDI_{name}_intra_composition_{letter}" for name, letter in _WHOLE.items()
+}
 """The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
 
 
 def by_composition(rule: Rule, call: Situation, decide: Callable[[Inner, int], InnerChoice | None]) -> Component | None:
-    """Return what the composition that a rule names does with a call; none if it is not known.
+    """Return what the composition that a rule of the device's tree names does with a call; none if it is not known.
 
-    Args:
-        rule: The rule, of the device's tree.
-        call: The call.
-        decide: What the trees below decide for a step of some ranks; none if Hocket has no such algorithm.
+    `decide` returns what the trees below decide for a step of some ranks; none if Hocket has no such algorithm.
     """
     name = rule.choice.algorithm if rule.choice else ""
     composition = COMPOSITIONS.get(name)

@@ -8,16 +8,13 @@ from dataclasses import dataclass, replace
 from hocket.rules.tuning_files.counterparts import FUNCTIONS_OF, LIBRARIES, LIMITS
 from hocket.rules.tuning_files.deciding import DEFAULT_CONDITIONS, NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.grid import ANCHORS, boundaries, in_measure, merged, size_starts, spans
+from hocket.rules.tuning_files.grid import ANCHORS, Row, boundaries, in_measure, merged, size_starts, spans
 from hocket.rules.tuning_files.hocket_rules import collective_of, has_blocks, of_function
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.translation import HOCKET, Translation, counterpart_of, passes_over, translate
 
 ALIKE = {"nccl-2", "rccl-2"}
 """Libraries whose files ask for the same."""
-
-Row = tuple[tuple[Span, Choice | None], ...]
-"""Ranges of sizes with what each gets."""
 
 _MOST_SHOWN = 5
 _MPICH = "mpich"
@@ -255,9 +252,8 @@ class _Conversion:
             rows = self._by_one_condition(target, rows)
         for ranks, choices in rows:
             if measure == "type" and len(choices) > 1:
-                self.notes.append(
-                    f"{target}: left out on {ranks} ranks, as {self._library} cannot choose by size there"
-                )
+                why = f"{self._library} cannot choose by size there"
+                self.notes.append(f"{target}: left out on {ranks} ranks, as {why}")
                 continue
             for sizes, choice in choices:
                 yield Rule(target, choice, ranks, sizes=ANY if measure == "type" else sizes, measure=measure)

@@ -1,16 +1,16 @@
-"""Which algorithm of a library is which of Hocket's: `counterparts.csv`, which names its sources."""
+"""Libraries (`libraries.csv`), and which of their algorithms is which of Hocket's (`counterparts.csv`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from hocket.base.files import read_rows
 from hocket.base.names import unknown
 from hocket.base.units import parse_choice
+from hocket.rules.tuning_files.form import Choice
 
 WHOLE_BYTES = 1 << 40
 """Hocket's size of a segment that is the whole message: 1 TiB; libraries write 0."""
@@ -133,14 +133,17 @@ class Library:
         candidates = self.algorithms.get(function, ())
         return next((each for each in candidates if name in (each.name, str(each.number))), None)
 
+    def choice(self, function: str, number: str, parameters: tuple[tuple[str, int | str], ...] = ()) -> Choice:
+        """Return the algorithm of a number or name, which stays as it is if no algorithm has it."""
+        own = self.find(function, number)
+        return Choice(own.name if own else number, parameters)
 
-FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "allgather": ("allgather", "allgatherv"),
-        "broadcast": ("bcast",),
-        "reduce_scatter": ("reduce_scatter", "reduce_scatter_block"),
-    }
-)
+
+FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = {
+    "allgather": ("allgather", "allgatherv"),
+    "broadcast": ("bcast",),
+    "reduce_scatter": ("reduce_scatter", "reduce_scatter_block"),
+}
 """The functions that Hocket's rules for a collective are for, where it is not the one of its name; the first stands for
 the collective where rules are turned into Hocket's."""
 
@@ -151,6 +154,7 @@ NCCL = "nccl"
 """The kin of libraries that pass over a line whose algorithm they do not have, or not with its protocol."""
 
 _ROWS = read_rows(__file__, "counterparts.csv")
+_MEASURES = ("size", "total", "share", "nothing", "type")
 
 
 def _algorithms(library: str) -> Mapping[str, tuple[Counterpart, ...]]:
@@ -184,7 +188,6 @@ def _counterpart(row: Mapping[str, str], function: str) -> Counterpart:
 
 
 def _terms(text: str) -> Iterator[tuple[str, Any]]:
-    """Give other attributes of a counterpart."""
     for name, *words in map(str.split, text.split(";") if text else ()):
         if name == "short":
             yield name, Short(*words)
@@ -198,50 +201,13 @@ def _terms(text: str) -> Iterator[tuple[str, Any]]:
             yield name, int(words[0]) if words else True
 
 
-def _measures(**functions: str) -> Mapping[str, str]:
-    return {function: measure for measure, names in functions.items() for function in names.split()}
+def _library(row: Mapping[str, str]) -> Library:
+    measures = {function: each for each in _MEASURES for function in row[each].split()}
+    most_channels = int(row["channels"]) if row["channels"] else None
+    return Library(row["library"], _algorithms(row["library"]), measures, row["kin"], most_channels, row["flat"])
 
 
-_OPENMPI_MEASURES = _measures(
-    # Of allgatherv, the mean block. The documentation claims the sum of the blocks.
-    size="allgatherv allreduce bcast reduce reduce_scatter reduce_scatter_block",
-    total="allgather alltoall gather scatter",
-    nothing="alltoallv barrier",
-    type="exscan scan",
-)
-_HAN_MEASURES = _measures(size="allgather allgatherv allreduce bcast gather reduce scatter", nothing="barrier")
-_MPICH_MEASURES = _measures(
-    size="allreduce alltoall bcast reduce reduce_scatter reduce_scatter_block",
-    total="allgather allgatherv gather scatter",
-    nothing="alltoallv barrier exscan gatherv scan scatterv",
-)
-_INTEL_MPI_MEASURES = _measures(
-    size="allgather allgatherv allreduce alltoall bcast exscan gather reduce reduce_scatter scan scatter",
-    share="reduce_scatter_block",
-    nothing="alltoallv barrier gatherv scatterv",
-)
-_UCC_MEASURES = _measures(
-    size="allreduce bcast reduce reduce_scatter", total="allgather alltoall gather", nothing="alltoallv barrier"
-)
-_OF_REDUCTIONS = "allreduce bcast reduce reduce_scatter"
-
-LIBRARIES: Mapping[str, Library] = MappingProxyType(
-    {
-        name: Library(name, _algorithms(name), measures, kin, most_channels, flat)
-        for name, measures, kin, most_channels, flat in (
-            ("openmpi-4.1", _OPENMPI_MEASURES, "openmpi", None, ""),
-            ("openmpi-5.0", _OPENMPI_MEASURES, "openmpi", None, ""),
-            ("openmpi-5.0-han", _HAN_MEASURES, "", None, "openmpi-5.0"),
-            ("openmpi-6.0", _OPENMPI_MEASURES, "openmpi", None, ""),
-            ("mpich-5.0", _MPICH_MEASURES, "", None, ""),
-            ("intelmpi-2021", _INTEL_MPI_MEASURES, "", None, ""),
-            ("ucc-1", _UCC_MEASURES, "", None, ""),
-            ("nccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 64, ""),
-            ("rccl-2", _measures(size=_OF_REDUCTIONS, total="allgather"), NCCL, 128, ""),
-            ("ncclx-2", _measures(size="allgather", share=_OF_REDUCTIONS), NCCL, 64, ""),
-        )
-    }
-)
+LIBRARIES: Mapping[str, Library] = {row["library"]: _library(row) for row in read_rows(__file__, "libraries.csv")}
 """The libraries by name; Hocket itself is none of them."""
 
 

@@ -186,13 +186,10 @@ class LibraryDecision:
 
 
 def switches(library: str, collective: str, call: Call, *, machine: Machine | None = None) -> tuple[int, ...]:
-    """Return the sizes, in bytes, from which on a library runs another algorithm.
+    """Return the sizes, in bytes, from which on a library runs another algorithm for calls like one of any size.
 
-    Args:
-        library: The library, of `DEFAULTS`, or of `BY_MACHINE` with a machine.
-        collective: The collective.
-        call: Calls like this one; its size does not matter.
-        machine: The machine, which has the ranks on its nodes; without it there is one on each.
+    The library is one of `DEFAULTS`, or of `BY_MACHINE` with a machine, on whose nodes the ranks are; without a machine
+    there is one on each.
 
     Raises:
         Error: The machine does not say what the library decides by.
@@ -282,10 +279,7 @@ def _situation_of(collective: str, call: Call, ranks_per_node: int | None, machi
 def component_for(library: str, call: Situation, rules: Rules | None = None) -> Component | None:
     """Return which component of Open MPI or MPICH takes a call; None for other libraries.
 
-    Args:
-        library: The library with its version.
-        call: The call.
-        rules: A tuning file of tuned, which then decides first on the communicators that HAN makes.
+    The rules of a tuning file of tuned decide first on the communicators that HAN makes.
     """
     if library in _ABOVE and rules is None:
         rule = deciding_rule(default_rules(_ABOVE[library][0]), call)
@@ -360,7 +354,6 @@ def on_machine(own: Choice, library: str, collective: str, call: Call, machine: 
 
 
 def _equivalent(own: Choice, library: str, collective: str, call: Call) -> LibraryDecision:
-    """Return a decision for an algorithm in the words of a library."""
     name = str(own)
     ours = to_hocket(of_function(collective), own, library)
     if ours.choice is None:

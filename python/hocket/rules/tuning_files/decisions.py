@@ -20,27 +20,19 @@ class Defaults:
     text: str
 
 
+_MPICH = "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/{}.json"
+_OPEN_MPI = "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI {}"
+_UCC = (
+    "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
+    "alltoall are exact on powers of two of ranks and one more"
+)
 _SOURCES = {
-    **{
-        name: ("mpich-5.0", f"the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/{file}.json")
-        for name, file in (
-            (mpich_json.LIBRARY, "mpir/generic"),
-            (mpich_json.DEVICE, "ch4/generic"),
-            (mpich_json.SHARED_MEMORY, "ch4/posix_generic"),
-        )
-    },
-    **{
-        f"openmpi-{version}": (
-            "hocket",
-            f"ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI {version}{where}",
-        )
-        for version, where in (("5.0", ", on one node, or with one rank per node"), ("4.1", ""))
-    },
-    "ucc-1": (
-        "ucc-1",
-        "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
-        "alltoall are exact on powers of two of ranks and one more",
-    ),
+    mpich_json.LIBRARY: _MPICH.format("mpir/generic"),
+    mpich_json.DEVICE: _MPICH.format("ch4/generic"),
+    mpich_json.SHARED_MEMORY: _MPICH.format("ch4/posix_generic"),
+    "openmpi-5.0": _OPEN_MPI.format("5.0, on one node, or with one rank per node"),
+    "openmpi-4.1": _OPEN_MPI.format("4.1"),
+    ucc_tune.LIBRARY: _UCC,
 }
 
 
@@ -52,12 +44,11 @@ def defaults_of(name: str) -> Defaults:
     """
     if name not in _SOURCES:
         raise no_defaults(name, _SOURCES)
-    format, source = _SOURCES[name]
-    if format == name == ucc_tune.LIBRARY:
-        return Defaults(name, source, format, ucc_defaults.text())
-    if format == mpich_json.LIBRARY:
-        return Defaults(name, source, format, mpich_json.as_text(mpich_json.default_tree(name)))
-    return Defaults(name, source, format, LIBRARY_RULES["openmpi-5.0"])
+    if name == ucc_tune.LIBRARY:
+        return Defaults(name, _SOURCES[name], name, ucc_defaults.text())
+    if name.startswith(mpich_json.LIBRARY):
+        return Defaults(name, _SOURCES[name], mpich_json.LIBRARY, mpich_json.as_text(mpich_json.default_tree(name)))
+    return Defaults(name, _SOURCES[name], "hocket", LIBRARY_RULES["openmpi-5.0"])
 
 
 @cache
@@ -66,6 +57,5 @@ def default_rules(name: str) -> Rules:
     if name == ucc_tune.LIBRARY:
         return ucc_defaults.rules()
     defaults = defaults_of(name)
-    format = next(each for each in (*hocket_rules.FORMATS, *mpich_json.FORMATS) if each.name == defaults.format)
-    assert format.read is not None  # both formats have a reader
+    (format,) = hocket_rules.FORMATS if defaults.format == "hocket" else mpich_json.FORMATS
     return format.read(defaults.text, name)

@@ -13,6 +13,18 @@ from hocket.base.units import format_choice
 
 
 @dataclass(frozen=True)
+class Place:
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+    def error(self, message: str) -> Error:
+        """Return an error that names the line."""
+        return Error(f"{self.file}:{self.line}: {message}")
+
+
+@dataclass(frozen=True)
 class Span:
     """Whole numbers from the first to the last, both among them; without a last one they have no end."""
 
@@ -185,7 +197,7 @@ class Format:
     Attributes:
         name: As in `--from` and `--to`.
         library: Whose algorithms it names.
-        read: Makes rules of a text; the other argument names the file in errors. None where Hocket only writes it.
+        read: Makes rules of a text; the other argument names the file in errors.
         write: Makes the text of rules.
         names: Patterns of file names that mean this format.
         settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
@@ -196,7 +208,7 @@ class Format:
 
     name: str
     library: str
-    read: Callable[[str, str], Rules] | None
+    read: Callable[[str, str], Rules]
     write: Callable[[Rules], str]
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
@@ -225,11 +237,6 @@ def measured(measure: str, size_bytes: int, ranks: int, element_bytes: int = 1) 
         "nothing": 0,
     }
     return values_by_measure[measure]
-
-
-def at(file: str, line: int, message: str) -> Error:
-    """Return an error that names a line."""
-    return Error(f"{file}:{line}: {message}")
 
 
 def quote_text(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from os import PathLike, fspath
 from pathlib import Path
-from types import MappingProxyType
 
 from hocket._native import Error
 from hocket.base import files
@@ -39,17 +38,14 @@ _MODULES = (
     ncclx,
 )
 
-FORMATS: Mapping[str, Format] = MappingProxyType({each.name: each for module in _MODULES for each in module.FORMATS})
+FORMATS: Mapping[str, Format] = {each.name: each for module in _MODULES for each in module.FORMATS}
 """The formats by name, each with the version of what reads it."""
 
 
 def format_of(path: str | PathLike[str], name: str | None, option: str) -> Format:
-    """Return the format that is named, or that the name of a file tells: a part of it, as in `a.mpich-5.0.json`.
+    """Return the format of a name, or that a part of a file's name tells, as in `a.mpich-5.0.json`.
 
-    Args:
-        path: The file.
-        name: The format, if it is named.
-        option: Where it would be named, for the error.
+    The name would be given as `option`.
 
     Raises:
         Error: The format is unknown, or the file's name does not tell it.
@@ -57,23 +53,20 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
     file = Path(fspath(path)).name
-    names = [each for each in FORMATS.values() if f".{each.name}." in f".{file}."]
-    formats = sorted(names, key=lambda each: len(each.name))[-1:]
-    formats = (
-        formats or [each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names)][:1]
-    )
-    if len(formats) != 1:
-        raise Error(
-            f"{fspath(path)}: the file name does not contain the format and version, {hint('', FORMATS)} as {option}"
-        )
-    return formats[0]
+    if names := [each for each in FORMATS if f".{each}." in f".{file}."]:
+        return FORMATS[sorted(names, key=len)[-1]]
+    formats = (each for each in FORMATS.values() if any(fnmatch(file, pattern) for pattern in each.names))
+    if (format := next(formats, None)) is None:
+        lacks = "the file name does not contain the format and version"
+        raise Error(f"{fspath(path)}: {lacks}, {hint('', FORMATS)} as {option}")
+    return format
 
 
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
     """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
 
     Raises:
-        Error: The format is unknown or only written, the file cannot be read, or is not of the format.
+        Error: The format is unknown, the file cannot be read, or is not of the format.
     """
     library = fspath(path)
     if library in (*DEFAULTS, *CLOSED_TABLES) and not Path(path).exists():
@@ -82,10 +75,7 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
         if name is None:
             return default_rules(library)
     with expecting(path, "rules", "a tuning file"):
-        format = format_of(path, name, option)
-        if format.read is None:
-            raise Error(f"{fspath(path)}: {format.name} can only be written, expected another format")
-        return format.read(files.read_text(path), fspath(path))
+        return format_of(path, name, option).read(files.read_text(path), fspath(path))
 
 
 def write_rules(rules: Rules, format: Format) -> str:

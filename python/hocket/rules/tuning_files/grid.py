@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
@@ -16,16 +15,12 @@ ANCHORS = tuple(sorted({count + more for count in (1 << k for k in range(1, 14))
 """The numbers of ranks for which a file is exact where it cannot be for all: powers of two up to 8192, and one more."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """What calls on some numbers of ranks get; the ranges of sizes follow each other from 0 without a gap."""
-
-    ranks: Span
-    choices: tuple[tuple[Span, Choice | None], ...]
+Row = tuple[tuple[Span, Choice | None], ...]
+"""Ranges of sizes with what each gets; they follow each other from 0 without a gap."""
 
 
-def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
-    """Return what the rules of one function amount to.
+def rows(rules: Iterable[Rule]) -> list[tuple[Span, Row]]:
+    """Return what the rules of one function amount to: a row for each range of ranks.
 
     Raises:
         Error: A rule asks for more than ranks and sizes, or two count sizes in different ways.
@@ -37,14 +32,13 @@ def rows(rules: Iterable[Rule]) -> tuple[Row, ...]:
             raise Error(f"{rule.function}: got a rule with other conditions, expected ranks and sizes only")
     if len({rule.measure for rule in items}) > 1:
         raise Error(f"{items[0].function}: got rules that count sizes in different ways, expected one way")
-    rows_of_grid = [
-        (ranks, _choices([rule for rule in items if ranks.first in rule.ranks]))
+    return merged(
+        (ranks, _row([rule for rule in items if ranks.first in rule.ranks]))
         for ranks in spans(boundaries(rule.ranks for rule in items))
-    ]
-    return tuple(Row(ranks, choices) for ranks, choices in merged(rows_of_grid))
+    )
 
 
-def _choices(rules: Sequence[Rule]) -> tuple[tuple[Span, Choice | None], ...]:
+def _row(rules: Sequence[Rule]) -> Row:
     def first(size: int) -> Choice | None:
         return next((rule.choice for rule in rules if size in rule.sizes), None)
 

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any
 
 from hocket.base.units import format_bytes, format_count
-from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
+from hocket.rules.tuning_files.components import Component, Inner, InnerChoice, calls_of
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
 
-PRIORITIES: Mapping[str, Mapping[str, int]] = MappingProxyType(
-    {
-        "openmpi-4.1": {"tuned": 30, "han": 0},
-        "openmpi-5.0": {"han": 35, "tuned": 30},
-        "openmpi-6.0": {"han": 35, "tuned": 30, "acoll": 0, "xhc": 0},
-    }
-)
+PRIORITIES: Mapping[str, Mapping[str, int]] = {
+    "openmpi-4.1": {"tuned": 30, "han": 0},
+    "openmpi-5.0": {"han": 35, "tuned": 30},
+    "openmpi-6.0": {"han": 35, "tuned": 30, "acoll": 0, "xhc": 0},
+}
 """The priorities of the components that differ by version; HAN with 0 takes nothing."""
 
 SEGMENT_BYTES = 1 << 16
@@ -48,60 +44,36 @@ class Algorithm:
 
 
 _PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
-_CALLS = """
-allgather  gather             gather     within   block
-allgather  network            allgather  between  node
-allgather  broadcast          bcast      within   all
-allreduce  reduce             reduce     within   segment
-allreduce  network_reduce     ireduce    between  segment
-allreduce  network_broadcast  ibcast     between  segment
-allreduce  broadcast          bcast      within   segment
-barrier    local              barrier    within   nothing
-barrier    network            barrier    between  nothing
-bcast      network_first      bcast      between  segment  first
-bcast      network            ibcast     between  segment  later
-bcast      local              bcast      within   segment
-gather     local              gather     within   block
-gather     network            gather     between  node
-reduce     local              reduce     within   segment
-reduce     network            ireduce    between  segment
-scatter    network            scatter    between  node
-scatter    local              scatter    within   block
-"""  # the function, and the attributes of Inner in their order
-
-
-def _calls(function: str) -> tuple[Inner, ...]:
-    rows: list[Any] = [row.split()[1:] for row in _CALLS.splitlines() if row.startswith(f"{function} ")]
-    return tuple(Inner(part, inner, where == "within", *others) for part, inner, where, *others in rows)
-
-
-_FUNCTIONS = dict.fromkeys(row.split()[0] for row in _CALLS.split("\n") if row)
-ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
-    {name: Algorithm("simple" if name in ("barrier", "gather") else "intra", _calls(name)) for name in _FUNCTIONS}
-)
+_CALLS = {
+    "allgather": "within gather gather; between allgather network node; within bcast broadcast all",
+    "allreduce": "within reduce reduce segment; between ireduce network_reduce segment; "
+    "between ibcast network_broadcast segment; within bcast broadcast segment",
+    "barrier": "within barrier local; between barrier network",
+    "bcast": "between bcast network_first segment first; between ibcast network segment later; "
+    "within bcast local segment",
+    "gather": "within gather local; between gather network node",
+    "reduce": "within reduce local segment; between ireduce network segment",
+    "scatter": "between scatter network node; within scatter local",
+}
+ALGORITHMS: Mapping[str, Algorithm] = {
+    function: Algorithm("simple" if function in ("barrier", "gather") else "intra", calls_of(text))
+    for function, text in _CALLS.items()
+}
 """What HAN runs by default for the functions that it has, at every size."""
 
 _NEEDS_COMMUTATIVE = ("allreduce", "reduce")
 _TAKES_UNEVEN_NODES = ("allreduce", "barrier")
 _ALSO_IN_6_0 = ("alltoall", "alltoallv", "gatherv", "scatterv")
-_NEAREST: Mapping[str, Choice] = MappingProxyType(
-    {
-        "allgather": Choice("ring"),
-        **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
-        **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
-    }
-)
+_NEAREST = {
+    "allgather": Choice("ring"),
+    **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
+    **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
+}
 """What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
 
 
 def component(version: str, call: Situation, tuned_table: TunedTable) -> Component:
-    """Return which component takes a call.
-
-    Args:
-        version: The Open MPI, one of `PRIORITIES`.
-        call: The call.
-        tuned_table: What tuned chooses on the communicators within.
-    """
+    """Return which component takes a call in a version of `PRIORITIES`."""
     priorities = PRIORITIES[version]
     others = ", ".join(f"{name} {priority}" for name, priority in priorities.items() if name != "han")
     if call.ranks == 1:
@@ -138,7 +110,6 @@ def why_not_han(version: str, call: Situation) -> str:
 
 
 def _below_han(function: str) -> str:
-    """Return the component that takes a function where HAN does not."""
     if function.startswith("i"):
         return "libnbc"
     return "tuned" if function in LIBRARIES["openmpi-5.0"].algorithms else "basic"

@@ -62,20 +62,14 @@ def _rule(data: Mapping[str, Any], file: str) -> Rule:
         )
     (measure,) = measures or ["size"]
     function = ("i" if data["is_nonblocking"] else "") + of_function(data["collective"])
-    return Rule(
-        function=function,
-        choice=data["algorithm"] and Choice(data["algorithm"], data["parameters"]),
-        ranks=_span(data["ranks"]),
-        power_of_two=data["power_of_two"] or None,
-        sizes=_span(data[measure]) if measures else ANY,
-        measure=measure,
-        conditions=() if data["elements"] is None else (_condition(*data["elements"]),),
-        line=data["line"],
-    )
-
-
-def _condition(are_fewer: bool, than_power_of_two: bool) -> tuple[str, str]:
-    return "count<pow2" if than_power_of_two else "count<ranks", "yes" if are_fewer else "no"
+    conditions = []
+    if data["elements"] is not None:
+        are_fewer, than_power_of_two = data["elements"]
+        conditions.append(("count<pow2" if than_power_of_two else "count<ranks", "yes" if are_fewer else "no"))
+    choice = data["algorithm"] and Choice(data["algorithm"], data["parameters"])
+    ranks, power_of_two = _span(data["ranks"]), data["power_of_two"] or None
+    sizes = _span(data[measure]) if measures else ANY
+    return Rule(function, choice, ranks, power_of_two, sizes, measure, conditions=tuple(conditions), line=data["line"])
 
 
 def _span(ends: tuple[int, int | None]) -> Span:

@@ -17,12 +17,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hocket._native import Error
 from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "intelmpi-2021"
@@ -44,63 +44,53 @@ def has_preset(function: str, name: str) -> bool:
     return name.isdecimal() and int(name) <= _PRESETS[function]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An entry: its preset, and the ranges of its conditions as they are written."""
-
-    preset: int
-    sizes: tuple[Span, ...]
-    ranks: Span
-
-
 def _read(text: str, file: str) -> Rules:
     lines: dict[str, int] = {}
     rules: list[Rule] = []
-    for number, name, value in _settings(text, file):
+    for place, name, value in _settings(text, file):
         function = name.removeprefix(_BEGIN).lower()
         if not name.startswith(_BEGIN) or function not in _PRESETS:
             names = hint(function.upper(), map(str.upper, _PRESETS))
             got = quote_text(name[:30])
-            raise at(file, number, f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
+            raise place.error(f"got {got}, expected {_BEGIN} with a collective, = and a value: {names}")
         if function in lines:
-            raise at(file, number, f"{name} appears twice, first in line {lines[function]}, expected it once")
-        lines[function] = number
-        rules += _rules(function, _entries(name, value, file, number), number, has_ranks="@" in value)
+            raise place.error(f"{name} appears twice, first in line {lines[function]}, expected it once")
+        lines[function] = place.line
+        rules += _rules(_entries(function, name, value, place), has_ranks="@" in value)
     return Rules(LIBRARY, tuple(rules))
 
 
-def _settings(text: str, file: str) -> Iterator[tuple[int, str, str]]:
-    """Give the line, the name and the value of each variable."""
+def _settings(text: str, file: str) -> Iterator[tuple[Place, str, str]]:
+    """Give the place, the name and the value of each variable."""
     for number, line in enumerate(text.split("\n"), start=1):
+        place = Place(file, number)
         try:
             words = [word for word in shlex.split(line, comments=True) if word not in ("export", "-genv")]
         except ValueError:
-            raise at(file, number, f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
+            raise place.error(f"got {quote_text(line[:40])}, expected the end of a quotation in it") from None
         while words:
             name, has_value, value = words.pop(0).partition("=")
-            yield number, name, value if has_value or not words else words.pop(0)
+            yield place, name, value if has_value or not words else words.pop(0)
 
 
-def _entries(name: str, value: str, file: str, line: int) -> Iterator[_Entry]:
+def _entries(function: str, name: str, value: str, place: Place) -> Iterator[list[Rule]]:
+    """Give the entries of a variable: a rule for each condition, with its ranges as they are written."""
+    own = LIBRARIES[LIBRARY]
     for text in map(str.lstrip, value.removesuffix(";").split(";")):
-        entry = _entry(text)
-        if entry is None:
+        preset, _, conditions = text.partition(":")
+        parts = conditions.split(",") if conditions else []
+        matches = [match for match in map(_CONDITION.fullmatch, parts) if match and match[0]]
+        numbers = (int(number) for match in matches for number in match.groups("0"))
+        if not re.fullmatch("[0-9]{1,4}", preset) or len(matches) < len(parts) or max(numbers, default=0) > _MOST:
             expected = f"a preset with conditions as 2:0-4096,8192 or 2:0-4096@1-16, numbers up to {_MOST}"
-            raise at(file, line, f"{name}: got {quote_text(text[:30])}, expected {expected}")
-        yield entry
-
-
-def _entry(text: str) -> _Entry | None:
-    """Return an entry; None if it is not of the format."""
-    preset, _, conditions = text.partition(":")
-    parts = conditions.split(",") if conditions else []
-    matches = [match for match in map(_CONDITION.fullmatch, parts) if match and match[0]]
-    numbers = (int(number) for match in matches for number in match.groups("0"))
-    if not re.fullmatch("[0-9]{1,4}", preset) or len(matches) < len(parts) or max(numbers, default=0) > _MOST:
-        return None
-    sizes = [_span(match[1], match[2]) if match[1] else Span(0, _MOST) for match in matches]
-    ranks = _span(matches[-1][3], matches[-1][4]) if matches and matches[-1][3] else ANY
-    return _Entry(int(preset), tuple(sizes or [ANY]), ANY if ranks.last == _MOST else ranks)
+            raise place.error(f"{name}: got {quote_text(text[:30])}, expected {expected}")
+        ranks = _span(matches[-1][3], matches[-1][4]) if matches and matches[-1][3] else ANY
+        sizes = [_span(match[1], match[2]) if match[1] else Span(0, _MOST) for match in matches]
+        choice = own.choice(function, str(int(preset))) if int(preset) else None
+        rule = Rule(
+            function, choice, ANY if ranks.last == _MOST else ranks, measure=own.measures[function], line=place.line
+        )
+        yield [replace(rule, sizes=each) for each in sizes or [ANY]]
 
 
 def _span(first: str, last: str | None) -> Span:
@@ -109,26 +99,27 @@ def _span(first: str, last: str | None) -> Span:
     return Span(start if start > 1 else 0, end if start <= end else _MOST)
 
 
-def _rules(function: str, entries: Iterator[_Entry], line: int, *, has_ranks: bool) -> Iterator[Rule]:
+def _rules(entries: Iterator[list[Rule]], *, has_ranks: bool) -> Iterator[Rule]:
     """Give the rules of a variable as the library reads it; what it drops is for no call."""
-    groups: dict[int | None, dict[int | None, tuple[_Entry, Span]]] = {}
-    lost_leaves: list[tuple[_Entry, Span]] = []
+    groups: dict[int | None, dict[int | None, Rule]] = {}
+    lost_leaves: list[Rule] = []
     for entry in entries:
-        group = groups.setdefault(entry.ranks.last, {})
+        group = groups.setdefault(entry[0].ranks.last, {})
         if has_ranks:
             lost_leaves += group.values()
             group.clear()
-        for condition in entry.sizes:
-            ends_before = None in group
-            if ends_before or condition.last in group:
-                lost_leaves.append((entry, condition) if ends_before else group[condition.last])
-            if not ends_before:
-                group[condition.last] = entry, condition
+        for rule in entry:
+            if None in group:
+                lost_leaves.append(rule)
+                continue
+            if rule.sizes.last in group:
+                lost_leaves.append(group[rule.sizes.last])
+            group[rule.sizes.last] = rule
     for ranks, group in zip(_effective_spans([*groups]), groups.values(), strict=True):
-        for sizes, (entry, condition) in zip(_effective_spans([*group]), group.values(), strict=True):
-            yield _rule(function, entry, condition, ranks, sizes, line)
-    for entry, condition in lost_leaves:
-        yield _rule(function, entry, condition, ANY, _NOTHING, line)
+        for sizes, rule in zip(_effective_spans([*group]), group.values(), strict=True):
+            yield _effective(rule, ranks, sizes)
+    for rule in lost_leaves:
+        yield _effective(rule, ANY, _NOTHING)
 
 
 def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
@@ -145,22 +136,14 @@ def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
             start = max(start, last + 1)
 
 
-def _rule(function: str, entry: _Entry, condition: Span, ranks: Span, sizes: Span, line: int) -> Rule:
-    measure = LIBRARIES[LIBRARY].measures[function]
-    if measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
+def _effective(rule: Rule, ranks: Span, sizes: Span) -> Rule:
+    """Return a rule for the calls that the library takes it for, in place of those that are written."""
+    if rule.measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
         sizes = ANY if sizes.last is None else _NOTHING
-    sizes_asked = Span(condition.first) if condition.last == _MOST else condition
-    counterpart = LIBRARIES[LIBRARY].find(function, str(entry.preset))
-    is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and entry.ranks.has(ranks))
-    return Rule(
-        function,
-        Choice(counterpart.name if counterpart else str(entry.preset)) if entry.preset else None,
-        ranks,
-        sizes=sizes,
-        measure=measure,
-        line=line,
-        meant_calls=f"sizes {sizes_asked}, ranks {entry.ranks}" if is_other else "",
-    )
+    sizes_asked = Span(rule.sizes.first) if rule.sizes.last == _MOST else rule.sizes
+    is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and rule.ranks.has(ranks))
+    meant_calls = f"sizes {sizes_asked}, ranks {rule.ranks}" if is_other else ""
+    return replace(rule, ranks=ranks, sizes=sizes, meant_calls=meant_calls)
 
 
 def _write(rules: Rules) -> str:
@@ -169,28 +152,27 @@ def _write(rules: Rules) -> str:
         own = rules.of(function)
         if LIBRARIES[LIBRARY].measures.get(function) == "nothing":
             own = tuple(replace(rule, sizes=ANY) for rule in own if 0 in rule.sizes)
-        table = [row for row in rows(own) if row.ranks.last != 0]
-        if any(choice for row in table for _, choice in row.choices):
+        table = [(ranks, row) for ranks, row in rows(own) if ranks.last != 0]
+        if any(choice for _, row in table for _, choice in row):
             lines.append(f"export {_BEGIN}{function.upper()}='{';'.join(_entry_texts(function, table))}'\n")
     return "".join(lines)
 
 
-def _entry_texts(function: str, table: Sequence[Row]) -> Iterator[str]:
+def _entry_texts(function: str, table: Sequence[tuple[Span, Row]]) -> Iterator[str]:
     """Give the entries of a variable: by sizes, or by numbers of ranks."""
-    if len(table) > 1 and any(len(row.choices) > 1 for row in table):
+    if len(table) > 1 and any(len(row) > 1 for _, row in table):
         raise Error(f"{function}: got sizes on some numbers of ranks, of which Intel MPI reads only one at a time")
     by_sizes = len(table) == 1
-    for row in table:
-        for sizes, choice in row.choices:
-            last = sizes.last if by_sizes else row.ranks.last
+    for ranks, row in table:
+        for sizes, choice in row:
+            last = sizes.last if by_sizes else ranks.last
             if last is not None and last > _MOST:
                 raise Error(f"{function}: got {last}, expected sizes and numbers of ranks up to {_MOST}")
-            condition = f"{sizes.first}-{last}" if by_sizes else f"0-{_MOST}@{max(row.ranks.first, 1)}-{last}"
+            condition = f"{sizes.first}-{last}" if by_sizes else f"0-{_MOST}@{max(ranks.first, 1)}-{last}"
             yield _preset(function, choice) + ("" if last is None else f":{condition}")
 
 
 def _preset(function: str, choice: Choice | None) -> str:
-    """Return the number of a choice; 0 if there is none."""
     if choice is None:
         return "0"
     counterpart = LIBRARIES[LIBRARY].find(function, choice.algorithm)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.rules.tuning_files.form import at, quote_text
+from hocket.rules.tuning_files.form import Place, quote_text
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORDS = {"true": True, "false": False, "null": None}
-_STRINGS = json.JSONDecoder()
+_VALUE = re.compile(r'"|true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?')
+_DECODER = json.JSONDecoder()
 _DEEPEST = 100
 _INFINITE = ("inf", "Inf", "INF")
 _MANY = 20  # this many names are too long for an error
@@ -21,35 +21,22 @@ _MOST_DIGITS = 18  # certain to fit 64 bits
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Place):
     """A name and a value of an object, and the line of the name."""
 
     name: str
     node: Node
-    line: int
-
-    def error(self, message: str) -> Error:
-        """Return an error that names the line."""
-        return at(self.node.file, self.line, message)
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(Place):
     """A value, and the line on which it begins.
 
     Attributes:
         value: A text, a number, a truth value or none, a list of nodes, or the members of an object as a tuple.
-        line: Counted from 1.
-        file: The name of its file, for errors.
     """
 
     value: str | float | bool | list[Node] | tuple[Member, ...] | None
-    line: int
-    file: str
-
-    def error(self, message: str) -> Error:
-        """Return an error that names the line."""
-        return at(self.file, self.line, message)
 
     def __str__(self) -> str:
         """Return the beginning of the value for an error."""
@@ -73,12 +60,7 @@ def parse(text: str, file: str) -> Node:
 
 
 class Object:
-    """An object whose members have known names.
-
-    Args:
-        node: The object.
-        what: What it is, for errors.
-        names: The names that its members may have.
+    """An object whose members have known names; in errors it is called `what`.
 
     Raises:
         Error: It is no object, or a member has another name, or a name twice.
@@ -135,17 +117,18 @@ class _Reader:
     def __init__(self, text: str, file: str) -> None:
         self.place = 0
         self._text, self._file = text, file
-        self._line, self._place_of_line = 1, 0
+        self._line_ends = [match.start() for match in re.finditer("\n", text)]
 
     @property
     def line(self) -> int:
-        self._line += self._text.count("\n", self._place_of_line, self.place)
-        self._place_of_line = self.place
-        return self._line
+        return bisect_left(self._line_ends, self.place) + 1
 
-    def expected(self, what: str) -> Exception:
+    def error(self, message: str) -> Error:
+        return Place(self._file, self.line).error(message)
+
+    def expected(self, what: str) -> Error:
         got = json.dumps(self._text[self.place : self.place + 12]) if self.place < len(self._text) else "the end"
-        return at(self._file, self.line, f"not JSON: got {got}, expected {what}")
+        return self.error(f"not JSON: got {got}, expected {what}")
 
     def skip_blanks(self) -> None:
         match = _BLANK.match(self._text, self.place)
@@ -163,17 +146,12 @@ class _Reader:
         self.skip_blanks()
         line = self.line
         if depth > _DEEPEST:
-            raise at(self._file, line, f"nested too deeply, expected at most {_DEEPEST} levels")
+            raise self.error(f"nested too deeply, expected at most {_DEEPEST} levels")
         if self.take("{"):
-            return Node(tuple(self.items("}", lambda: self.member(depth + 1))), line, self._file)
+            return Node(self._file, line, tuple(self.items("}", lambda: self.member(depth + 1))))
         if self.take("["):
-            return Node(self.items("]", lambda: self.value(depth + 1)), line, self._file)
-        if self._text.startswith('"', self.place):
-            return Node(self.string(), line, self._file)
-        for word, value in _WORDS.items():
-            if self.take(word):
-                return Node(value, line, self._file)
-        return Node(self.number(), line, self._file)
+            return Node(self._file, line, self.items("]", lambda: self.value(depth + 1)))
+        return Node(self._file, line, self.single())
 
     def items(self, end: str, item: Callable[[], Node | Member]) -> list:  # type: ignore[type-arg]
         nodes: list[Node | Member] = []
@@ -191,25 +169,21 @@ class _Reader:
         line = self.line
         if not self._text.startswith('"', self.place):
             raise self.expected("a name in quotes")
-        name = self.string()
+        name = str(self.single())
         if not self.take(":"):
             raise self.expected('":"')
-        return Member(name, self.value(depth), line)
+        return Member(self._file, line, name, self.value(depth))
 
-    def string(self) -> str:
-        try:
-            value, self.place = _STRINGS.raw_decode(self._text, self.place)
-        except json.JSONDecodeError as error:
-            raise at(self._file, self.line, f"not JSON: {error.msg}") from None
-        return str(value)
-
-    def number(self) -> float:
-        match = _NUMBER.match(self._text, self.place)
+    def single(self) -> str | float | bool | None:
+        """Return a value that is neither a list nor an object."""
+        match = _VALUE.match(self._text, self.place)
         if match is None:
             raise self.expected("a value")
-        is_whole = not (match[2] or match[3])
         if len(match[0]) > _MOST_DIGITS:
-            got = f"a number of more than {_MOST_DIGITS} digits"
-            raise at(self._file, self.line, f"got {got}, expected a shorter number")
-        self.place = match.end()
-        return int(match[0]) if is_whole else float(match[0])
+            raise self.error(f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number")
+        try:
+            value: str | float | bool | None
+            value, self.place = _DECODER.raw_decode(self._text, self.place)
+        except json.JSONDecodeError as error:
+            raise self.error(f"not JSON: {error.msg}") from None
+        return value

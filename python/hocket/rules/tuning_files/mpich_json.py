@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files as resources
 from typing import Any
@@ -33,6 +33,7 @@ SHARED_MEMORY = "mpich-5.0-shared-memory"
 Tree = dict[str, Any]
 
 _MOST = (1 << 31) - 1  # MPICH reads numbers by atoi
+_NOTHING = Span(1, 0)
 _NEEDS_ANY = re.compile(r"comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn")
 _NUMBERS = re.compile(rf"({_NEEDS_ANY.pattern})(<=|<)(\d{{1,10}})")
 _ASKED_EARLY = re.compile(r"comm_|any$|is_node_consecutive=")
@@ -41,6 +42,7 @@ _CHOICE = "algorithm="
 _OTHER_CHOICE = "composition="
 _COLLECTIVE = "collective="
 _POWER_OF_TWO = "comm_size=pow2"
+_WITHIN = "comm_type=intra"
 _BELOW_POWER_OF_TWO = "count<pow2"
 _YES_OR_NO = (
     *("is_commutative", "is_sendbuf_inplace", "is_op_built_in"),
@@ -66,23 +68,6 @@ def default_tree(name: str = LIBRARY) -> Tree:
     return tree
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """The answers to the questions on the path to a node of a tree.
-
-    Attributes:
-        rule: The answers, as a rule.
-        measure: What sizes count, if the path asks for sizes.
-        is_dead: Whether no call gets here, as answers contradict each other.
-        is_late: Whether the path has a question that a communicator alone does not answer.
-    """
-
-    rule: Rule
-    measure: str = ""
-    is_dead: bool = False
-    is_late: bool = False
-
-
 def _read(text: str, file: str) -> Rules:
     rules: list[Rule] = []
     for member in _members(json_nodes.parse(text, file)):
@@ -94,7 +79,7 @@ def _read(text: str, file: str) -> Rules:
             raise member.error(f"unknown collective {quote_text(function)}, expected one of MPICH 5.0")
         if any(rule.function == function for rule in rules):
             raise member.error(f"{function} appears twice, expected each collective once")
-        rules += _rules(member, _Reading(Rule(function, None)))
+        rules += _rules(member, Rule(function, None, measure=""))
     return Rules(LIBRARY, tuple(rules))
 
 
@@ -118,16 +103,18 @@ def _members(node: json_nodes.Node) -> tuple[json_nodes.Member, ...]:
 
 
 def _key(member: json_nodes.Member) -> str:
-    """Return a name without blanks, as MPICH reads it."""
-    return member.name.replace(" ", "")
+    return member.name.replace(" ", "")  # as MPICH reads it
 
 
-def _rules(top: json_nodes.Member, reading: _Reading) -> Iterator[Rule]:
-    """Give the rules of a subtree."""
+def _rules(top: json_nodes.Member, calls: Rule, *, is_late: bool = False) -> Iterator[Rule]:
+    """Give the rules of a subtree for the calls that get there, whose sizes have no measure before one is asked for.
+
+    `is_late` says whether the path has a question that a communicator alone does not answer.
+    """
     members = _members(top.node)
     if not members:
-        raise top.error(f"{reading.rule.function}: an empty object, expected an algorithm in it")
-    left: _Reading | None = reading
+        raise top.error(f"{calls.function}: an empty object, expected an algorithm in it")
+    left: Rule | None = calls
     for member in members:
         name = _key(member)
         if left is None:
@@ -135,16 +122,15 @@ def _rules(top: json_nodes.Member, reading: _Reading) -> Iterator[Rule]:
             raise member.error(f"{got} is never reached, as the question before it is always true")
         if name.startswith((_CHOICE, _OTHER_CHOICE)):
             choice = _choice(name, member)
-            if not left.is_dead:
-                yield replace(left.rule, choice=choice, measure=left.measure or "size", line=member.line)
+            if not (left.ranks.is_empty or left.sizes.is_empty):
+                yield replace(left, choice=choice, measure=left.measure or "size", line=member.line)
             return
-        question = replace(left, is_late=left.is_late or not _ASKED_EARLY.match(name))
-        inner, left = _answer_condition(name, member, question)
-        yield from _rules(member, inner)
+        is_late = is_late or not _ASKED_EARLY.match(name)
+        inner, left = _answers(name, member, left, is_late=is_late)
+        yield from _rules(member, inner, is_late=is_late)
     last = members[-1]
     if left is not None and _NEEDS_ANY.match(_key(last)):
-        function = reading.rule.function
-        raise last.error(f'{function}: some calls have no algorithm, expected "=any" as the last question')
+        raise last.error(f'{calls.function}: some calls have no algorithm, expected "=any" as the last question')
 
 
 def _choice(name: str, member: json_nodes.Member) -> Choice:
@@ -158,18 +144,19 @@ def _choice(name: str, member: json_nodes.Member) -> Choice:
     return Choice(name.removeprefix(_CHOICE).removeprefix(_OTHER_CHOICE), tuple(parameters))
 
 
-def _answer_condition(name: str, member: json_nodes.Member, left: _Reading) -> tuple[_Reading, _Reading | None]:
-    """Return the readings of the subtree behind a question, and of the next question; None if no call gets there."""
+def _answers(name: str, member: json_nodes.Member, left: Rule, *, is_late: bool) -> tuple[Rule, Rule | None]:
+    """Return the calls behind a question, and those of the next question; None if no call gets there."""
     if _ANYTHING.fullmatch(name):
         return left, None
     if name == _POWER_OF_TWO:
-        return _power_of_two(left, True), _power_of_two(left, False)
+        powers, others = (
+            _limit(left, is_possible=left.power_of_two in (None, answer), power_of_two=answer)
+            for answer in (True, False)
+        )
+        return powers, others
     number = _NUMBERS.fullmatch(name)
-    if number and number[1] == "comm_size":
-        # If MPICH 5.0.2 asks at a call, and not when a communicator is made, it takes "<" as "<=".
-        return _halves(left, "ranks", _up_to(number, member) + (number[2] == "<" and left.is_late))
-    if number and number[1].endswith("msg_size"):
-        return _sizes(number, member, left)
+    if number and number[1] not in ("count", "comm_avg_ppn"):
+        return _halves(number, member, left, is_late=is_late)
     is_single = number is not None or name == _BELOW_POWER_OF_TWO
     key, value = (name, "yes") if is_single else name.partition("=")[::2]
     if not is_single and value not in _WORDS.get(key, ()):
@@ -178,47 +165,48 @@ def _answer_condition(name: str, member: json_nodes.Member, left: _Reading) -> t
     return _condition(left, key, value), left if other is None else _condition(left, key, other)
 
 
-def _change(reading: _Reading, *, is_dead: bool = False, **changes: Any) -> _Reading:
-    return replace(reading, rule=replace(reading.rule, **changes), is_dead=reading.is_dead or is_dead)
+def _limit(rule: Rule, *, is_possible: bool, **changes: Any) -> Rule:
+    """Return a rule with one more answer: for no call if an answer before it says otherwise."""
+    return replace(rule, ranks=rule.ranks if is_possible else _NOTHING, **changes)
 
 
-def _condition(reading: _Reading, name: str, value: str) -> _Reading:
-    before = dict(reading.rule.conditions)
-    return _change(reading, conditions=tuple({**before, name: value}.items()), is_dead=before.get(name, value) != value)
+def _condition(rule: Rule, name: str, value: str) -> Rule:
+    values = dict(rule.conditions)
+    is_possible = values.get(name, value) == value
+    return _limit(rule, is_possible=is_possible, conditions=tuple({**values, name: value}.items()))
 
 
-def _power_of_two(reading: _Reading, is_power: bool) -> _Reading:
-    return _change(reading, power_of_two=is_power, is_dead=reading.rule.power_of_two not in (None, is_power))
-
-
-def _halves(reading: _Reading, what: str, last: int) -> tuple[_Reading, _Reading]:
-    """Return the readings for ranks or sizes up to a last one, and for larger ones."""
-    parts = (getattr(reading.rule, what).within(part) for part in (Span(0, last), Span(last + 1)))
-    below, above = (_change(reading, **{what: part}, is_dead=part.is_empty) for part in parts)
+def _halves(number: re.Match[str], member: json_nodes.Member, left: Rule, *, is_late: bool) -> tuple[Rule, Rule]:
+    """Return the calls for which a question about ranks or sizes is true, and the others."""
+    what, is_less = number[1], number[2] == "<"
+    if what != "comm_size":
+        left = replace(left, measure=_measure(what, member, left))
+    if int(number[3]) > _MOST:
+        raise member.error(f"{quote_text(member.name)}: expected a number up to {_MOST}")
+    # If MPICH 5.0.2 asks at a call, and not when a communicator is made, it takes "<" of ranks as "<=".
+    last = int(number[3]) - (is_less and not (what == "comm_size" and is_late))
+    parts = Span(0, last), Span(last + 1)
+    if what == "comm_size":
+        below, above = (replace(left, ranks=left.ranks.within(part)) for part in parts)
+    else:
+        below, above = (replace(left, sizes=left.sizes.within(part)) for part in parts)
     return below, above
 
 
-def _up_to(number: re.Match[str], member: json_nodes.Member) -> int:
-    """Return the largest number for which a question is true."""
-    if int(number[3]) > _MOST:
-        raise member.error(f"{quote_text(member.name)}: expected a number up to {_MOST}")
-    return int(number[3]) - (number[2] == "<")
-
-
-def _sizes(number: re.Match[str], member: json_nodes.Member, left: _Reading) -> tuple[_Reading, _Reading]:
-    function = left.rule.function.removeprefix("i")
-    is_average = number[1] == "avg_msg_size"
+def _measure(question: str, member: json_nodes.Member, left: Rule) -> str:
+    function = left.function.removeprefix("i")
+    is_average = question == "avg_msg_size"
     if function not in (_AVERAGE if is_average else _TOTAL):
         ends = "which makes MPICH end the program, expected another question"
-        raise member.error(f"{function}: got {number[1]}, {ends}")
-    whole = "size" if is_average or function.startswith("reduce_scatter") else "total"
-    if left.measure not in ("", whole):
+        raise member.error(f"{function}: got {question}, {ends}")
+    measure = "size" if is_average or function.startswith("reduce_scatter") else "total"
+    if left.measure not in ("", measure):
         raise member.error(f"{function}: got avg_msg_size and total_msg_size, expected one of them")
-    return _halves(replace(left, measure=whole), "sizes", _up_to(number, member))
+    return measure
 
 
 def _write(rules: Rules) -> str:
-    """Write a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
+    """Return the text of a tree. Calls that rules leave to MPICH get the function's part of its own tree."""
     names = {function: _tree_of(rules.of(function), function, LIBRARY) for function in rules.functions}
     for function in names:
         if function not in default_tree_functions():
@@ -243,7 +231,6 @@ def as_text(tree: Tree) -> str:
 
 
 def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
-    """Return the tree of a function, in the tree of a name."""
     conditions = {condition for rule in rules for condition, _ in rule.conditions}
     if "comm_type" in conditions:
         return _build(rules, function, name)
@@ -252,86 +239,72 @@ def _tree_of(rules: Sequence[Rule], function: str, name: str) -> Tree:
         own = (Rule(function, None, conditions=(("comm_hierarchy", kind),)) for kind in ("node_roots", "node"))
         rules = [*own, *rules]  # calls within a composition are MPICH's
     inner = _build(rules, function, name)
-    between = default.get("comm_type=inter")
-    if name == DEVICE and "comm_type=intra" in default:
-        return {"comm_type=intra": inner}
-    return {"comm_type=intra": inner, "comm_type=inter": between} if between else inner
+    return {**default, _WITHIN: inner} if _WITHIN in default else inner
 
 
 def _build(rules: Sequence[Rule], function: str, name: str) -> Tree:
     """Return the tree that asks for a condition of the first rule, with a subtree for each answer."""
     first = rules[0] if rules else Rule(function, None)
     is_free = first.ranks == first.sizes == ANY and first.power_of_two is None and not first.conditions
-    if is_free and first.choice is None:  # MPICH's own tree within a communicator, with unambiguous questions
-        default = default_tree(name)[f"{_COLLECTIVE}{function}"]
-        return _exact(default.get("comm_type=intra", default), is_late=False)
+    if is_free:
+        return _leaf(first.choice, function, name)
     if first.conditions:
-        return _by_condition(rules, function, first.conditions[0][0], name)
-    if first.ranks != ANY:
-        return _by_number(rules, function, "comm_size", name)
-    if first.power_of_two is not None:
-        return {
-            _POWER_OF_TWO: _build(_answer(rules, True), function, name),
-            "comm_size=any": _build(_answer(rules, False), function, name),
+        parts = _by_condition(rules, first.conditions[0][0])
+    elif first.ranks != ANY:
+        parts = _by_number(rules, "comm_size")
+    elif first.power_of_two is not None:
+        parts = {
+            question: [replace(rule, power_of_two=None) for rule in rules if rule.power_of_two in (None, answer)]
+            for question, answer in ((_POWER_OF_TWO, True), ("comm_size=any", False))
         }
-    if first.sizes != ANY:
-        return _by_number(rules, function, _size_name(first), name)
-    assert first.choice is not None
+    else:
+        parts = _by_number(rules, _size_name(first))
+    return {question: _build(inside, function, name) for question, inside in parts.items()}
+
+
+def _leaf(choice: Choice | None, function: str, name: str) -> Tree:
+    if choice is None:  # MPICH's own tree within a communicator, with unambiguous questions
+        default = default_tree(name)[f"{_COLLECTIVE}{function}"]
+        return _exact(default.get(_WITHIN, default), is_late=False)
     if name == DEVICE:
-        return {f"{_OTHER_CHOICE}{first.choice.algorithm}": {}}
-    if first.choice.algorithm in COMPOSITIONS:
-        raise Error(f"{function}: {first.choice} belongs to MPICH's device, expected an algorithm of the tree below it")
-    if first.choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
-        raise Error(f"{function}: {LIBRARY} has no algorithm {first.choice.algorithm}")
-    return {f"{_CHOICE}{first.choice.algorithm}": {f"{name}={value}": {} for name, value in first.choice.parameters}}
+        return {f"{_OTHER_CHOICE}{choice.algorithm}": {}}
+    if choice.algorithm in COMPOSITIONS:
+        raise Error(f"{function}: {choice} belongs to MPICH's device, expected an algorithm of the tree below it")
+    if choice.algorithm not in known_names() and function in LIBRARIES[LIBRARY].algorithms:
+        raise Error(f"{function}: {LIBRARY} has no algorithm {choice.algorithm}")
+    return {f"{_CHOICE}{choice.algorithm}": {f"{name}={value}": {} for name, value in choice.parameters}}
 
 
-def _answer(rules: Sequence[Rule], is_power: bool) -> list[Rule]:
-    return [replace(rule, power_of_two=None) for rule in rules if rule.power_of_two in (None, is_power)]
+def _by_condition(rules: Sequence[Rule], condition: str) -> Mapping[str, Sequence[Rule]]:
+    """Return the questions for a condition, and what is left of the rules behind each."""
 
+    def rest(value: str | None) -> list[Rule]:
+        matches = (rule for rule in rules if dict(rule.conditions).get(condition) in (None, value))
+        return [rule.drop_condition(condition) for rule in matches]
 
-def _by_condition(rules: Sequence[Rule], function: str, condition: str, name: str) -> Tree:
-    values = list(dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == condition))
-    tree = {
-        _question(condition, value): _build(_rules_under(rules, condition, value), function, name) for value in values
-    }
+    if condition == _BELOW_POWER_OF_TWO:
+        return {condition: rest("yes"), "count=any": rest("no")}
+    values = dict.fromkeys(value for rule in rules for key, value in rule.conditions if key == condition)
+    is_number = "<" in condition
+    parts = {condition if is_number else f"{condition}={value}": rest(value) for value in values}
     if not any(_OTHERS.get(value) in values for value in values):
-        if condition == _BELOW_POWER_OF_TWO and values == ["no"]:
-            return {_question(condition, "yes"): _build(_rules_under(rules, condition, None), function, name), **tree}
-        other = _OTHERS.get(values[0], "any")
-        last = "count=any" if condition == _BELOW_POWER_OF_TWO else f"{condition.split('<')[0]}={other}"
-        tree[last] = _build(_rules_under(rules, condition, None), function, name)
-    return tree
+        parts[f"{condition.split('<')[0]}={_OTHERS.get(next(iter(values)), 'any')}"] = rest(None)
+    return parts
 
 
-def _question(name: str, value: str) -> str:
-    if name == _BELOW_POWER_OF_TWO:
-        return name if value == "yes" else "count=any"
-    return name if "<" in name else f"{name}={value}"
-
-
-def _rules_under(rules: Sequence[Rule], name: str, value: str | None) -> list[Rule]:
-    """Return the remaining rules if a condition has a value, or (None) a value that no rule names."""
-    return [rule.drop_condition(name) for rule in rules if dict(rule.conditions).get(name) in (None, value)]
-
-
-def _by_number(rules: Sequence[Rule], function: str, question: str, name: str) -> Tree:
-    """Return the questions for a range of ranks or sizes, each up to a number."""
-    is_ranks = question == "comm_size"
-
-    def range_of(rule: Rule) -> Span:
-        return rule.ranks if is_ranks else rule.sizes
-
-    def left(span: Span) -> list[Rule]:
-        inside = (rule for rule in rules if span.first in range_of(rule))
-        return [replace(rule, ranks=ANY) if is_ranks else replace(rule, sizes=ANY) for rule in inside]
-
-    parts = merged((span, left(span)) for span in spans(boundaries(map(range_of, rules))))
+def _by_number(rules: Sequence[Rule], question: str) -> Mapping[str, Sequence[Rule]]:
+    """Return the questions for a range of ranks or sizes, each up to a number, and the rules behind each."""
+    ranges = [
+        (rule.ranks, replace(rule, ranks=ANY)) if question == "comm_size" else (rule.sizes, replace(rule, sizes=ANY))
+        for rule in rules
+    ]
+    parts = merged(
+        (span, [rule for own, rule in ranges if span.first in own])
+        for span in spans(boundaries(own for own, _ in ranges))
+    )
     # "<" is avoided: after a question about the message, MPICH takes "comm_size<8" as "comm_size<=8".
     return {
-        f"{question}=any" if span.last is None else f"{question}<={min(span.last, _MOST)}": _build(
-            inside, function, name
-        )
+        f"{question}=any" if span.last is None else f"{question}<={min(span.last, _MOST)}": inside
         for span, inside in parts
     }
 
@@ -360,5 +333,5 @@ def _exact(tree: Tree, *, is_late: bool) -> Tree:
 
 _SETTINGS = (("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
 _SETTINGS_OF_DEVICE = (("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE", "FILE"),)
-_DEVICE = Format("mpich-5.0.device", LIBRARY, None, _write_device, settings=_SETTINGS_OF_DEVICE)
+_DEVICE = Format("mpich-5.0.device", LIBRARY, _read, _write_device, settings=_SETTINGS_OF_DEVICE)
 FORMATS = (Format(LIBRARY, LIBRARY, _read, _write, settings=_SETTINGS, companion=_DEVICE),)

@@ -31,7 +31,6 @@ _PARTS = {
     "filter": ("collective", "bytesPerRank", "nNodes", "nLocalRanks"),
     "config": ("algorithm", "protocol", "channels", "chunkSize"),
 }
-_MISSING = {"channels": "-1"}
 _UNTOLD = ("*", "-1", "")
 _OTHERWISE = "for which NCCLX refuses the file"
 _LARGEST = (1 << 63) - 1
@@ -50,16 +49,11 @@ def _rule(line: Line) -> Rule:
         expected = f"expected 7 or 8: {','.join(_COLUMNS)}"
         raise line.error(f"got {len(line.fields)} fields, {expected}; numPipeOps and regBuff are no longer among them")
     function, choice = line.function(_OTHERWISE), line.choice(2, _OTHERWISE)
-    nodes, ranks_per_node = _span(line, 5), _span(line, 6)
+    nodes, per_node = _span(line, 5), _span(line, 6)
+    choice = replace(choice, parameters=(*choice.parameters, *_chunk(line)))
+    ranks, sizes, measure = _product(nodes, per_node), _span(line, 1), LIBRARIES[_LIBRARY].measures[function]
     return Rule(
-        function,
-        replace(choice, parameters=(*choice.parameters, *_chunk(line))),
-        _product(nodes, ranks_per_node),
-        sizes=_span(line, 1),
-        measure=LIBRARIES[_LIBRARY].measures[function],
-        nodes=nodes,
-        ranks_per_node=ranks_per_node,
-        line=line.number,
+        function, choice, ranks, sizes=sizes, measure=measure, nodes=nodes, ranks_per_node=per_node, line=line.line
     )
 
 
@@ -85,9 +79,9 @@ def _product(one: Span, two: Span) -> Span:
 
 
 def _chunk(line: Line) -> tuple[tuple[str, int | str], ...]:
-    if len(line.fields) < len(_COLUMNS) or not line.fields[-1]:
-        return ()
-    size = line.whole(len(_COLUMNS) - 1, _CHUNK, "a size in bytes, or 0 for the library's", 0)
+    size = 0
+    if line.fields[7:] not in ([], [""]):
+        size = line.whole(7, _CHUNK, "a size in bytes, or 0 for the library's", 0)
     if size == -1:
         raise line.error(f'{_CHUNK}: got "-1", for which NCCLX refuses the file; expected a size in bytes, or 0')
     return ((_CHUNK, size),) if size else ()
@@ -101,15 +95,13 @@ def _read_json(text: str, file: str) -> Rules:
 def _line_of(node: json_nodes.Node) -> Line:
     """Return a rule of JSON as the line of CSV that says the same."""
     rule = json_nodes.Object(node, "a rule", ["filter", "config"])
-    parts = [json_nodes.Object(rule.node(part), part, names) for part, names in _PARTS.items()]
-    fields = {name: _field(member.node, name) for part in parts for name, member in part.members.items()}
-    return Line(node.file, rule.line, [fields.get(name, _MISSING.get(name, "")) for name in _COLUMNS])
-
-
-def _field(node: json_nodes.Node, name: str) -> str:
-    if type(node.value) not in (int, str):
-        raise node.error(f"{name}: got {node}, expected a text or a whole number")
-    return str(node.value).strip()
+    fields = {"channels": "-1"}
+    for part, names in _PARTS.items():
+        for name, member in json_nodes.Object(rule.node(part), part, names).members.items():
+            if type(member.node.value) not in (int, str):
+                raise member.node.error(f"{name}: got {member.node}, expected a text or a whole number")
+            fields[name] = str(member.node.value).strip()
+    return Line(node.file, rule.line, [fields.get(name, "") for name in _COLUMNS])
 
 
 def _write(rules: Rules) -> str:

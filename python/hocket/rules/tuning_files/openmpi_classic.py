@@ -14,13 +14,14 @@ Source: `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c` and `coll_tuned_dynamic_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from hocket._native import Error
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 FUNCTIONS = (
@@ -30,44 +31,38 @@ FUNCTIONS = (
 )
 """Open MPI's functions; the place of each is its number."""
 
+MOST = (1 << 31) - 1
+"""The largest number in most places, which Open MPI keeps as an int."""
+
 _VERSION = "rule-file-version-"
 _PARAMETERS = ("faninout", "seg_size", "reqs")
-_MOST = (1 << 31) - 1  # Open MPI keeps most numbers as an int
+_WITHOUT_REQUESTS = ("openmpi-4.1",)  # which gets version 1; version 2 is for 5.0.7 and later
+_UP_TO = ("openmpi-6.0",)  # whose entries are for fewer ranks than their numbers
 _MOST_DIGITS = 18
 
 
 class Words:
-    """The words of a file of Open MPI, and the line of the last one; `#` begins a comment.
-
-    Args:
-        text: The text.
-        file: The name of the file, for errors.
-    """
+    """The words of a file of Open MPI, and the place of the last one; `#` begins a comment."""
 
     def __init__(self, text: str, file: str) -> None:
-        self.file = file
-        self._left = [(number, word) for number, words in _lines(text) for word in words][::-1]
-        self.line = self._left[-1][0] if self._left else 1
+        self._left = [(Place(file, number), word) for number, words in _lines(text) for word in words][::-1]
+        self.place = self._left[-1][0] if self._left else Place(file, 1)
         self.has_broken_lines = False  # whether the numbers of a message size stand on several lines
 
     @property
     def has_more_on_this_line(self) -> bool:
         """Whether the next word is on the line of the last one."""
-        return bool(self._left) and self._left[-1][0] == self.line
+        return bool(self._left) and self._left[-1][0] == self.place
 
     def starts_with(self, begin: str) -> bool:
         """Return whether the next word begins so."""
         return bool(self._left) and self._left[-1][1].startswith(begin)
 
     def word(self, what: str) -> str:
-        """Return the next word.
-
-        Raises:
-            Error: There is none.
-        """
+        """Return the next word, or raise an error if there is none."""
         if not self._left:
-            raise at(self.file, self.line, f"the file ends too early, expected {what}")
-        self.line, word = self._left.pop()
+            raise self.place.error(f"the file ends too early, expected {what}")
+        self.place, word = self._left.pop()
         return word
 
     def number(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
@@ -78,19 +73,29 @@ class Words:
         """
         word = self.word(what)
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
-            raise at(self.file, self.line, f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
+            raise self.place.error(f"got {quote_text(word)}, expected {what}, a whole number up to {most}")
         return int(word)
 
     def end(self) -> None:
-        """Check that no word is left.
-
-        Raises:
-            Error: There is one.
-        """
+        """Raise an error if a word is left."""
         if self._left:
-            line, word = self._left[-1]
-            expected = "expected the end of the file, according to the counts above"
-            raise at(self.file, line, f"got {quote_text(word)}, {expected}")
+            place, word = self._left[-1]
+            raise place.error(f"got {quote_text(word)}, expected the end of the file, according to the counts above")
+
+
+def rules_of(
+    entries: Iterable[tuple[int, Sequence[Rule]]],
+    ranks_of: Callable[[Sequence[int]], Iterable[Span]],
+    sizes_of: Callable[[Sequence[int]], Iterable[Span]],
+) -> Iterator[Rule]:
+    """Give the rules of entries for numbers of ranks, whose sizes say only where they begin.
+
+    `ranks_of` and `sizes_of` return the ranges that these numbers stand for.
+    """
+    items = list(entries)
+    for ranks, (_, rules) in zip(ranks_of([number for number, _ in items]), items, strict=True):
+        for sizes, rule in zip(sizes_of([rule.sizes.first for rule in rules]), rules, strict=True):
+            yield replace(rule, ranks=ranks, sizes=sizes)
 
 
 def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bool]) -> Error | None:
@@ -105,7 +110,7 @@ def find_miscount(text: str, file: str, is_of_size: Callable[[Sequence[str]], bo
             continue
         if follow and count not in (-1, follow):
             ones = f"{follow} {'follow' if follow > 1 else 'follows'}"
-            return at(file, line, f"promises {format_count(count, 'message size')}, {ones}")
+            return Place(file, line).error(f"promises {format_count(count, 'message size')}, {ones}")
         is_count = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= _MOST_DIGITS
         count, line, follow = int(words[0]) if is_count else -1, number, 0
     return None
@@ -121,58 +126,49 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
     return [(number, words) for number, words in lines if words]
 
 
-def _read(text: str, file: str, *, library: str, is_up_to: bool) -> Rules:
+def _read(library: str, text: str, file: str) -> Rules:
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
-    numbers = Words(text[version.end() :] if version else text, file)
+    words = Words(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
     rules: dict[str, Sequence[Rule]] = {}
     try:
         if version and int(version[1]) not in (1, 2):
-            raise at(file, 1, f"version {version[1]} of the file, expected 1 or 2")
-        for _ in range(numbers.number("the number of collectives", len(FUNCTIONS))):
-            function = FUNCTIONS[numbers.number("the ID of a collective", len(FUNCTIONS) - 1)]
+            raise Place(file, 1).error(f"version {version[1]} of the file, expected 1 or 2")
+        for _ in range(words.number("the number of collectives", len(FUNCTIONS))):
+            function = FUNCTIONS[words.number("the ID of a collective", len(FUNCTIONS) - 1)]
             if function in rules:
-                raise at(file, numbers.line, f"{function} appears twice, expected each collective once")
-            rules[function] = [*_function(numbers, function, library, has_requests=has_requests, is_up_to=is_up_to)]
-        numbers.end()
+                raise words.place.error(f"{function} appears twice, expected each collective once")
+            entries = _entries(words, function, library, has_requests=has_requests)
+            rules[function] = [*rules_of(entries, _below if library in _UP_TO else _from, _from)]
+        words.end()
     except Error as error:
         raise find_miscount(text, file, _is_of_size) or error from None
-    if numbers.has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
+    if words.has_broken_lines and (miscount := find_miscount(text, file, _is_of_size)):
         raise miscount
     return Rules(library, tuple(rule for own in rules.values() for rule in own))
 
 
-def _function(numbers: Words, function: str, library: str, *, has_requests: bool, is_up_to: bool) -> Iterator[Rule]:
-    entries = []
-    for _ in range(numbers.number("the number of communicator sizes", _MOST)):
-        ranks = numbers.number("a communicator size", _MOST)
-        lines = [
-            _line(numbers, function, library, has_requests=has_requests, is_first=not number)
-            for number in range(numbers.number("the number of message sizes", _MOST))
-        ]
-        entries.append((ranks, lines))
-    measure = LIBRARIES[library].measures.get(function, "size")
-    for span, (_, lines) in zip((_below if is_up_to else _from)([c for c, _ in entries]), entries, strict=True):
-        for sizes, (_, choice, line) in zip(_from([size for size, _, _ in lines]), lines, strict=True):
-            yield Rule(function, choice, span, sizes=sizes, measure=measure, line=line)
+def _entries(words: Words, function: str, library: str, *, has_requests: bool) -> Iterator[tuple[int, list[Rule]]]:
+    for _ in range(words.number("the number of communicator sizes", MOST)):
+        ranks = words.number("a communicator size", MOST)
+        count = words.number("the number of message sizes", MOST)
+        yield ranks, [_line(words, function, library, has_requests=has_requests, is_first=not n) for n in range(count)]
 
 
-def _line(
-    numbers: Words, function: str, library: str, *, has_requests: bool, is_first: bool
-) -> tuple[int, Choice | None, int]:
-    size, line = numbers.number("a message size in bytes"), numbers.line
+def _line(words: Words, function: str, library: str, *, has_requests: bool, is_first: bool) -> Rule:
+    size, place = words.number("a message size in bytes"), words.place
     if is_first and size:
-        raise at(numbers.file, line, f"the first message size is {size}, expected 0")
-    number = numbers.number("the ID of an algorithm", _MOST)
-    values = [numbers.number("the fan-out", _MOST), numbers.number("the segment size", _MOST)]
-    numbers.has_broken_lines |= numbers.line > line
-    if has_requests and numbers.has_more_on_this_line:
-        values.append(numbers.number("the number of requests", _MOST))
-    if number == 0:
-        return size, None, line
-    counterpart = LIBRARIES[library].find(function, str(number))
+        raise place.error(f"the first message size is {size}, expected 0")
+    number = words.number("the ID of an algorithm", MOST)
+    values = [words.number("the fan-out", MOST), words.number("the segment size", MOST)]
+    words.has_broken_lines |= words.place != place
+    if has_requests and words.has_more_on_this_line:
+        values.append(words.number("the number of requests", MOST))
+    own = LIBRARIES[library]
     parameters = tuple((name, value) for name, value in zip(_PARAMETERS, values, strict=False) if value)
-    return size, Choice(counterpart.name if counterpart else str(number), parameters), line
+    choice = own.choice(function, str(number), parameters) if number else None
+    measure = own.measures.get(function, "size")
+    return Rule(function, choice, sizes=Span(size), measure=measure, line=place.line)
 
 
 def _from(starts: Sequence[int]) -> list[Span]:
@@ -191,23 +187,24 @@ def _below(ends: Sequence[int]) -> list[Span]:
     return [Span(ends[place - 1] if place else 0, last) for place, last in enumerate(lasts[: len(ends)])]
 
 
-def _write(rules: Rules, *, has_requests: bool, is_up_to: bool) -> str:
+def _write(rules: Rules) -> str:
+    has_requests = rules.library not in _WITHOUT_REQUESTS
     lines = [f"{_VERSION}2"] if has_requests else []
     lines.append(f"{len(rules.functions)} # collectives")
     for function in sorted(rules.functions, key=FUNCTIONS.index):
         table_rows = rows(rules.of(function))
         lines.append(f"{FUNCTIONS.index(function)} # {function}")
         lines.append(f"{len(table_rows)} # sizes of communicators")
-        for row in table_rows:
-            ranks = (row.ranks.last + 1 if row.ranks.last is not None else row.ranks.first) if is_up_to else None
-            lines.append(f"{row.ranks.first if ranks is None else ranks} # ranks: {row.ranks}")
+        for ranks, row in table_rows:
+            number = ranks.last + 1 if rules.library in _UP_TO and ranks.last is not None else ranks.first
+            lines.append(f"{number} # ranks: {ranks}")
             lines += _lines_of(row, rules.library, function, has_requests=has_requests)
     return "\n".join(lines) + "\n"
 
 
 def _lines_of(row: Row, library: str, function: str, *, has_requests: bool) -> Iterator[str]:
-    yield f"{len(row.choices)} # message sizes: bytes, algorithm, fan-out, segment{', requests' * has_requests}"
-    for sizes, choice in row.choices:
+    yield f"{len(row)} # message sizes: bytes, algorithm, fan-out, segment{', requests' * has_requests}"
+    for sizes, choice in row:
         values = dict(choice.parameters) if choice else {}
         if values.get("reqs") and not has_requests:
             raise Error(f"{function}: a number of requests, expected a file of version 2 (Open MPI 5.0.7)")
@@ -224,15 +221,8 @@ SETTINGS = (("coll_han_priority", "0"), *SETTINGS_4)
 """From Open MPI 5.0 on, the component `han` comes before `tuned`, which reads the file, on several nodes with several
 ranks; the communicators that it makes would also read the file, by their own sizes."""
 
-
-def _format(name: str, library: str, *, has_requests: bool, is_up_to: bool) -> Format:
-    read = partial(_read, library=library, is_up_to=is_up_to)
-    write = partial(_write, has_requests=has_requests, is_up_to=is_up_to)
-    return Format(name, library, read, write, settings=SETTINGS_4 if library == "openmpi-4.1" else SETTINGS)
-
-
 FORMATS = (
-    _format("openmpi-4.1", "openmpi-4.1", has_requests=False, is_up_to=False),  # version 1
-    _format("openmpi-5.0", "openmpi-5.0", has_requests=True, is_up_to=False),  # version 2, for 5.0.7 and later 5.0
-    _format("openmpi-6.0-classic", "openmpi-6.0", has_requests=True, is_up_to=True),  # version 2, as 6.0 reads it
+    Format("openmpi-4.1", "openmpi-4.1", partial(_read, "openmpi-4.1"), _write, settings=SETTINGS_4),
+    Format("openmpi-5.0", "openmpi-5.0", partial(_read, "openmpi-5.0"), _write, settings=SETTINGS),
+    Format("openmpi-6.0-classic", "openmpi-6.0", partial(_read, "openmpi-6.0"), _write, settings=SETTINGS),
 )

@@ -22,10 +22,10 @@ from dataclasses import replace
 from hocket._native import Error
 from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, at, quote_text
+from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows
 from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, Words, find_miscount
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, Words, find_miscount, rules_of
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
@@ -45,15 +45,17 @@ _WITHOUT_CALLS = {
     "sm": "takes part only with coll_sm_priority from 11 on",
     "adapt": "takes part only with coll_adapt_priority from 11 on",
 }
-_MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
     words = Words(text, file)
     try:
         if not (count := words.number("the number of collectives", len(FUNCTIONS))):
-            raise at(file, words.line, 'got "0", expected the number of collectives, at least 1')
-        rules = [rule for function in _names(words, count, "collective", FUNCTIONS) for rule in _of(words, function)]
+            raise words.place.error('got "0", expected the number of collectives, at least 1')
+        rules: list[Rule] = []
+        for function in _names(words, count, "collective", FUNCTIONS):
+            for level in _names(words, words.number("the number of levels", len(LEVELS)), "level", LEVELS):
+                rules += rules_of(_entries(words, function, level), _spans, _spans)
         words.end()
     except Error as error:
         raise find_miscount(text, file, _is_of_size) or error from None
@@ -71,43 +73,39 @@ def _names(words: Words, count: int, what: str, names: Sequence[str]) -> Iterato
         word = words.word(f"a {what}")
         name = names[int(word)] if word in map(str, range(len(names))) else word
         if name not in names:
-            raise at(words.file, words.line, f"unknown {what} {quote_text(word)}, {hint(word, names)}")
+            raise words.place.error(f"unknown {what} {quote_text(word)}, {hint(word, names)}")
         if name in names_before:
-            raise at(words.file, words.line, f"{name} appears twice, expected each {what} once")
+            raise words.place.error(f"{name} appears twice, expected each {what} once")
         names_before.add(name)
         yield name
 
 
-def _of(words: Words, function: str) -> Iterator[Rule]:
-    measure = LIBRARIES[LIBRARY].measures.get(function, "size")
-    for level in _names(words, words.number("the number of levels", len(LEVELS)), "level", LEVELS):
-        entries = []
-        for number in range(words.number("the number of communicator sizes", _MOST)):
-            ranks = words.number("a communicator size", _MOST)
-            if not ranks or (ranks > 1 and not number):
-                raise at(words.file, words.line, f"got a communicator of {ranks} ranks, expected 1 first, and no 0")
-            count = words.number("the number of message sizes", _MOST)
-            entries.append((ranks, [_line(words, function, is_first=not place) for place in range(count)]))
-        for span, (_, lines) in zip(_spans([ranks for ranks, _ in entries]), entries, strict=True):
-            for sizes, (_, choice, line) in zip(_spans([size for size, _, _ in lines]), lines, strict=True):
-                yield Rule(function, choice, span, None, sizes, measure, conditions=((LEVEL, level),), line=line)
+def _entries(words: Words, function: str, level: str) -> Iterator[tuple[int, list[Rule]]]:
+    for number in range(words.number("the number of communicator sizes", MOST)):
+        ranks = words.number("a communicator size", MOST)
+        if not ranks or (ranks > 1 and not number):
+            raise words.place.error(f"got a communicator of {ranks} ranks, expected 1 first, and no 0")
+        count = words.number("the number of message sizes", MOST)
+        yield ranks, [_line(words, function, level, is_first=not place) for place in range(count)]
 
 
-def _line(words: Words, function: str, *, is_first: bool) -> tuple[int, Choice, int]:
-    size, line = words.number("a message size in bytes"), words.line
+def _line(words: Words, function: str, level: str, *, is_first: bool) -> Rule:
+    size, place = words.number("a message size in bytes"), words.place
     if is_first and size > 1:
-        raise at(words.file, line, f"the first message size is {size}, expected 0")
+        raise place.error(f"the first message size is {size}, expected 0")
     component = words.word("a component")
     if component not in COMPONENTS:
         blank = ", and a blank before @" if "@" in component else ""
         expected = f"the name of a component: {', '.join(COMPONENTS)}{blank}"
-        raise at(words.file, words.line, f"got {quote_text(component)}, expected {expected}")
+        raise words.place.error(f"got {quote_text(component)}, expected {expected}")
     if component == "han" and words.starts_with("@"):
         component = _with_algorithm(words, function)
     if words.starts_with("["):
         while "]" not in words.word("] after the lengths of segments"):
             pass
-    return size, Choice(component), line
+    measure, conditions = LIBRARIES[LIBRARY].measures.get(function, "size"), ((LEVEL, level),)
+    choice = Choice(component)
+    return Rule(function, choice, sizes=Span(size), measure=measure, conditions=conditions, line=place.line)
 
 
 def _with_algorithm(words: Words, function: str) -> str:
@@ -120,7 +118,7 @@ def _with_algorithm(words: Words, function: str) -> str:
     if name is None:
         names = ["default", *(each.name.partition("@")[2] for each in algorithms)]
         what = f"algorithm of HAN for {function} {quote_text(word)}"
-        raise at(words.file, words.line, f"unknown {what}, {hint(word, names)}")
+        raise words.place.error(f"unknown {what}, {hint(word, names)}")
     return name
 
 
@@ -149,17 +147,16 @@ def level_of(rule: Rule) -> str:
 
 
 def _level(level: str, rules: Collection[Rule]) -> Iterator[str]:
-    table = [row for row in rows(rules) if row.ranks.last != 0]
+    table = [(ranks, row) for ranks, row in rows(rules) if ranks.last != 0]
     yield f"{level} {len(table)} # sizes of communicators"
     default = "han" if level == _GLOBAL else "tuned"
-    for row in table:
-        ranks = Span(max(row.ranks.first, 1), row.ranks.last)
-        yield f"{ranks.first} # ranks: {ranks}"
-        own = row.choices
-        if own[0][1] is None and (own[0][0].last == 0 or len(own) == 1):
-            own = own[1:]
-        yield f"{len(own)} # message sizes: bytes, component"
-        for sizes, choice in own:
+    for ranks, row in table:
+        first = max(ranks.first, 1)
+        yield f"{first} # ranks: {Span(first, ranks.last)}"
+        if row[0][1] is None and (row[0][0].last == 0 or len(row) == 1):
+            row = row[1:]
+        yield f"{len(row)} # message sizes: bytes, component"
+        for sizes, choice in row:
             yield f"{sizes.first} {choice.algorithm if choice else default}"
 
 

@@ -19,19 +19,20 @@ from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, SETTINGS
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, SETTINGS
 
 LIBRARY = "openmpi-6.0"
 MISSPELT = "segsize"
 """What the converter of Open MPI writes for "seg_size"; it is read as a parameter that nothing knows."""
 
 _VERSION = 3
+_OTHERS = {"reducescatter": "reduce_scatter", "reducescatterblock": "reduce_scatter_block"}
+"""Names in files of Open MPI that lack underscores, and the functions."""
 _PLACEMENTS = ("any", "one-per-node", "single-node")
 _TOP = ("$schema", "rule_file_version", "module", "comm_rank_distribution", "collectives")
 _OF_COMMUNICATOR = ("comm_size_min", "comm_size_max", "comm_rank_distribution", "rules")
 _PARAMETERS = ("faninout", "seg_size", "reqs", MISSPELT)
 _OF_RULE = ("msg_size_min", "msg_size_max", "alg", *_PARAMETERS)
-_MOST = (1 << 31) - 1
 
 
 def _read(text: str, file: str) -> Rules:
@@ -41,20 +42,14 @@ def _read(text: str, file: str) -> Rules:
         raise version.error(f'"rule_file_version": got {version}, expected {_VERSION}')
     top.word("module", ["tuned"])
     placement = top.word("comm_rank_distribution", _PLACEMENTS, "any")
-    names = [*map(_their_name, FUNCTIONS), *FUNCTIONS]
-    functions = json_nodes.Object(top.node("collectives"), "collectives", names)
+    functions_by_name = {**{function: function for function in FUNCTIONS}, **_OTHERS}
+    functions = json_nodes.Object(top.node("collectives"), "collectives", [*functions_by_name])
     rules: list[Rule] = []
     for name in functions.members:
-        function = next(each for each in FUNCTIONS if name in (each, _their_name(each)))
         for each in functions.items(name):
             communicator = json_nodes.Object(each, f"a communicator of {name}", _OF_COMMUNICATOR)
-            rules += _communicator(communicator, function, placement)
+            rules += _communicator(communicator, functions_by_name[name], placement)
     return Rules(LIBRARY, tuple(rules))
-
-
-def _their_name(function: str) -> str:
-    """Return the name in files of Open MPI: two names lack underscores."""
-    return {"reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatterblock"}.get(function, function)
 
 
 def _communicator(communicator: json_nodes.Object, function: str, placement: str) -> Iterator[Rule]:
@@ -88,15 +83,14 @@ def _choice(rule: json_nodes.Object, function: str) -> Choice | None:
         raise node.error(f'"alg": got {node}, expected a name or a number')
     if node.value in (0, "ignore"):
         return None
-    counterpart = LIBRARIES[LIBRARY].find(function, str(node.value))
-    values = ((name, rule.number(name, _MOST)) for name in _PARAMETERS)
-    parameters = tuple((name, value) for name, value in values if value)
-    return Choice(counterpart.name if counterpart else str(node.value), parameters)
+    values = ((name, rule.number(name, MOST)) for name in _PARAMETERS)
+    return LIBRARIES[LIBRARY].choice(function, str(node.value), tuple((name, value) for name, value in values if value))
 
 
 def _write(rules: Rules) -> str:
+    names = {function: name for name, function in _OTHERS.items()}
     collectives = {
-        _their_name(function): [_to_json(part, function) for part in _communicators(rules.of(function))]
+        names.get(function, function): [_to_json(part, function) for part in _communicators(rules.of(function))]
         for function in sorted(rules.functions, key=FUNCTIONS.index)
     }
     return json.dumps({"rule_file_version": _VERSION, "module": "tuned", "collectives": collectives}, indent=2) + "\n"

@@ -66,7 +66,6 @@ def passes_over(rule: Rule, library: str, *, ranks: Span | None = None, nodes: S
 
 
 def _refuses_job(own: Counterpart, ranks: Span, nodes: Span, per_node: Span) -> str:
-    """Return why an algorithm takes no job of some ranks on some nodes; nothing if it takes one."""
     if nodes.last is not None and nodes.last < own.fewest_nodes:
         return f"{own.name} takes {own.fewest_nodes} nodes and more"
     if own.is_lone and (ranks.within(nodes).is_empty or 1 not in per_node):
@@ -154,20 +153,18 @@ def _defaults(function: str, name: str) -> Mapping[str, int | str]:
 
 
 def _from_hocket(function: str, choice: Choice, library: Library) -> Translation:
-    values = {**_defaults(function, choice.algorithm), **dict(choice.parameters)}
+    defaults = _defaults(function, choice.algorithm)
+    values = {**defaults, **dict(choice.parameters)}
     automatic = [name for name, value in values.items() if value == "auto"]
     if automatic:
         return Translation(None, None, f"{function}: {choice.algorithm} has {automatic[0]}=auto, expected a number")
-    for counterpart in library.algorithms.get(function, ()):
-        for name, fixed in [
-            (counterpart.hocket, counterpart.fixed),
-            (counterpart.in_channels, {}),
-            *([counterpart.similar] if counterpart.similar else []),
-        ]:
-            if name == choice.algorithm and _is_met(function, counterpart, choice.algorithm, fixed, values):
-                return Translation(
-                    Choice(counterpart.name, tuple(_rename_values(counterpart, name, values).items())), counterpart
-                )
+    for own in library.algorithms.get(function, ()):
+        alike = [own.similar] if own.similar else []
+        for name, fixed in [(own.hocket, own.fixed), (own.in_channels, {}), *alike]:
+            if name == choice.algorithm:
+                free = {*own.names_in(name).values(), *(["segment"] if own.own_segments else [])}
+                if all(key in free or values[key] == fixed.get(key, default) for key, default in defaults.items()):
+                    return Translation(Choice(own.name, tuple(_rename_values(own, name, values).items())), own)
     return Translation(None, None, f"{function}: {library.name} has no {choice}")
 
 
@@ -180,16 +177,6 @@ def _rename_values(counterpart: Counterpart, ours: str, values: Mapping[str, int
         if is_whole or (names[name] == "channels" and value == 0):
             del values_by_name[name]
     return {**counterpart.own, **values_by_name}
-
-
-def _is_met(
-    function: str, counterpart: Counterpart, name: str, fixed: Mapping[str, int | str], values: Mapping[str, int | str]
-) -> bool:
-    """Return whether an algorithm does the same as Hocket's `name` with these values."""
-    defaults = _defaults(function, name)
-    expected = {name: fixed.get(name, default) for name, default in defaults.items()}
-    free = {*counterpart.names_in(name).values(), *(["segment"] if counterpart.own_segments else [])}
-    return all(name in free or values[name] == value for name, value in expected.items())
 
 
 def _same_algorithm(function: str, choice: Choice, source: Library, target: Library) -> Translation:

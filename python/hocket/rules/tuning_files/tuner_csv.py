@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import PROTOCOLS
-from hocket.rules.tuning_files.form import Choice, at, quote_text
+from hocket.rules.tuning_files.form import Choice, Place, quote_text
 
 ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 FUNCTIONS = {
@@ -26,16 +26,10 @@ _LARGEST_INT = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Line:
-    """A line of a file, with its number counted from 1, and its fields without blanks around them."""
+class Line(Place):
+    """A line of a file, and its fields without blanks around them."""
 
-    file: str
-    number: int
     fields: Sequence[str]
-
-    def error(self, message: str) -> Error:
-        """Return an error that names the line."""
-        return at(self.file, self.number, message)
 
     def word(self, place: int, name: str, names: Iterable[str], otherwise: str) -> str:
         """Return a field that is one of some words; `otherwise` is what the library does with any other word."""
@@ -75,16 +69,12 @@ def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterat
         content = line.strip(" \t\r")
         if content and not content.startswith("#"):
             if len(line.encode(errors="replace")) > _LONGEST:
-                raise at(file, number, f"longer than {_LONGEST} bytes, expected a shorter line")
+                raise Place(file, number).error(f"longer than {_LONGEST} bytes, expected a shorter line")
             yield Line(file, number, [field.strip(" \t") for field in split(content)])
 
 
 def name_of(function: str) -> str:
-    """Return the name of a function in files.
-
-    Raises:
-        Error: It has none.
-    """
+    """Return the name of a function in files, or raise an error if it has none."""
     if function not in _NAMES:
         raise Error(f"{function}: NCCL's tuners have no lines for it, expected {', '.join(_NAMES)}")
     return _NAMES[function]

@@ -30,9 +30,7 @@ EVEN_RANKS = "ranks are even"
 
 def rules() -> Rules:
     """Return the choices as rules."""
-    reader = ucc_tune.FORMATS[0].read
-    assert reader is not None  # the format has a reader
-    alike = reader(_ALIKE, "ucc-1")
+    alike = ucc_tune.FORMATS[0].read(_ALIKE, ucc_tune.LIBRARY)
     differing = (
         Rule("allgather", Choice("knomial"), sizes=Span(0, _LARGEST_KNOMIAL), measure="total"),
         Rule("allgather", Choice("neighbor"), measure="total", conditions=((EVEN_RANKS, "yes"),)),

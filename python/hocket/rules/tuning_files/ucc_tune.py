@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from hocket._native import Error
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, at, quote_text
+from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "ucc-1"
@@ -39,12 +40,12 @@ def _read(text: str, file: str) -> Rules:
     line = 1
     for token in text.rstrip("\n").split("#") if text.strip() else []:
         line += len(token) - len(token.lstrip("\n"))
-        rules += _token(token.strip(), file, line)
+        rules += _token(token.strip(), Place(file, line))
         line += token.lstrip("\n").count("\n")
     return Rules(LIBRARY, tuple(rules))
 
 
-def _token(token: str, file: str, line: int) -> list[Rule]:
+def _token(token: str, place: Place) -> list[Rule]:
     functions: list[str] = list(LIBRARIES[LIBRARY].algorithms)
     sizes, teams, algorithm, has_score, is_on, memories = [ANY], [ANY], None, False, False, [""]
     for part in token.lower().split(":"):
@@ -58,39 +59,27 @@ def _token(token: str, file: str, line: int) -> list[Rule]:
         elif all(word in _MEMORIES for word in words):
             memories = [""] if set(words) & set(_OF_HOSTS) else words
         elif all(_RANGE.fullmatch(word) for word in words):
-            spans = [_span(word, file, line) for word in words]
+            spans = [_span(word, place) for word in words]
             sizes, teams = (sizes, spans) if part.startswith("[") else (spans, teams)
         else:
             expected = "functions, sizes as 0-4K, a memory, teams as [2-16], a score, or @ and an algorithm"
-            raise at(file, line, f"got {quote_text(part)}, expected {expected}")
+            raise place.error(f"got {quote_text(part)}, expected {expected}")
     if algorithm is None and not has_score:
-        raise at(file, line, f"got {quote_text(token)}, expected a score or an algorithm in it")
+        raise place.error(f"got {quote_text(token)}, expected a score or an algorithm in it")
+    names = {function: algorithm or (_ONLY.get(function) if is_on else None) for function in functions}
+    choices = {function: Choice(name) if name else None for function, name in names.items()}
+    conditions = [(("memory", memory),) if memory else () for memory in memories]
+    measures = LIBRARIES[LIBRARY].measures
     return [
-        Rule(
-            function,
-            _choice(function, algorithm, is_on),
-            ranks,
-            sizes=size,
-            conditions=(("memory", memory),) if memory else (),
-            line=line,
-            measure=LIBRARIES[LIBRARY].measures[function],
-        )
-        for function in functions
-        for memory in memories
-        for ranks in teams
-        for size in sizes
+        Rule(function, choices[function], ranks, None, size, measures[function], conditions=each, line=place.line)
+        for function, each, ranks, size in product(functions, conditions, teams, sizes)
     ]
 
 
-def _choice(function: str, algorithm: str | None, is_on: bool) -> Choice | None:
-    name = algorithm or (_ONLY.get(function) if is_on else None)
-    return Choice(name) if name else None
-
-
-def _span(text: str, file: str, line: int) -> Span:
+def _span(text: str, place: Place) -> Span:
     first, last = (_number(word) for word in text.split("-"))
     if max(first or 0, last or 0) > _MOST:
-        raise at(file, line, f"got {quote_text(text)}, expected numbers up to {_MOST}")
+        raise place.error(f"got {quote_text(text)}, expected numbers up to {_MOST}")
     return Span(first or 0, last)
 
 
@@ -114,8 +103,8 @@ def _tokens(rules: Sequence[Rule], function: str) -> Iterator[str]:
     others = ",".join(memory for memory in _WRITTEN_MEMORIES if memory not in memories) if memories else ""
     for memory in (*memories, ""):
         fitting = [rule.drop_condition("memory") for rule in rules if _memory(rule) in ("", memory)]
-        for row in rows(fitting):
-            teams = "" if row.ranks == ANY else f"[{_range(row.ranks)}]"
+        for ranks, row in rows(fitting):
+            teams = "" if ranks == ANY else f"[{_range(ranks)}]"
             for sizes, choice in _ranges(row, function):
                 parts = (function, sizes, memory or others, teams, "inf", choice)
                 yield ":".join(part for part in parts if part)
@@ -128,7 +117,7 @@ def _memory(rule: Rule) -> str:
 def _ranges(row: Row, function: str) -> Iterator[tuple[str, str]]:
     """Give the ranges of sizes that get an algorithm, each with it; a range begins with the end of the one before."""
     end: int | None = None
-    for sizes, choice in row.choices:
+    for sizes, choice in row:
         if choice is not None:
             touching = sizes if end is None else Span(end, sizes.last)
             if touching.is_single:
