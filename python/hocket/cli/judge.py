@@ -62,7 +62,7 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
 )
 @facts_options
-@click.option("--plot", type=options.PICTURE, help="Also draw times, or their changes, over the size.")
+@options.picture(help="Also draw times, or their changes, over the size.")
 @options.executor
 @options.jobs
 @options.as_json

@@ -29,7 +29,7 @@ def facts_options(command: F) -> F:
         texts = {name: rest.pop(name) for name in _OF_A_FILE}
 
         def facts_of(files: int) -> list[Facts]:
-            columns = [of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
+            columns = [_of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
             facts = partial(Facts, parameters=param, measured_as=measured_as)
             return [facts(**dict(zip(texts, values, strict=True))) for values in zip(*columns, strict=True)]
 
@@ -38,12 +38,14 @@ def facts_options(command: F) -> F:
     return options.with_options(_OPTIONS, collect)
 
 
-def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
+def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
     """Return the value of each file.
 
     Raises:
-        UsageError: There are several values, but not one for each file.
+        UsageError: There are values without files, or several values, but not one for each file.
     """
+    if values and not files:
+        raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
     if len(values) <= 1:
         return [*values, None][:1] * files
     if len(values) != files:
@@ -62,9 +64,7 @@ def read_measured(
         UsageError: There are algorithms without files, or not one for each file.
         Error: A file cannot be read, or does not tell what it must.
     """
-    if not files:
-        raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
-    names = of_files("--measured-algorithm", algorithms, len(files))
+    names = _of_files("--measured-algorithm", algorithms, len(files))
     facts = [Facts(name, ranks, collective=collective) for name in names]
     with _options_named("algorithm"):
         return [one for reading in map(read_measurements, files, facts) for one in reading.measurements]
@@ -79,12 +79,9 @@ def measured_files(
         UsageError: There are algorithms or ranks without files, or not one for each file.
         Error: A file cannot be read, or does not tell what it must.
     """
-    columns: list[Sequence[Any]] = [measured]
-    for option, values in (("--measured-algorithm", measured_algorithm), ("--measured-ranks", measured_ranks)):
-        if values and not measured:
-            raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
-        columns.append(of_files(option, values, len(measured)))
-    files_measured = tuple(MeasuredFile(*one) for one in zip(*columns, strict=True))
+    names = _of_files("--measured-algorithm", measured_algorithm, len(measured))
+    counts = _of_files("--measured-ranks", measured_ranks, len(measured))
+    files_measured = tuple(map(MeasuredFile, measured, names, counts))
     with _options_named("algorithm", "ranks"):
         for file in files_measured:
             _ = file.measurements

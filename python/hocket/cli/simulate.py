@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress, write_all
+from hocket.cli.output import answer, csv_text, print_facts, print_files, progress, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
@@ -165,11 +165,8 @@ def simulate(
     ]
     if write_all(makers):
         return
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        _print(result, algorithm, machine)
-        print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
+    paths = {"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline}
+    answer(result.as_dict(), _print, result, algorithm, machine, paths, as_json=as_json)
 
 
 _Subject = tuple[Algorithm, Call] | tuple[Schedule]
@@ -216,11 +213,6 @@ _NOT_OF_ESTIMATES = (
 
 
 def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:
-    """Estimate the time of a call, and print it.
-
-    Raises:
-        UsageError: A schedule, a scene, trials or further files.
-    """
     from hocket.simulating.estimates import estimate
 
     if len(subject) == 1:
@@ -240,17 +232,13 @@ def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, 
 
     with progress("estimating", None):
         result = estimate(algorithm, call, machine=machine, within=within, on_sizes=tell_sizes)
-    if as_json:
-        print_json(result.as_dict())
-        return
+    answer(result.as_dict(), _print_estimate, result, algorithm, as_json=as_json)
+
+
+def _print_estimate(result: Estimate, algorithm: Algorithm) -> None:
     _print_heading(result)
-    print_facts(
-        [
-            ("size", format_bytes(result.size_bytes)),
-            *estimate_words(result),
-            ("parameters", algorithm.format(result.parameters)),
-        ]
-    )
+    size, parameters = format_bytes(result.size_bytes), algorithm.format(result.parameters)
+    print_facts([("size", size), *estimate_words(result), ("parameters", parameters)])
 
 
 def _print_heading(result: Simulation | Estimate) -> None:
@@ -258,7 +246,7 @@ def _print_heading(result: Simulation | Estimate) -> None:
     say(f"{result.collective} {result.algorithm}, {ranks}, machine {result.machine}", bold=True)
 
 
-def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
+def _print(result: Simulation, algorithm: Algorithm, machine: Machine, files: Mapping[str, str | None]) -> None:
     _print_heading(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
@@ -279,3 +267,4 @@ def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
     if result.parameters:
         facts.append(("parameters", algorithm.format(result.parameters)))
     print_facts(facts)
+    print_files(files)

@@ -310,11 +310,7 @@ def _is(word: str) -> Callable[[str], bool]:
 
 
 def _output(text: str) -> str:
-    """Return the text as it is: errors give the numbers of its lines.
-
-    Raises:
-        Error: It is too long.
-    """
+    """Return the text as it is: errors give the numbers of its lines."""
     if len(text) > MOST_LETTERS:
         raise Error(f"output: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
     return text if text.strip() else ""
@@ -340,8 +336,7 @@ def _between(least: int, most: int) -> Callable[[str], int]:
 def _machine(text: str, sources: Sources) -> Machine:
     """Return the machine of a text, with the file of a preset or of a machine that the user named.
 
-    Raises:
-        Error: The text is not a machine, or it refers to a file. A page must not be able to read any file.
+    A text that refers to a file is refused: a page must not be able to read any file.
     """
     for name, machine_text in sources.machine_texts.items():
         if text == machine_text:
@@ -356,10 +351,7 @@ def _has_file(values: Any) -> bool:
     waiting = [values]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, dict):
-            if "file" in value:
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+        if isinstance(value, dict) and "file" in value:
+            return True
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return False

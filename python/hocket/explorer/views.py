@@ -5,11 +5,11 @@ The page and the report display views; they do not know how a view's content is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 from hocket._native import Error
@@ -37,10 +37,10 @@ from hocket.explorer.reproducing import (
 )
 from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
-from hocket.measurements.measurement import Facts, Measurement
+from hocket.measurements.measurement import Facts
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
+from hocket.simulating.simulation import simulate
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
     ONE_SAMPLE,
@@ -89,10 +89,7 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
-        tables = [vars(table) for table in self.tables]
-        other = None if self.other_view is None else self.other_view.as_dict()
-        source = None if self.source is None else vars(self.source)
-        return {**vars(self), "source": source, "tables": tables, "other_view": other}
+        return asdict(self)
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -143,11 +140,8 @@ def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _times(question: Question, on_done: OnDone) -> View:
-    def note(progress: int) -> None:
-        on_done(progress, _simulations(question))
-
     measurements = [one for times in question.measured.values() for one in times]
-    comparison = _compare(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
+    comparison = _compare(question, question.ranks[-1], on_done, defaults=question.defaults, measured=measurements)
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
     choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
     ways = sorted({one.measured_as for one in measurements} - {"isolated"})
@@ -169,32 +163,19 @@ def _times(question: Question, on_done: OnDone) -> View:
     )
 
 
-def _compare(
-    question: Question,
-    ranks: int,
-    on_done: Callable[[int], object],
-    *,
-    defaults: tuple[str, ...] = (),
-    measurements: Sequence[Measurement] = (),
-) -> Comparison:
+def _compare(question: Question, ranks: int, on_done: OnDone, **more: Any) -> Comparison:
     """Compare on one rank count; `on_done` receives the number of finished simulations."""
-    calls = question.calls(ranks, question.sizes_bytes)
-    threads = max(1, processors() // _simulations(question))  # other threads simulate other calls
+    simulations = len(question.candidates) * len(question.sizes_bytes)
     return compare(
         question.candidates,
-        calls,
+        question.calls(ranks, question.sizes_bytes),
         machine=question.machine,
         scene=question.scene,
-        trials=replace(question.trials, threads=threads),
-        defaults=defaults,
-        measured=measurements,
-        on_done=lambda comparison: on_done(len(comparison.simulations) + len(comparison.not_compared)),
+        # Other threads simulate other calls.
+        trials=replace(question.trials, threads=max(1, processors() // simulations)),
+        on_done=lambda one: on_done(len(one.simulations) + len(one.not_compared), simulations),
+        **more,
     )
-
-
-def _simulations(question: Question) -> int:
-    """Return the number of simulations for one rank count."""
-    return len(question.candidates) * len(question.sizes_bytes)
 
 
 def _trials(question: Question) -> list[tuple[str, str]]:
@@ -205,21 +186,15 @@ def _trials(question: Question) -> list[tuple[str, str]]:
 def _winner_map(question: Question, on_done: OnDone) -> View:
     rows: list[dict[str, Any]] = []
     refusals: list[tuple[str, str]] = []
-    before = 0
-
-    def note(progress: int) -> None:
-        on_done(before + progress, len(question.ranks) * _simulations(question))
-
-    for ranks in question.ranks:
+    for number, ranks in enumerate(question.ranks):
         try:
-            comparison = _compare(question, ranks, note)
+            comparison = _compare(question, ranks, partial(tell_part, on_done, number, len(question.ranks)))
         except Error as error:
             refusals.append((format_count(ranks, "rank"), str(error)))
         else:
             rows += winners(comparison)
             if not comparison.simulations:
                 refusals.append((format_count(ranks, "rank"), comparison.not_compared[0].sentence))
-        before += _simulations(question)
     if not rows:
         raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
@@ -242,15 +217,15 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
-        simulation = _simulated(question, "events")
+        simulation = simulate(
+            question.explained_algorithm, question.explained_call, **_conditions(question), keep=["events"]
+        )
         facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = explain(
         question.explained_algorithm,
         question.explained_call,
-        machine=question.machine,
-        scene=question.scene,
-        trials=_first_trial(question),
+        **_conditions(question),
         among=question.sources.algorithms,
     )
     title, facts = explanation.title, tuple(explanation_facts(explanation))
@@ -271,7 +246,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
-    result = _simulated(question, "links")
+    result = simulate(question.explained_algorithm, question.explained_call, **_conditions(question), keep=["links"])
     uses = {format_time(result.times_s[0]): result.link_uses}
     chart = link_chart(uses, topology, title=result.title, faults=result.faults, is_choosable=True)
     return View(
@@ -285,14 +260,13 @@ def _links(question: Question, on_done: OnDone) -> View:
 
 def _verdict(question: Question, on_done: OnDone) -> View:
     algorithm, ranks = question.explained_algorithm, question.verified_ranks
-    count = 0
-
-    def note() -> None:
-        nonlocal count
-        count += 1
-        on_done(count, len(ranks))
-
-    verdict = verify(algorithm, ranks, parameters=question.values(algorithm), on_done=note)
+    numbers = count(1)
+    verdict = verify(
+        algorithm,
+        ranks,
+        parameters=question.values(algorithm),
+        on_done=lambda: on_done(next(numbers), len(ranks)),
+    )
     counterexamples = verdict.counterexamples[:_MOST_COUNTEREXAMPLES]
     left = len(verdict.counterexamples) - len(counterexamples)
     facts = [
@@ -330,20 +304,10 @@ def _judgement(question: Question, on_done: OnDone) -> View:
     )
 
 
-def _simulated(question: Question, kind: Detail) -> Simulation:
-    """Return the first trial of the call to explain, in the scene."""
-    return simulate(
-        question.explained_algorithm,
-        question.explained_call,
-        machine=question.machine,
-        scene=question.scene,
-        trials=_first_trial(question),
-        keep=[kind],
-    )
-
-
-def _first_trial(question: Question) -> Trials:
-    return replace(question.trials, count=1, until_decided=False)
+def _conditions(question: Question) -> dict[str, Any]:
+    """Return the machine, the scene and the first trial, as arguments."""
+    trials = replace(question.trials, count=1, until_decided=False)
+    return {"machine": question.machine, "scene": question.scene, "trials": trials}
 
 
 def _wide(drawing: alt.LayerChart) -> dict[str, Any]:
