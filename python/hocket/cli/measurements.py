@@ -17,8 +17,7 @@ from hocket.explorer.questions import MeasuredFile
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
 
-EACH = "once, or once for each file"
-"""How often an option is given."""
+_EACH = "once, or once for each file"
 
 
 def facts_options(command: F) -> F:
@@ -39,11 +38,7 @@ def facts_options(command: F) -> F:
 
 
 def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
-    """Return the value of each file.
-
-    Raises:
-        UsageError: There are values without files, or several values, but not one for each file.
-    """
+    """Return the value of each file."""
     if values and not files:
         raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
     if len(values) <= 1:
@@ -108,21 +103,21 @@ _OPTIONS = (
         "--collective",
         metavar="NAME",
         multiple=True,
-        help=f"The collective measured in nccl-tests output or a table that has no name; {EACH}.",
+        help=f"The collective measured in nccl-tests output or a table that has no name; {_EACH}.",
     ),
     click.option(
         "--algorithm",
         metavar="NAME",
         multiple=True,
         help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, "
-        f"for what it chooses; or `default`; {EACH}.",
+        f"for what it chooses; or `default`; {_EACH}.",
     ),
-    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
+    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {_EACH}."),
     click.option(
         "--ranks-per-node",
         type=options.whole(),
         multiple=True,
-        help=f"Number of ranks on a node of output that does not tell it; {EACH}.",
+        help=f"Number of ranks on a node of output that does not tell it; {_EACH}.",
     ),
     options.measured_as(help="How the times of plain CSV files were measured."),
     options.parameter,

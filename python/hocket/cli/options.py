@@ -117,52 +117,32 @@ def _call(
 
 
 def required(value: T | None, option: str, what: str) -> T:
-    """Return the value of an option that is required in this use of the command.
-
-    Raises:
-        UsageError: The option is not given.
-    """
+    """Return the value of an option, or raise a UsageError if this use of the command lacks it."""
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
 
 
 def size_of(algorithm: Algorithm, size: int | None) -> int:
-    """Return the size of a call of an algorithm; it is required if a call has one.
-
-    Raises:
-        UsageError: The size is missing.
-    """
+    """Return the size of a call of an algorithm, or raise a UsageError if a call has one and it is missing."""
     return required(size, "--size", "a size such as 64KiB") if COLLECTIVES[algorithm.collective].has_size else 0
 
 
 def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, example: str) -> tuple[int, ...]:
-    """Return the sizes of calls; they are required if a call has a size.
-
-    Raises:
-        UsageError: The sizes are missing.
-    """
+    """Return the sizes of calls, or raise a UsageError if a call has one and they are missing."""
     if not sizes and not COLLECTIVES[collective].has_size:
         return (0,)
     return required(sizes, "--sizes", f"sizes such as {example}")
 
 
 def only_one_form(as_csv: bool, as_json: bool) -> None:
-    """Check that at most one output format is requested.
-
-    Raises:
-        UsageError: Both CSV and JSON are requested.
-    """
+    """Raise a UsageError if both CSV and JSON are requested."""
     if as_csv and as_json:
         raise click.UsageError("--csv: cannot be combined with --json")
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
-    """Check that all given options name different files.
-
-    Raises:
-        UsageError: Two options name the same file.
-    """
+    """Raise a UsageError if two options name the same file."""
     options: dict[str, str] = {}
     for option, path in files.items():
         if path is not None:
@@ -172,11 +152,7 @@ def check_files(files: Mapping[str, str | None]) -> None:
 
 
 def check_scene(scene: Scene, measured_as: str) -> None:
-    """Check that only isolated calls have arrivals or a cadence, and not both.
-
-    Raises:
-        UsageError: A benchmark has its own arrivals and calls, or both are given.
-    """
+    """Raise a UsageError if there are arrivals and a cadence, or one of them beside a benchmark, which has its own."""
     if (exclusion := scene.exclusion(measured_as)) is None:
         return
     name, other = exclusion
@@ -185,22 +161,14 @@ def check_scene(scene: Scene, measured_as: str) -> None:
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
-    """Check that an executor can run all algorithms.
-
-    Raises:
-        UsageError: One is a program of the user's own, which other processes do not have.
-    """
+    """Raise a UsageError if other processes, which do not have the user's own programs, are to run one of these."""
     own = next((each.label for each in algorithms if each.program is not None), None)
     if own is not None and executor.name != "local":
         raise click.UsageError(f"--executor: got {executor.name}, expected local, as {own} is a program of your own")
 
 
 def check_sends(sends: str) -> None:
-    """Check that sends are buffered in schedules only.
-
-    Raises:
-        UsageError: They are to be buffered.
-    """
+    """Raise a UsageError if sends are to be buffered, outside a schedule."""
     if sends != "waiting":
         raise click.UsageError(f"--sends: got {sends}, expected waiting, except for a schedule")
 

@@ -276,7 +276,10 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         size_bytes=field("size", _one_size_if_any) if has_size else None,
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
-        trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
+        trials=replace(
+            field("trials", lambda text: Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED),
+            seed=field("seed", _between(0, _MOST_SEED), "0"),
+        ),
         defaults=MPI_DEFAULTS if field("defaults", _is("shown")) else (),
         scene=Scene(
             arrivals=field("arrivals", lambda text: describe(text) if text else None),
@@ -294,10 +297,6 @@ _FIELDS = (
     *("parameters", "trials", "seed", "defaults", "arrivals", "cadence", "faults", "beside"),
     *("output", "alone"),
 )
-
-
-def _trials(text: str) -> Trials:
-    return Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED
 
 
 def _is(word: str) -> Callable[[str], bool]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain, count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from hocket._native import Error
 from hocket.base.names import among
@@ -55,6 +55,8 @@ from hocket.words.comparisons import (
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 from hocket.words.simulations import busiest_links, measured, network_load
 from hocket.words.verdicts import counterexample_text, finding_text
+
+T = TypeVar("T")
 
 OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
@@ -217,17 +219,10 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
-        simulation = simulate(
-            question.explained_algorithm, question.explained_call, **_conditions(question), keep=["events"]
-        )
+        simulation = _of_call(simulate, question, keep=["events"])
         facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
         return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
-    explanation = explain(
-        question.explained_algorithm,
-        question.explained_call,
-        **_conditions(question),
-        among=question.sources.algorithms,
-    )
+    explanation = _of_call(explain, question, among=question.sources.algorithms)
     title, facts = explanation.title, tuple(explanation_facts(explanation))
     if not explanation.steps:
         return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
@@ -246,7 +241,7 @@ def _links(question: Question, on_done: OnDone) -> View:
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
-    result = simulate(question.explained_algorithm, question.explained_call, **_conditions(question), keep=["links"])
+    result = _of_call(simulate, question, keep=["links"])
     uses = {format_time(result.times_s[0]): result.link_uses}
     chart = link_chart(uses, topology, title=result.title, faults=result.faults, is_choosable=True)
     return View(
@@ -304,10 +299,11 @@ def _judgement(question: Question, on_done: OnDone) -> View:
     )
 
 
-def _conditions(question: Question) -> dict[str, Any]:
-    """Return the machine, the scene and the first trial, as arguments."""
+def _of_call(function: Callable[..., T], question: Question, **more: Any) -> T:
+    """Return what a function tells of the call to explain: of the first trial, in the scene."""
+    algorithm, call = question.explained_algorithm, question.explained_call
     trials = replace(question.trials, count=1, until_decided=False)
-    return {"machine": question.machine, "scene": question.scene, "trials": trials}
+    return function(algorithm, call, machine=question.machine, scene=question.scene, trials=trials, **more)
 
 
 def _wide(drawing: alt.LayerChart) -> dict[str, Any]:
