@@ -23,8 +23,6 @@ from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.row import Row
 from hocket.simulating.sweeps.table import FORMATS, Table, check_format
 
-__all__ = ["sweep"]
-
 
 def _table_file(path: str) -> str:
     check_format(path)
