@@ -32,16 +32,7 @@ from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
-from hocket.words.simulations import (
-    estimate_words,
-    formula,
-    in_cadence,
-    late,
-    measured,
-    measured_interval,
-    network_load,
-    spread,
-)
+from hocket.words import simulations
 
 if TYPE_CHECKING:
     from hocket.simulating.estimates import Estimate
@@ -238,7 +229,7 @@ def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, 
 def _print_estimate(result: Estimate, algorithm: Algorithm) -> None:
     _print_heading(result)
     size, parameters = format_bytes(result.size_bytes), algorithm.format(result.parameters)
-    print_facts([("size", size), *estimate_words(result), ("parameters", parameters)])
+    print_facts([("size", size), *simulations.estimate_words(result), ("parameters", parameters)])
 
 
 def _print_heading(result: Simulation | Estimate) -> None:
@@ -248,19 +239,20 @@ def _print_heading(result: Simulation | Estimate) -> None:
 
 def _print(result: Simulation, algorithm: Algorithm, machine: Machine, files: Mapping[str, str | None]) -> None:
     _print_heading(result)
+    whose = simulations.measured(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
         *([("size", result.size)] if result.size_bytes else []),
-        ("time", f"{format_time(result.time_s.mean)} {measured(result)}{measured_interval(result)}"),
-        *formula(result, machine),
-        *spread(result, machine),
-        *late(result),
-        *in_cadence(result),
+        ("time", f"{format_time(result.time_s.mean)} {whose}{simulations.measured_interval(result)}"),
+        *simulations.formula(result, machine),
+        *simulations.spread(result, machine),
+        *simulations.late(result),
+        *simulations.in_cadence(result),
         *[("fault", fault) for fault in result.faults],
         ("first rank ends" if is_plain else "fastest rank", format_time(result.rank_time_s["min"])),
         ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
         ("engine", result.engine),
-        *network_load(result),
+        *simulations.network_load(result),
     ]
     if result.marks:
         facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))

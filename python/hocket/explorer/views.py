@@ -22,36 +22,16 @@ from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
+from hocket.explorer import reproducing
 from hocket.explorer.judgement import facts_of, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
-from hocket.explorer.reproducing import (
-    Source,
-    comparing,
-    explaining,
-    judging,
-    linking,
-    mapping,
-    scene_texts,
-    simulating,
-    verifying,
-)
 from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
 from hocket.measurements.measurement import Facts
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import simulate
-from hocket.words.comparisons import (
-    INTERVALS_NOTE,
-    ONE_SAMPLE,
-    answer_words,
-    default_lines,
-    expected_lines,
-    measured_table,
-    not_compared_lines,
-    times_table,
-    trials_words,
-)
+from hocket.words import comparisons
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 from hocket.words.simulations import busiest_links, measured, network_load
 from hocket.words.verdicts import counterexample_text, finding_text
@@ -81,7 +61,7 @@ class View:
     """
 
     title: str
-    source: Source | None
+    source: reproducing.Source | None
     facts: tuple[tuple[str, str], ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     chart: Mapping[str, Any] | None = None
@@ -144,45 +124,51 @@ def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
 def _times(question: Question, on_done: OnDone) -> View:
     measurements = [one for times in question.measured.values() for one in times]
     comparison = _compare(question, question.ranks[-1], on_done, defaults=question.defaults, measured=measurements)
+    uses = comparison.answer()
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
-    choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
+    choices = [
+        (f"{name} without tuning", line) for name in libraries for line in comparisons.default_lines(comparison, name)
+    ]
     ways = sorted({one.measured_as for one in measurements} - {"isolated"})
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
     return View(
         comparison.title,
-        comparing(question),
+        reproducing.comparing(question),
         facts=(
-            *((("use", answer_words(comparison.collective, uses)),) if (uses := comparison.answer()) else ()),
+            *([("use", comparisons.answer_words(comparison.collective, uses))] if uses else []),
             *choices,
-            *scene_texts(question.scene),
+            *reproducing.scene_texts(question.scene),
             *_trials(question),
-            *expected_lines(comparison),
+            *comparisons.expected_lines(comparison),
             *(("measured", f"as {way}; simulated as isolated") for way in ways),
         ),
-        refusals=tuple(not_compared_lines(comparison)),
+        refusals=tuple(comparisons.not_compared_lines(comparison)),
         chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
-        tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
+        tables=(
+            comparisons.times_table(comparison),
+            *([comparisons.measured_table(comparison)] if comparison.measured else []),
+        ),
     )
 
 
 def _compare(question: Question, ranks: int, on_done: OnDone, **more: Any) -> Comparison:
     """Compare on one rank count; `on_done` receives the number of finished simulations."""
-    simulations = len(question.candidates) * len(question.sizes_bytes)
+    total = len(question.candidates) * len(question.sizes_bytes)
     return compare(
         question.candidates,
         question.calls(ranks, question.sizes_bytes),
         machine=question.machine,
         scene=question.scene,
         # Other threads simulate other calls.
-        trials=replace(question.trials, threads=max(1, processors() // simulations)),
-        on_done=lambda one: on_done(len(one.simulations) + len(one.not_compared), simulations),
+        trials=replace(question.trials, threads=max(1, processors() // total)),
+        on_done=lambda one: on_done(len(one.simulations) + len(one.not_compared), total),
         **more,
     )
 
 
 def _trials(question: Question) -> list[tuple[str, str]]:
-    remark = ONE_SAMPLE if question.trials.count == 1 else INTERVALS_NOTE
-    return [("trials", f"{trials_words(question.trials)}; {remark}")] if question.is_random else []
+    remark = comparisons.ONE_SAMPLE if question.trials.count == 1 else comparisons.INTERVALS_NOTE
+    return [("trials", f"{comparisons.trials_words(question.trials)}; {remark}")] if question.is_random else []
 
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
@@ -202,13 +188,13 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
     chart = winner_chart(
-        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in scene_texts(question.scene))]
+        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in reproducing.scene_texts(question.scene))]
     )
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
-        mapping(question),
-        facts=(*scene_texts(question.scene), *_trials(question)),
+        reproducing.mapping(question),
+        facts=(*reproducing.scene_texts(question.scene), *_trials(question)),
         refusals=tuple(refusals),
         chart=chart.to_dict(),
         tables=(
@@ -220,16 +206,19 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
         simulation = _of_call(simulate, question, keep=["events"])
-        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
-        return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
+        facts = (
+            ("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"),
+            *reproducing.scene_texts(question.scene),
+        )
+        return View(simulation.title, reproducing.simulating(question), facts=facts, chart=_wide(simulation.plot()))
     explanation = _of_call(explain, question, among=question.sources.algorithms)
     title, facts = explanation.title, tuple(explanation_facts(explanation))
     if not explanation.steps:
-        return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
+        return View(title, reproducing.explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
     parts, steps, remedies, faster = explanation_tables(explanation)
     return View(
         title,
-        explaining(question),
+        reproducing.explaining(question),
         facts=(*facts, ("ranks", ranks_of_path(explanation.steps))),
         chart=_wide(explanation.plot()),
         tables=(parts, remedies, *([] if faster is None else [faster]), steps),
@@ -246,8 +235,8 @@ def _links(question: Question, on_done: OnDone) -> View:
     chart = link_chart(uses, topology, title=result.title, faults=result.faults, is_choosable=True)
     return View(
         result.title,
-        linking(question),
-        facts=(*network_load(result), *scene_texts(question.scene)),
+        reproducing.linking(question),
+        facts=(*network_load(result), *reproducing.scene_texts(question.scene)),
         chart=chart.to_dict(),
         tables=(busiest_links(result.link_uses),),
     )
@@ -271,7 +260,7 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     ]
     return View(
         f"{algorithm.label} is {'right' if verdict.ok else 'wrong'}",
-        verifying(question),
+        reproducing.verifying(question),
         facts=tuple(facts),
         texts=tuple(counterexample_text(counterexample, algorithm) for counterexample in counterexamples),
     )
@@ -292,7 +281,7 @@ def _judgement(question: Question, on_done: OnDone) -> View:
         chart = _wide(panels[0]) if len(panels) == 1 else assessment.plot().to_dict()
     return View(
         judgement_title(assessment),
-        judging(question, facts),
+        reproducing.judging(question, facts),
         facts=(*judgement_lines(assessment), *form_lines(facts)),
         chart=chart,
         tables=tuple(judgement_tables(assessment)),
