@@ -14,8 +14,6 @@ from hocket.base.results import ORPHANS
 from hocket.cli.exits import bad_input
 from hocket.cli.limits import addresses_in_words, too_narrow
 
-__all__ = ["main"]
-
 _INTERRUPTION_STATUS = 130  # 128 + SIGINT, as in shells
 _SOON_S = 0.01
 

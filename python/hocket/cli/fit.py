@@ -74,7 +74,7 @@ def _condition(text: str) -> str:
 @options.time_limit(
     "time_limit_s", help="Stop the search after this time, such as 90s or 10m, and take the best values found."
 )
-@click.option("--plot", type=options.PICTURE, help="Also draw simulated times over measured times.")
+@options.picture(help="Also draw simulated times over measured times.")
 @options.executor
 @options.jobs
 @options.as_csv

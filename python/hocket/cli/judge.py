@@ -18,7 +18,7 @@ from hocket.cli.output import hand_out, print_facts, print_files, print_table, p
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
 from hocket.judging.assessment import Assessment, assessment_table, finding_lines
-from hocket.judging.changes import Change, Changes, changes
+from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
@@ -26,19 +26,6 @@ from hocket.judging.texts import Text, read, runs_of
 from hocket.measurements.measurement import Facts
 
 _MOST_POINTS = 40
-
-
-def _row(one: Change, several: Sequence[str]) -> tuple[str, ...]:
-    return (
-        *([one.series.text(several)] if several else []),
-        format_bytes(one.size_bytes),
-        format_time(one.before_s),
-        format_time(one.after_s),
-        format_ratio(one.ratio),
-        "" if one.ratio_low is None or one.ratio_high is None else f"{one.ratio_low:.2f} to {one.ratio_high:.2f}",
-        one.direction,
-        one.basis,
-    )
 
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
@@ -60,7 +47,7 @@ _STDIN, _STDIN_FILE = "-", "/dev/stdin"
     "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
 )
 @facts_options
-@click.option("--plot", type=options.PICTURE, help="Also draw times, or their changes, over the size.")
+@options.picture(help="Also draw times, or their changes, over the size.")
 @options.executor
 @options.jobs
 @options.as_json
@@ -90,10 +77,10 @@ def judge(
         Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
         for file, lacking in zip((*before, *files), facts, strict=True)
     ]
-    earlier, texts = texts[: len(before)], texts[len(before) :]
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     with progress("reading", None):
-        sources_before, sources = [read(text) for text in earlier], [read(text) for text in texts]
+        all_sources = [read(text) for text in texts]
+    sources_before, sources = all_sources[: len(before)], all_sources[len(before) :]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     give = partial(hand_out, plot=plot, output=None, as_json=as_json)
     if not sources_before:
@@ -102,7 +89,6 @@ def judge(
         give(assessment.as_dict(), draw=assessment.plot, show=partial(_show, assessment))
         return
     outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance)
-    all_sources = [*sources_before, *sources]
     failures = [source.failures.finding for source in all_sources if source.failures is not None]
     remarks = [one for source in all_sources for one in source.remarks]
     outcome = replace(outcome, findings=(*failures, *outcome.findings, *remarks))
@@ -142,6 +128,17 @@ def _show_changes(outcome: Changes, algorithms: Sequence[Finding], files: Mappin
         points = tuple(one for one in points if one.direction in ("slower", "faster"))
     several = several_fields(one.series for one in points)
     columns = (*(["calls"] if several else []), "size", "before", "after", "times", "95 %", "", "from")
-    print_table(columns, [_row(one, several) for one in points], right=("size", "before", "after", "times"))
+    rows = [
+        (
+            *([one.series.text(several)] if several else []),
+            format_bytes(one.size_bytes),
+            *map(format_time, (one.before_s, one.after_s)),
+            format_ratio(one.ratio),
+            "" if one.ratio_low is None or one.ratio_high is None else f"{one.ratio_low:.2f} to {one.ratio_high:.2f}",
+            *(one.direction, one.basis),
+        )
+        for one in points
+    ]
+    print_table(columns, rows, right=("size", "before", "after", "times"))
     print_facts(finding_lines([*outcome.findings[1:], *algorithms]))
     print_files(files)

@@ -17,8 +17,7 @@ from hocket.explorer.questions import MeasuredFile
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
 
-EACH = "once, or once for each file"
-"""How often an option is given."""
+_EACH = "once, or once for each file"
 
 
 def facts_options(command: F) -> F:
@@ -29,7 +28,7 @@ def facts_options(command: F) -> F:
         texts = {name: rest.pop(name) for name in _OF_A_FILE}
 
         def facts_of(files: int) -> list[Facts]:
-            columns = [of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
+            columns = [_of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
             facts = partial(Facts, parameters=param, measured_as=measured_as)
             return [facts(**dict(zip(texts, values, strict=True))) for values in zip(*columns, strict=True)]
 
@@ -38,12 +37,10 @@ def facts_options(command: F) -> F:
     return options.with_options(_OPTIONS, collect)
 
 
-def of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
-    """Return the value of each file.
-
-    Raises:
-        UsageError: There are several values, but not one for each file.
-    """
+def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
+    """Return the value of each file."""
+    if values and not files:
+        raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
     if len(values) <= 1:
         return [*values, None][:1] * files
     if len(values) != files:
@@ -62,9 +59,7 @@ def read_measured(
         UsageError: There are algorithms without files, or not one for each file.
         Error: A file cannot be read, or does not tell what it must.
     """
-    if not files:
-        raise click.UsageError(f"--measured-algorithm: got {algorithms[0]}, expected --measured beside it")
-    names = of_files("--measured-algorithm", algorithms, len(files))
+    names = _of_files("--measured-algorithm", algorithms, len(files))
     facts = [Facts(name, ranks, collective=collective) for name in names]
     with _options_named("algorithm"):
         return [one for reading in map(read_measurements, files, facts) for one in reading.measurements]
@@ -79,12 +74,9 @@ def measured_files(
         UsageError: There are algorithms or ranks without files, or not one for each file.
         Error: A file cannot be read, or does not tell what it must.
     """
-    columns: list[Sequence[Any]] = [measured]
-    for option, values in (("--measured-algorithm", measured_algorithm), ("--measured-ranks", measured_ranks)):
-        if values and not measured:
-            raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
-        columns.append(of_files(option, values, len(measured)))
-    files_measured = tuple(MeasuredFile(*one) for one in zip(*columns, strict=True))
+    names = _of_files("--measured-algorithm", measured_algorithm, len(measured))
+    counts = _of_files("--measured-ranks", measured_ranks, len(measured))
+    files_measured = tuple(map(MeasuredFile, measured, names, counts))
     with _options_named("algorithm", "ranks"):
         for file in files_measured:
             _ = file.measurements
@@ -111,21 +103,21 @@ _OPTIONS = (
         "--collective",
         metavar="NAME",
         multiple=True,
-        help=f"The collective measured in nccl-tests output or a table that has no name; {EACH}.",
+        help=f"The collective measured in nccl-tests output or a table that has no name; {_EACH}.",
     ),
     click.option(
         "--algorithm",
         metavar="NAME",
         multiple=True,
         help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, "
-        f"for what it chooses; or `default`; {EACH}.",
+        f"for what it chooses; or `default`; {_EACH}.",
     ),
-    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {EACH}."),
+    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {_EACH}."),
     click.option(
         "--ranks-per-node",
         type=options.whole(),
         multiple=True,
-        help=f"Number of ranks on a node of output that does not tell it; {EACH}.",
+        help=f"Number of ranks on a node of output that does not tell it; {_EACH}.",
     ),
     options.measured_as(help="How the times of plain CSV files were measured."),
     options.parameter,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
@@ -109,59 +108,41 @@ def _call(
     ranks: int,
     size_bytes: int,
     param: Iterable[tuple[str, str]] = (),
+    element: int | None = None,
     **fields: Any,
 ) -> Call:
     """Return a call; the algorithm that declares a parameter gives the unit of its value."""
-    return Call(ranks=ranks, size_bytes=size_bytes, parameters=values_of(param, algorithms), **fields)
+    parameters = values_of(param, algorithms)
+    return Call(ranks=ranks, size_bytes=size_bytes, parameters=parameters, element_bytes=element, **fields)
 
 
 def required(value: T | None, option: str, what: str) -> T:
-    """Return the value of an option that is required in this use of the command.
-
-    Raises:
-        UsageError: The option is not given.
-    """
+    """Return the value of an option, or raise a UsageError if this use of the command lacks it."""
     if value is None:
         raise click.UsageError(f"{option} is missing, expected {what}")
     return value
 
 
 def size_of(algorithm: Algorithm, size: int | None) -> int:
-    """Return the size of a call of an algorithm; it is required if a call has one.
-
-    Raises:
-        UsageError: The size is missing.
-    """
+    """Return the size of a call of an algorithm, or raise a UsageError if a call has one and it is missing."""
     return required(size, "--size", "a size such as 64KiB") if COLLECTIVES[algorithm.collective].has_size else 0
 
 
 def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, example: str) -> tuple[int, ...]:
-    """Return the sizes of calls; they are required if a call has a size.
-
-    Raises:
-        UsageError: The sizes are missing.
-    """
+    """Return the sizes of calls, or raise a UsageError if a call has one and they are missing."""
     if not sizes and not COLLECTIVES[collective].has_size:
         return (0,)
     return required(sizes, "--sizes", f"sizes such as {example}")
 
 
 def only_one_form(as_csv: bool, as_json: bool) -> None:
-    """Check that at most one output format is requested.
-
-    Raises:
-        UsageError: Both CSV and JSON are requested.
-    """
+    """Raise a UsageError if both CSV and JSON are requested."""
     if as_csv and as_json:
         raise click.UsageError("--csv: cannot be combined with --json")
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
-    """Check that all given options name different files.
-
-    Raises:
-        UsageError: Two options name the same file.
-    """
+    """Raise a UsageError if two options name the same file."""
     options: dict[str, str] = {}
     for option, path in files.items():
         if path is not None:
@@ -171,11 +152,7 @@ def check_files(files: Mapping[str, str | None]) -> None:
 
 
 def check_scene(scene: Scene, measured_as: str) -> None:
-    """Check that only isolated calls have arrivals or a cadence, and not both.
-
-    Raises:
-        UsageError: A benchmark has its own arrivals and calls, or both are given.
-    """
+    """Raise a UsageError if there are arrivals and a cadence, or one of them beside a benchmark, which has its own."""
     if (exclusion := scene.exclusion(measured_as)) is None:
         return
     name, other = exclusion
@@ -184,22 +161,14 @@ def check_scene(scene: Scene, measured_as: str) -> None:
 
 
 def check_executor(executor: ExecutorKind, algorithms: Iterable[Algorithm]) -> None:
-    """Check that an executor can run all algorithms.
-
-    Raises:
-        UsageError: One is a program of the user's own, which other processes do not have.
-    """
+    """Raise a UsageError if other processes, which do not have the user's own programs, are to run one of these."""
     own = next((each.label for each in algorithms if each.program is not None), None)
     if own is not None and executor.name != "local":
         raise click.UsageError(f"--executor: got {executor.name}, expected local, as {own} is a program of your own")
 
 
 def check_sends(sends: str) -> None:
-    """Check that sends are buffered in schedules only.
-
-    Raises:
-        UsageError: They are to be buffered.
-    """
+    """Raise a UsageError if sends are to be buffered, outside a schedule."""
     if sends != "waiting":
         raise click.UsageError(f"--sends: got {sends}, expected waiting, except for a schedule")
 
@@ -215,71 +184,42 @@ def call(command: F) -> F:
     """Add the options that describe a call further; pass `call_of`: `_call` with the options that are given."""
 
     @wraps(command)
-    def collect(
-        root: int,
-        neighbors: str | None,
-        element: int | None,
-        in_place: bool,
-        param: tuple[tuple[str, str], ...],
-        **rest: Any,
-    ) -> Any:
-        fields = {"root": root, "neighbors": neighbors, "element_bytes": element, "in_place": in_place, "param": param}
-        values: dict[str, Any] = {name: value for name, value in fields.items() if value != getattr(Call, name, ())}
+    def collect(**rest: Any) -> Any:
+        values = {name: value for name in _CALL_OPTIONS if (value := rest.pop(name)) not in (None, 0, ())}
         return command(call_of=partial(_call, **values), **rest)
 
-    return with_options(_CALL_OPTIONS, collect)
+    return with_options(_CALL_OPTIONS.values(), collect)
 
 
-def with_options(options: Sequence[Callable[[F], F]], function: Callable[..., Any]) -> F:
+def with_options(options: Iterable[Callable[[F], F]], function: Callable[..., Any]) -> F:
     """Return a function with options, in the order in which help lists them."""
-    return reduce(lambda command, option: option(command), reversed(options), cast(F, function))
+    return reduce(lambda command, option: option(command), reversed([*options]), cast(F, function))
 
 
-def scene(command: F) -> F:
-    """Give a command the options that describe a scene; it receives one scene."""
-    return _collecting(command, _SCENE_OPTIONS)
+def scene(command: F, *, left_out: str = "", reason: str = "") -> F:
+    """Give a command the options that describe a scene; it receives one scene.
 
+    With the name of a part to leave out, and the reason, there is no option for it, and files with it are refused.
+    """
 
-def scene_without_faults(command: F) -> F:
-    """As `scene`, for a real network, which does not fail when it is asked to."""
-    return _without("faults", faults, "the network is a real one", command)
-
-
-def scene_without_cadence(command: F) -> F:
-    """As `scene`, for the critical path of one call."""
-    return _without("cadence", _cadence, "a critical path is of one call", command)
-
-
-def _without(name: str, option: Callable[[F], F], reason: str, command: F) -> F:
-    """As `scene`, but refuse a file that says what the option would say."""
-
-    @wraps(command)
-    def refuse(scene: Scene, **rest: Any) -> Any:
-        if name in scene.parts:
-            raise click.UsageError(f"--scene: the file has {name}, expected none, as {reason}")
-        return command(scene=scene, **rest)
-
-    return _collecting(cast(F, refuse), [each for each in _SCENE_OPTIONS if each is not option])
-
-
-def _collecting(command: F, scene_options: Sequence[Callable[[F], F]]) -> F:
     @wraps(command)
     def collect(scene: Scene, **rest: Any) -> Any:
-        scene_values = {each.name: rest.pop(each.name) for each in fields(Scene) if each.name in rest}
-        for name, value in scene_values.items():
+        parts = {name: rest.pop(name) for name in _SCENE_OPTIONS if name != left_out}
+        for name, value in parts.items():
             if value is not None and name in scene.parts:
                 raise click.UsageError(f"--{name}: expected none, as the file of --scene has {name}")
-        return command(scene=scene.with_parts(**scene_values), **rest)
+        if left_out in scene.parts:
+            raise click.UsageError(f"--scene: the file has {left_out}, expected none, as {reason}")
+        return command(scene=scene.with_parts(**parts), **rest)
 
-    return with_options(scene_options, collect)
+    return with_options([*(each for name, each in _SCENE_OPTIONS.items() if name != left_out), _scene_file], collect)
 
 
-def picture_file(path: str) -> str:
-    """Return the path of a picture that can be written.
+scene_without_faults = partial(scene, left_out="faults", reason="the network is a real one")
+scene_without_cadence = partial(scene, left_out="cadence", reason="a critical path is of one call")
 
-    Raises:
-        Error: The ending is unknown, or the file cannot be written.
-    """
+
+def _picture_file(path: str) -> str:
     if Path(path).suffix not in PICTURES:
         raise Error(f'got "{path}", expected a file that ends in {" or ".join(PICTURES)}')
     return writable(path)
@@ -292,7 +232,7 @@ def _element_bytes(text: str) -> int:
     return size_bytes
 
 
-def machine_named(name: str) -> Machine:
+def _machine_named(name: str) -> Machine:
     """Load a machine, and say so if its bytes take no time."""
     machine = Machine.load(name)
     if machine.lacks_bandwidth:
@@ -302,8 +242,8 @@ def machine_named(name: str) -> Machine:
 
 FILE = Read(writable, name="FILE")
 FOLDER = Read(writable_folder, name="FOLDER")
-PICTURE = Read(picture_file, name="FILE")
-MACHINE = Read(machine_named, name="MACHINE")
+PICTURE = Read(_picture_file, name="FILE")
+MACHINE = Read(_machine_named, name="MACHINE")
 SIZE = Read(parse_bytes, name="SIZE")
 DURATION = Read(parse_duration, name="TIME")
 SHARE = Read(parse_share, name="SHARE")
@@ -336,10 +276,9 @@ sizes = click.option(
     "A range includes both ends.",
 )
 timeline = click.option("--timeline", type=FILE, help="Also write a trace for ui.perfetto.dev and chrome://tracing.")
-plot = click.option("--plot", type=PICTURE, help=f"Also draw time over size; {PICTURE_ENDS}.")
-space_time = click.option(
-    "--plot", type=PICTURE, help=f"Also draw ranks over time, messages as lines; {PICTURE_ENDS}; HTML can be zoomed."
-)
+picture = partial(click.option, "--plot", type=PICTURE)
+plot = picture(help=f"Also draw time over size; {PICTURE_ENDS}.")
+space_time = picture(help=f"Also draw ranks over time, messages as lines; {PICTURE_ENDS}; HTML can be zoomed.")
 graph = click.option("--graph", type=FILE, help="Also write the dependencies of tasks as DOT, for Graphviz.")
 output = click.option("--output", "-o", type=FILE, help="The file to write; by default, and with -, stdout.")
 
@@ -388,12 +327,6 @@ measured_as_option = measured_as(
     help="Give the time as a benchmark measures it: isolated (until the last rank is done), pico or osu (after a "
     "barrier; the longest or the mean time of a rank), or imb (calls back to back).",
 )
-_cadence = click.option(
-    "--cadence",
-    type=Read(read_cadence, name="cadence"),
-    help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
-    "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
-)
 measured = partial(click.option, "--measured", type=click.Path(), multiple=True)
 measured_algorithm = click.option(
     "--measured-algorithm",
@@ -414,22 +347,27 @@ faults = click.option(
     help="Links are slow or down for a time: 'link 0 -> 1, 20..80 us, 10 %', 'link 0 <-> 1, 20 us.., down' or "
     "'node 3, 0 us.., 50 %'; semicolons separate several faults.",
 )
-_SCENE_OPTIONS = (
-    click.option(
+_SCENE_OPTIONS = {
+    "arrivals": click.option(
         "--arrivals",
         type=Read(read_arrivals, name="arrivals"),
         help="Ranks begin the call late: 'rank 3, 20 us'; 'one rank, 0..500 us'; 'every rank, exponential 10 us'; a "
         "time for each rank, '0 us, 5 us, ..'; or a CSV file with the columns rank and arrival_s.",
     ),
-    _cadence,
-    faults,
-    click.option(
-        "--scene",
-        type=Read(Scene.load, name="FILE"),
-        default=NO_SCENE,
-        show_default=False,
-        help="A file with arrivals, cadence and faults, as these options.",
+    "cadence": click.option(
+        "--cadence",
+        type=Read(read_cadence, name="cadence"),
+        help="Call several times: '16 calls' back to back; '16 calls, every 100 us'; '16 calls, 4 at a time'; "
+        "'16 calls, every 100 us, 2 at a time'; also 'computing 50 us in 10 parts' beside each.",
     ),
+    "faults": faults,
+}
+_scene_file = click.option(
+    "--scene",
+    type=Read(Scene.load, name="FILE"),
+    default=NO_SCENE,
+    show_default=False,
+    help="A file with arrivals, cadence and faults, as these options.",
 )
 place = click.option(
     "--place",
@@ -503,10 +441,10 @@ neighbors = click.option(
     "torus:4x4x4; by default a torus of two dimensions.",
 )
 root = click.option("--root", type=RANK, default=0, show_default=False, help="The root, if the collective has one.")
-_CALL_OPTIONS = (
-    root,
-    neighbors,
-    element,
-    click.option("--in-place", is_flag=True, help="The input is in the result buffer."),
-    parameter,
-)
+_CALL_OPTIONS = {
+    "root": root,
+    "neighbors": neighbors,
+    "element": element,
+    "in_place": click.option("--in-place", is_flag=True, help="The input is in the result buffer."),
+    "param": parameter,
+}

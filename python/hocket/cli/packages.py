@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -11,8 +11,6 @@ import click
 from hocket._native import Error
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from hocket.base.call import Call
     from hocket.mpi.installation import Installation
     from hocket.simulating.scenes import Scene
@@ -48,10 +46,9 @@ class Lab(Protocol):
 
 def load_command(name: str) -> click.Command:
     """Return the command of a package, or a command that says that the package is missing."""
-    for each in _entry_points("hocket.commands"):
-        if each.name == name:
-            command: click.Command = each.load()
-            return command
+    command: click.Command | None = _extension("hocket.commands", name=name)
+    if command is not None:
+        return command
 
     def refuse(**_: object) -> None:
         raise _missing(name, name)
@@ -66,17 +63,16 @@ def in_lab(text: str) -> AbstractContextManager[Lab]:
     Raises:
         Error: The package of labs is missing, there is no such lab, or it cannot be built.
     """
-    for each in _entry_points("hocket.labs"):
-        enter: Callable[[str], Any] = each.load()
-        lab: AbstractContextManager[Lab] = enter(text)
-        return lab
-    raise _missing("--lab", "lab")
+    enter: Callable[[str], AbstractContextManager[Lab]] | None = _extension("hocket.labs")
+    if enter is None:
+        raise _missing("--lab", "lab")
+    return enter(text)
 
 
-def _entry_points(group: str) -> Iterable[EntryPoint]:
+def _extension(group: str, **more: Any) -> Any:
     from importlib.metadata import entry_points  # most commands do without it
 
-    return entry_points(group=group)
+    return next((each.load() for each in entry_points(group=group, **more)), None)
 
 
 def _missing(what: str, command: str) -> Error:

@@ -12,12 +12,7 @@ from hocket.base.files import naming
 
 
 class StyledText(str):
-    """A text with a style.
-
-    Attributes:
-        fg: Its colour, by the names of click; None for the terminal's own.
-        is_bold: Whether it is bold.
-    """
+    """A text with a style: a colour by the names of click, or None for the terminal's own, and whether it is bold."""
 
     fg: str | None
     is_bold: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.output import print_facts, print_files, print_json, print_table, write_all
+from hocket.cli.output import answer, print_facts, print_files, print_table, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
 from hocket.definitions.libraries import BY_MACHINE, BY_NODES
@@ -63,11 +64,8 @@ def replay(
     if rules is not None:
         is_by_name = rules in (*BY_MACHINE, *BY_NODES) and not os.path.exists(rules)
         texts[rules] = rules if is_by_name else rules_text(rules)
-    how: dict[str, Any] = {
-        "rules": texts,
-        "scale_compute": scale_compute,
-        "trials": asked_trials(trials, seed, until_ci, machine),
-    }
+    repeated = asked_trials(trials, seed, until_ci, machine)
+    how: dict[str, Any] = {"rules": texts, "scale_compute": scale_compute, "trials": repeated}
     if timeline is None and plot is None:
         result = replay_trace(trace, machine, **how)
     else:
@@ -75,14 +73,10 @@ def replay(
     draw = partial(picture_of, lambda: space_time_chart(events, title=result.title))
     if write_all([(plot, draw), (timeline, lambda _: timeline_text(events, result.as_dict()))]):
         return
-    if as_json:
-        print_json(result.as_dict())
-        return
-    _print(result, machine)
-    print_files({"timeline": timeline, "plot": plot})
+    answer(result.as_dict(), _print, result, machine, {"timeline": timeline, "plot": plot}, as_json=as_json)
 
 
-def _print(result: Replay, machine: Machine) -> None:
+def _print(result: Replay, machine: Machine, files: Mapping[str, str | None]) -> None:
     ranks, calls = format_count(result.ranks, "rank"), format_count(result.calls, "call")
     say(f"{result.program}, {ranks}, {calls}, machine {result.machine}", bold=True)
     times_s = [rank.time_s for rank in result.rank_uses]
@@ -110,3 +104,4 @@ def _print(result: Replay, machine: Machine) -> None:
     ]
     if rows:
         print_table(["function", "calls", "time", "waiting"], rows, right=["calls", "time", "waiting"])
+    print_files(files)

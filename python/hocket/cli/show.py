@@ -29,10 +29,8 @@ _MOST_RANKS = 64  # rows of a picture
 @click.option("--route", nargs=2, type=options.RANK, metavar="A B", help="Show the route between two ranks.")
 @options.schedule_size
 @options.optional_machine(help="The machine on which --plot runs a schedule; by default cluster.")
-@click.option(
-    "--plot",
-    type=options.PICTURE,
-    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {options.PICTURE_ENDS}.",
+@options.picture(
+    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {options.PICTURE_ENDS}."
 )
 @options.graph
 @options.load

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
-from hocket.cli.output import csv_text, print_facts, print_files, print_json, progress, write_all
+from hocket.cli.output import answer, csv_text, print_facts, print_files, progress, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
@@ -32,16 +32,7 @@ from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
-from hocket.words.simulations import (
-    estimate_words,
-    formula,
-    in_cadence,
-    late,
-    measured,
-    measured_interval,
-    network_load,
-    spread,
-)
+from hocket.words import simulations
 
 if TYPE_CHECKING:
     from hocket.simulating.estimates import Estimate
@@ -165,11 +156,8 @@ def simulate(
     ]
     if write_all(makers):
         return
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        _print(result, algorithm, machine)
-        print_files({"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline})
+    paths = {"links": links, "links over time": links_over_time, "plot": plot, "timeline": timeline}
+    answer(result.as_dict(), _print, result, algorithm, machine, paths, as_json=as_json)
 
 
 _Subject = tuple[Algorithm, Call] | tuple[Schedule]
@@ -216,11 +204,6 @@ _NOT_OF_ESTIMATES = (
 
 
 def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, *, yes: bool, as_json: bool) -> None:
-    """Estimate the time of a call, and print it.
-
-    Raises:
-        UsageError: A schedule, a scene, trials or further files.
-    """
     from hocket.simulating.estimates import estimate
 
     if len(subject) == 1:
@@ -240,17 +223,13 @@ def _estimate(subject: _Subject, scene: Scene, machine: Machine, within: float, 
 
     with progress("estimating", None):
         result = estimate(algorithm, call, machine=machine, within=within, on_sizes=tell_sizes)
-    if as_json:
-        print_json(result.as_dict())
-        return
+    answer(result.as_dict(), _print_estimate, result, algorithm, as_json=as_json)
+
+
+def _print_estimate(result: Estimate, algorithm: Algorithm) -> None:
     _print_heading(result)
-    print_facts(
-        [
-            ("size", format_bytes(result.size_bytes)),
-            *estimate_words(result),
-            ("parameters", algorithm.format(result.parameters)),
-        ]
-    )
+    size, parameters = format_bytes(result.size_bytes), algorithm.format(result.parameters)
+    print_facts([("size", size), *simulations.estimate_words(result), ("parameters", parameters)])
 
 
 def _print_heading(result: Simulation | Estimate) -> None:
@@ -258,24 +237,26 @@ def _print_heading(result: Simulation | Estimate) -> None:
     say(f"{result.collective} {result.algorithm}, {ranks}, machine {result.machine}", bold=True)
 
 
-def _print(result: Simulation, algorithm: Algorithm, machine: Machine) -> None:
+def _print(result: Simulation, algorithm: Algorithm, machine: Machine, files: Mapping[str, str | None]) -> None:
     _print_heading(result)
+    whose = simulations.measured(result)
     is_plain = result.measured_as == "isolated" and not result.arrivals
     facts = [
         *([("size", result.size)] if result.size_bytes else []),
-        ("time", f"{format_time(result.time_s.mean)} {measured(result)}{measured_interval(result)}"),
-        *formula(result, machine),
-        *spread(result, machine),
-        *late(result),
-        *in_cadence(result),
+        ("time", f"{format_time(result.time_s.mean)} {whose}{simulations.measured_interval(result)}"),
+        *simulations.formula(result, machine),
+        *simulations.spread(result, machine),
+        *simulations.late(result),
+        *simulations.in_cadence(result),
         *[("fault", fault) for fault in result.faults],
         ("first rank ends" if is_plain else "fastest rank", format_time(result.rank_time_s["min"])),
         ("messages", f"{result.messages}, {format_bytes(result.message_bytes)} in all"),
         ("engine", result.engine),
-        *network_load(result),
+        *simulations.network_load(result),
     ]
     if result.marks:
         facts.append(("marks", ", ".join(format_time(mark.mean) for mark in result.marks)))
     if result.parameters:
         facts.append(("parameters", algorithm.format(result.parameters)))
     print_facts(facts)
+    print_files(files)

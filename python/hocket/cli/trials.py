@@ -37,11 +37,7 @@ def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machin
 def compared_trials(
     trials: int | None, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False
 ) -> Trials:
-    """Return the trials that --trials, --seed and --until-ci ask for in comparisons.
-
-    Raises:
-        UsageError: As `asked_trials`.
-    """
+    """Return the trials that these options ask for in comparisons, as `asked_trials`: by default, until decided."""
     if trials is None and until_ci is None:
         return replace(UNTIL_DECIDED, seed=seed)
     return asked_trials(1 if trials is None else trials, seed, until_ci, machine, is_drawn=is_drawn)

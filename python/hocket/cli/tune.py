@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -14,11 +14,10 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
-from hocket.base.version import VERSION
 from hocket.cli import completion, options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, launcher_for, mpi_options
-from hocket.cli.output import print_json, progress
+from hocket.cli.output import answer, print_json, progress, with_version
 from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
@@ -34,8 +33,6 @@ from hocket.tuning.report import RULES_FILE, Tuning, order_cost
 from hocket.tuning.simulating import NOISY_TRIALS, Simulated, usual_trials
 from hocket.tuning.tune import GuidelineCheck, check_defaults, run_plan
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
-
-_GUIDELINES = "guidelines.json"
 
 
 @click.command()
@@ -202,12 +199,7 @@ def _tune_files(
     tolerance: float,
     order: Literal["any", "fixed"],
 ) -> Tuning:
-    """Decide from the times of files: of some collectives, and of some ranks and sizes if they are given.
-
-    Raises:
-        UsageError: There are algorithms without files, or not one for each file.
-        Error: A file cannot be read or does not tell what it must; or its times cannot be compared.
-    """
+    """Decide from the times of files: of some collectives, and of some ranks and sizes if they are given."""
     from hocket.cli.measurements import read_measured
     from hocket.tuning.from_measurements import tune_measured
 
@@ -230,14 +222,9 @@ def _write(tuning: Tuning, folder: str, as_json: bool) -> None:
     """Write the files of a tuning, and print it."""
     files.make_folder(folder)
     tuning.write(folder)
-    if as_json:
-        own = next((f"{folder}/{file_name(each)}" for each in tuning.own_files), None)
-        settings = tuning.own_settings(folder)
-        print_json(
-            {**tuning.as_dict(), "own_file": own, "own_settings": settings, "folder": folder, "version": VERSION}
-        )
-    else:
-        _print(tuning, folder)
+    own = next((f"{folder}/{file_name(each)}" for each in tuning.own_files), None)
+    entry = {**tuning.as_dict(), "own_file": own, "own_settings": tuning.own_settings(folder), "folder": folder}
+    answer(with_version(entry), _print, tuning, folder, as_json=as_json)
 
 
 def _refuse(values: Mapping[str, object], companion: str) -> None:
@@ -249,9 +236,9 @@ def _refuse(values: Mapping[str, object], companion: str) -> None:
 
 def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool) -> None:
     """Print the guidelines that the defaults violate, and write them into the folder, if there is one."""
-    entry = {**work.about, **check.as_dict(), "version": VERSION}
+    entry = with_version({**work.about, **check.as_dict()})
     if folder:
-        files.write(Path(folder) / _GUIDELINES, json.dumps(entry, indent=2) + "\n")
+        files.write(Path(folder) / "guidelines.json", json.dumps(entry, indent=2) + "\n")
     if as_json:
         print_json({**entry, "folder": folder or None})
         return
@@ -268,8 +255,7 @@ def _print_checked(check: GuidelineCheck, work: Work, folder: str, as_json: bool
 
 def _print(tuning: Tuning, folder: str) -> None:
     say(tuning.rules)
-    for line in _judgement_lines(tuning):
-        say(line)
+    _print_judgement(tuning)
     is_read = "measured" in tuning.about
     contents = "rules, decisions and report" if is_read else "rules, decisions, report and measurements"
     say(f"{contents}: {folder}/")
@@ -283,14 +269,13 @@ def _print(tuning: Tuning, folder: str) -> None:
         say(f"for {library} itself: hocket rules convert {folder}/{RULES_FILE} FILE --to {library}")
 
 
-def _judgement_lines(tuning: Tuning) -> list[str]:
-    lines: list[Any] = []
+def _print_judgement(tuning: Tuning) -> None:
     if tuning.undecided_points:
         sentence = f"{tuning.undecided_points} of {len(tuning.records)} calls are undecided within the time limit"
-        lines.append(f"{sentence}: the MPI, or the choice that seemed fastest, runs them")
+        say(f"{sentence}: the MPI, or the choice that seemed fastest, runs them")
     if tuning.left_out:
         runs = "rules for other sizes, or the MPI, run them" if tuning.order_is_fixed else "the MPI runs them"
-        lines.append(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: {runs}")
+        say(f"{format_count(tuning.left_out, 'call')} not measured within the time limit: {runs}")
     if tuning.regret is not None:
         middle, worst = tuning.regret
         sizes = format_count(len(tuning.regrets), "held-out call")
@@ -298,14 +283,14 @@ def _judgement_lines(tuning: Tuning) -> list[str]:
         noise = f", beyond the noise at {number_beyond}" if tuning.judging_noise else ""
         one = max(tuning.regrets, key=lambda regret: regret.share)
         where = f" ({one.point}: {one.choice}, the fastest is {one.best})" if one.share > 0 else ""
-        lines.append(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{where}{noise}")
+        say(f"regret at {sizes}: median {middle:.1%}, worst {worst:.1%}{where}{noise}")
     else:
-        reason = "the time limit was reached, or there is only one size"
-        if "measured" in tuning.about:
-            reason = "all times were used for deciding"
-        lines.append(f"no held-out call judges the decisions: {reason}")
+        is_read = "measured" in tuning.about
+        limits = "the time limit was reached, or there is only one size"
+        reason = "all times were used for deciding" if is_read else limits
+        say(f"no held-out call judges the decisions: {reason}")
     if tuning.order_over_default is not None:
-        lines.append(order_cost(tuning.order_over_default))
-    slower = [one for one in tuning.regrets if one.is_slower_than_default]
-    lines += [f"slower than the default beyond the noise: {one.point}: {one.choice}" for one in slower]
-    return lines
+        say(order_cost(tuning.order_over_default))
+    for one in tuning.regrets:
+        if one.is_slower_than_default:
+            say(f"slower than the default beyond the noise: {one.point}: {one.choice}")

@@ -276,7 +276,10 @@ def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
         size_bytes=field("size", _one_size_if_any) if has_size else None,
         verified_ranks=field("verified", parse_ranks, format_ranks(VERIFIED_RANKS)),
         parameters=field("parameters", lambda text: tuple(map(parse_parameter, text.replace(",", " ").split()))),
-        trials=replace(field("trials", _trials), seed=field("seed", _between(0, _MOST_SEED), "0")),
+        trials=replace(
+            field("trials", lambda text: Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED),
+            seed=field("seed", _between(0, _MOST_SEED), "0"),
+        ),
         defaults=MPI_DEFAULTS if field("defaults", _is("shown")) else (),
         scene=Scene(
             arrivals=field("arrivals", lambda text: describe(text) if text else None),
@@ -296,10 +299,6 @@ _FIELDS = (
 )
 
 
-def _trials(text: str) -> Trials:
-    return Trials(_between(1, _MOST_TRIALS)(text)) if text else UNTIL_DECIDED
-
-
 def _is(word: str) -> Callable[[str], bool]:
     def read(text: str) -> bool:
         if text not in ("", word):
@@ -310,11 +309,7 @@ def _is(word: str) -> Callable[[str], bool]:
 
 
 def _output(text: str) -> str:
-    """Return the text as it is: errors give the numbers of its lines.
-
-    Raises:
-        Error: It is too long.
-    """
+    """Return the text as it is: errors give the numbers of its lines."""
     if len(text) > MOST_LETTERS:
         raise Error(f"output: too long, expected at most {MOST_LETTERS} letters; `hocket judge FILE` reads longer ones")
     return text if text.strip() else ""
@@ -340,8 +335,7 @@ def _between(least: int, most: int) -> Callable[[str], int]:
 def _machine(text: str, sources: Sources) -> Machine:
     """Return the machine of a text, with the file of a preset or of a machine that the user named.
 
-    Raises:
-        Error: The text is not a machine, or it refers to a file. A page must not be able to read any file.
+    A text that refers to a file is refused: a page must not be able to read any file.
     """
     for name, machine_text in sources.machine_texts.items():
         if text == machine_text:
@@ -356,10 +350,7 @@ def _has_file(values: Any) -> bool:
     waiting = [values]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, dict):
-            if "file" in value:
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+        if isinstance(value, dict) and "file" in value:
+            return True
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return False

@@ -45,12 +45,11 @@ def comparing(question: Question) -> Source:
 found = hocket.compare(algorithms, calls, machine=machine{_scene(question)}{_trials(question)}{defaults}{measured})
 for best in found.best():
     print(best)"""
-    words = ["compare", *_compared_words(question, question.ranks[-1:])]
-    words += ["--defaults"] if question.defaults else []
-    words += [word for file in question.measured for word in ("--measured", file.path)]
+    words = ["compare", *_compared_words(question, question.ranks[-1:]), *(["--defaults"] if question.defaults else [])]
     names = [file.algorithm or DEFAULT for file in question.measured]
     each_name = names if len(set(names)) > 1 else names[:1]
-    words += [word for name in each_name for word in ("--measured-algorithm", name)]
+    words += _words(("measured", file.path) for file in question.measured)
+    words += _words(("measured-algorithm", name) for name in each_name)
     return Source(_command(question, words), _python(question, _candidates(question), body))
 
 
@@ -96,10 +95,14 @@ def simulating(question: Question) -> Source:
 
 def _of_one_call(question: Question, verb: str, files: Sequence[str], argument: str, end: str) -> Source:
     algorithm, call = question.explained_algorithm, question.explained_call
-    has_size = COLLECTIVES[question.collective].has_size
-    words = [verb, algorithm.collective, algorithm.name, "--ranks", str(question.ranks[-1])]
-    words += ["--size", _size(question.size_explained_bytes)] if has_size else []
-    words += [*_parameter_words(call.parameters.items()), *_seed_words(question), *_scene_words(question), *files]
+    options = [
+        ("ranks", question.ranks[-1]),
+        ("size", _size(question.size_explained_bytes) if COLLECTIVES[question.collective].has_size else None),
+        *_parameter_options(call.parameters.items()),
+        ("seed", question.trials.seed or None),
+        *scene_texts(question.scene),
+    ]
+    words = [verb, algorithm.collective, algorithm.name, *_words(options), *files]
     seed = f", trials=hocket.Trials(seed={question.trials.seed})" if question.trials.seed else ""
     body = f"""\
 call = hocket.Call(ranks={question.ranks[-1]}, size_bytes={question.size_explained_bytes}{_parameters(call.parameters)})
@@ -122,7 +125,7 @@ for counterexample in verdict.counterexamples:
     declared = {parameter.name for parameter in algorithm.parameters}
     parameters = [(name, value) for name, value in question.parameters if name in declared]
     return Source(
-        shlex.join(["hocket", *words, *_parameter_words(parameters), *_load_words(question)]),
+        shlex.join(["hocket", *words, *_words([*_parameter_options(parameters), *_load(question)])]),
         _python(question, _algorithm_line(question), body, needs_machine=False),
     )
 
@@ -142,7 +145,7 @@ def judging(question: Question, facts: Facts) -> Source:
 def _judging(question: Question, path: str, values: Mapping[str, object]) -> tuple[str, str]:
     """Return the command line and the Python code that judge a file."""
     arguments = {name: value for name, value in values.items() if value is not None}
-    words = ["judge", path, *(word for name, value in arguments.items() for word in (f"--{name}", str(value)))]
+    words = ["judge", path, *_words(arguments.items())]
     line = shlex.join(["hocket", *words]) if question.is_judged_alone else _on_machine(question, words)
     machine = "" if question.is_judged_alone else ", machine=machine"
     texts = "".join(f", {name}={json.dumps(value)}" for name, value in arguments.items())
@@ -155,7 +158,7 @@ for one in found.curves:
 
 def _command(question: Question, words: Sequence[str]) -> str:
     """Return a command line with options for the machine and for loaded files."""
-    return _on_machine(question, words, *_load_words(question))
+    return _on_machine(question, words, *_words(_load(question)))
 
 
 def _on_machine(question: Question, words: Sequence[str], *more_words: str) -> str:
@@ -176,10 +179,6 @@ def scene_texts(scene: Scene) -> list[tuple[str, str]]:
     return [(key, text) for key, text in texts.items() if text]
 
 
-def _scene_words(question: Question) -> list[str]:
-    return [word for key, text in scene_texts(question.scene) for word in (f"--{key}", text)]
-
-
 def _scene(question: Question) -> str:
     return "".join(f", {name}={json.dumps(value)}" for name, value in question.scene.parts.items())
 
@@ -189,20 +188,22 @@ def _compared_words(question: Question, ranks: Sequence[int]) -> list[str]:
     if COLLECTIVES[question.collective].has_size:
         ends = f"{_size(sizes[0])}..{_size(sizes[-1])}"
         words += ["--sizes", ends if _is_doubling(sizes) else ",".join(map(_size, sizes))]
-    trials = [] if question.trials.until_decided else ["--trials", str(question.trials.count)]
-    return [*words, *_scene_words(question), *_parameter_words(question.parameters), *trials, *_seed_words(question)]
+    trials = None if question.trials.until_decided else question.trials.count
+    numbers = [("trials", trials), ("seed", question.trials.seed or None)]
+    return [*words, *_words([*scene_texts(question.scene), *_parameter_options(question.parameters), *numbers])]
 
 
-def _parameter_words(parameters: Iterable[tuple[str, object]]) -> list[str]:
-    return [word for name, value in parameters for word in ("--param", f"{name}={value}")]
+def _words(options: Iterable[tuple[str, object]]) -> list[str]:
+    """Return the words of options; None is an option that is not given."""
+    return [word for name, value in options if value is not None for word in (f"--{name}", str(value))]
 
 
-def _seed_words(question: Question) -> list[str]:
-    return ["--seed", str(question.trials.seed)] if question.trials.seed else []
+def _parameter_options(parameters: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
+    return [("param", f"{name}={value}") for name, value in parameters]
 
 
-def _load_words(question: Question) -> list[str]:
-    return [word for path in question.sources.load for word in ("--load", path)]
+def _load(question: Question) -> list[tuple[str, str]]:
+    return [("load", path) for path in question.sources.load]
 
 
 def _ranks(ranks: Sequence[int]) -> str:

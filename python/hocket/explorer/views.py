@@ -5,12 +5,12 @@ The page and the report display views; they do not know how a view's content is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
-from typing import Any, TypeAlias
+from itertools import chain, count
+from typing import Any, TypeAlias, TypeVar
 
 from hocket._native import Error
 from hocket.base.names import among
@@ -22,39 +22,21 @@ from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
+from hocket.explorer import reproducing
 from hocket.explorer.judgement import facts_of, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
-from hocket.explorer.reproducing import (
-    Source,
-    comparing,
-    explaining,
-    judging,
-    linking,
-    mapping,
-    scene_texts,
-    simulating,
-    verifying,
-)
 from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
-from hocket.measurements.measurement import Facts, Measurement
+from hocket.measurements.measurement import Facts
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
-from hocket.simulating.simulation import Detail, Simulation, Trials, simulate
-from hocket.words.comparisons import (
-    INTERVALS_NOTE,
-    ONE_SAMPLE,
-    answer_words,
-    default_lines,
-    expected_lines,
-    measured_table,
-    not_compared_lines,
-    times_table,
-    trials_words,
-)
+from hocket.simulating.simulation import simulate
+from hocket.words import comparisons
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 from hocket.words.simulations import busiest_links, measured, network_load
 from hocket.words.verdicts import counterexample_text, finding_text
+
+T = TypeVar("T")
 
 OnDone: TypeAlias = Callable[[int, int], object]
 """Progress callback: receives the number of finished pieces of work and of all pieces."""
@@ -79,7 +61,7 @@ class View:
     """
 
     title: str
-    source: Source | None
+    source: reproducing.Source | None
     facts: tuple[tuple[str, str], ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     chart: Mapping[str, Any] | None = None
@@ -89,10 +71,7 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
-        tables = [vars(table) for table in self.tables]
-        other = None if self.other_view is None else self.other_view.as_dict()
-        source = None if self.source is None else vars(self.source)
-        return {**vars(self), "source": source, "tables": tables, "other_view": other}
+        return asdict(self)
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
@@ -143,95 +122,79 @@ def _share_times(charts: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _times(question: Question, on_done: OnDone) -> View:
-    def note(progress: int) -> None:
-        on_done(progress, _simulations(question))
-
     measurements = [one for times in question.measured.values() for one in times]
-    comparison = _compare(question, question.ranks[-1], note, defaults=question.defaults, measurements=measurements)
+    comparison = _compare(question, question.ranks[-1], on_done, defaults=question.defaults, measured=measurements)
+    uses = comparison.answer()
     libraries = dict.fromkeys(default.library for default in comparison.defaults)
-    choices = [(f"{name} without tuning", line) for name in libraries for line in default_lines(comparison, name)]
+    choices = [
+        (f"{name} without tuning", line) for name in libraries for line in comparisons.default_lines(comparison, name)
+    ]
     ways = sorted({one.measured_as for one in measurements} - {"isolated"})
     has_lines = any(one.size_bytes > 0 and one.time_s.mean > 0 for one in comparison.simulations)
     return View(
         comparison.title,
-        comparing(question),
+        reproducing.comparing(question),
         facts=(
-            *((("use", answer_words(comparison.collective, uses)),) if (uses := comparison.answer()) else ()),
+            *([("use", comparisons.answer_words(comparison.collective, uses))] if uses else []),
             *choices,
-            *scene_texts(question.scene),
+            *reproducing.scene_texts(question.scene),
             *_trials(question),
-            *expected_lines(comparison),
+            *comparisons.expected_lines(comparison),
             *(("measured", f"as {way}; simulated as isolated") for way in ways),
         ),
-        refusals=tuple(not_compared_lines(comparison)),
+        refusals=tuple(comparisons.not_compared_lines(comparison)),
         chart=_wide(comparison.plot(most=None if question.names else MOST_LINES)) if has_lines else None,
-        tables=(times_table(comparison), *([measured_table(comparison)] if comparison.measured else [])),
+        tables=(
+            comparisons.times_table(comparison),
+            *([comparisons.measured_table(comparison)] if comparison.measured else []),
+        ),
     )
 
 
-def _compare(
-    question: Question,
-    ranks: int,
-    on_done: Callable[[int], object],
-    *,
-    defaults: tuple[str, ...] = (),
-    measurements: Sequence[Measurement] = (),
-) -> Comparison:
+def _compare(question: Question, ranks: int, on_done: OnDone, **more: Any) -> Comparison:
     """Compare on one rank count; `on_done` receives the number of finished simulations."""
-    calls = question.calls(ranks, question.sizes_bytes)
-    threads = max(1, processors() // _simulations(question))  # other threads simulate other calls
+    total = len(question.candidates) * len(question.sizes_bytes)
     return compare(
         question.candidates,
-        calls,
+        question.calls(ranks, question.sizes_bytes),
         machine=question.machine,
         scene=question.scene,
-        trials=replace(question.trials, threads=threads),
-        defaults=defaults,
-        measured=measurements,
-        on_done=lambda comparison: on_done(len(comparison.simulations) + len(comparison.not_compared)),
+        # Other threads simulate other calls.
+        trials=replace(question.trials, threads=max(1, processors() // total)),
+        on_done=lambda one: on_done(len(one.simulations) + len(one.not_compared), total),
+        **more,
     )
-
-
-def _simulations(question: Question) -> int:
-    """Return the number of simulations for one rank count."""
-    return len(question.candidates) * len(question.sizes_bytes)
 
 
 def _trials(question: Question) -> list[tuple[str, str]]:
-    remark = ONE_SAMPLE if question.trials.count == 1 else INTERVALS_NOTE
-    return [("trials", f"{trials_words(question.trials)}; {remark}")] if question.is_random else []
+    remark = comparisons.ONE_SAMPLE if question.trials.count == 1 else comparisons.INTERVALS_NOTE
+    return [("trials", f"{comparisons.trials_words(question.trials)}; {remark}")] if question.is_random else []
 
 
 def _winner_map(question: Question, on_done: OnDone) -> View:
     rows: list[dict[str, Any]] = []
     refusals: list[tuple[str, str]] = []
-    before = 0
-
-    def note(progress: int) -> None:
-        on_done(before + progress, len(question.ranks) * _simulations(question))
-
-    for ranks in question.ranks:
+    for number, ranks in enumerate(question.ranks):
         try:
-            comparison = _compare(question, ranks, note)
+            comparison = _compare(question, ranks, partial(tell_part, on_done, number, len(question.ranks)))
         except Error as error:
             refusals.append((format_count(ranks, "rank"), str(error)))
         else:
             rows += winners(comparison)
             if not comparison.simulations:
                 refusals.append((format_count(ranks, "rank"), comparison.not_compared[0].sentence))
-        before += _simulations(question)
     if not rows:
         raise Error(refusals[0][1])
     title = f"The fastest {question.collective}, machine {question.machine.name}"
     numbers = [] if question.scene.starts else ["numbers: its time over the lower bound"]
     chart = winner_chart(
-        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in scene_texts(question.scene))]
+        rows, title=title, subtitle=[*numbers, *(": ".join(line) for line in reproducing.scene_texts(question.scene))]
     )
     columns = ("ranks", "size", "fastest", "time", "second")
     return View(
         title,
-        mapping(question),
-        facts=(*scene_texts(question.scene), *_trials(question)),
+        reproducing.mapping(question),
+        facts=(*reproducing.scene_texts(question.scene), *_trials(question)),
         refusals=tuple(refusals),
         chart=chart.to_dict(),
         tables=(
@@ -242,24 +205,20 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
 
 def _space_time(question: Question, on_done: OnDone) -> View:
     if question.scene.cadence is not None:
-        simulation = _simulated(question, "events")
-        facts = (("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"), *scene_texts(question.scene))
-        return View(simulation.title, simulating(question), facts=facts, chart=_wide(simulation.plot()))
-    explanation = explain(
-        question.explained_algorithm,
-        question.explained_call,
-        machine=question.machine,
-        scene=question.scene,
-        trials=_first_trial(question),
-        among=question.sources.algorithms,
-    )
+        simulation = _of_call(simulate, question, keep=["events"])
+        facts = (
+            ("time", f"{format_time(simulation.times_s[0])} {measured(simulation)}"),
+            *reproducing.scene_texts(question.scene),
+        )
+        return View(simulation.title, reproducing.simulating(question), facts=facts, chart=_wide(simulation.plot()))
+    explanation = _of_call(explain, question, among=question.sources.algorithms)
     title, facts = explanation.title, tuple(explanation_facts(explanation))
     if not explanation.steps:
-        return View(title, explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
+        return View(title, reproducing.explaining(question), facts=(*facts, ("critical path", "nothing takes time")))
     parts, steps, remedies, faster = explanation_tables(explanation)
     return View(
         title,
-        explaining(question),
+        reproducing.explaining(question),
         facts=(*facts, ("ranks", ranks_of_path(explanation.steps))),
         chart=_wide(explanation.plot()),
         tables=(parts, remedies, *([] if faster is None else [faster]), steps),
@@ -271,13 +230,13 @@ def _links(question: Question, on_done: OnDone) -> View:
     if topology is None:
         raise Error(f"machine {question.machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, 1)
-    result = _simulated(question, "links")
+    result = _of_call(simulate, question, keep=["links"])
     uses = {format_time(result.times_s[0]): result.link_uses}
     chart = link_chart(uses, topology, title=result.title, faults=result.faults, is_choosable=True)
     return View(
         result.title,
-        linking(question),
-        facts=(*network_load(result), *scene_texts(question.scene)),
+        reproducing.linking(question),
+        facts=(*network_load(result), *reproducing.scene_texts(question.scene)),
         chart=chart.to_dict(),
         tables=(busiest_links(result.link_uses),),
     )
@@ -285,14 +244,13 @@ def _links(question: Question, on_done: OnDone) -> View:
 
 def _verdict(question: Question, on_done: OnDone) -> View:
     algorithm, ranks = question.explained_algorithm, question.verified_ranks
-    count = 0
-
-    def note() -> None:
-        nonlocal count
-        count += 1
-        on_done(count, len(ranks))
-
-    verdict = verify(algorithm, ranks, parameters=question.values(algorithm), on_done=note)
+    numbers = count(1)
+    verdict = verify(
+        algorithm,
+        ranks,
+        parameters=question.values(algorithm),
+        on_done=lambda: on_done(next(numbers), len(ranks)),
+    )
     counterexamples = verdict.counterexamples[:_MOST_COUNTEREXAMPLES]
     left = len(verdict.counterexamples) - len(counterexamples)
     facts = [
@@ -302,7 +260,7 @@ def _verdict(question: Question, on_done: OnDone) -> View:
     ]
     return View(
         f"{algorithm.label} is {'right' if verdict.ok else 'wrong'}",
-        verifying(question),
+        reproducing.verifying(question),
         facts=tuple(facts),
         texts=tuple(counterexample_text(counterexample, algorithm) for counterexample in counterexamples),
     )
@@ -323,27 +281,18 @@ def _judgement(question: Question, on_done: OnDone) -> View:
         chart = _wide(panels[0]) if len(panels) == 1 else assessment.plot().to_dict()
     return View(
         judgement_title(assessment),
-        judging(question, facts),
+        reproducing.judging(question, facts),
         facts=(*judgement_lines(assessment), *form_lines(facts)),
         chart=chart,
         tables=tuple(judgement_tables(assessment)),
     )
 
 
-def _simulated(question: Question, kind: Detail) -> Simulation:
-    """Return the first trial of the call to explain, in the scene."""
-    return simulate(
-        question.explained_algorithm,
-        question.explained_call,
-        machine=question.machine,
-        scene=question.scene,
-        trials=_first_trial(question),
-        keep=[kind],
-    )
-
-
-def _first_trial(question: Question) -> Trials:
-    return replace(question.trials, count=1, until_decided=False)
+def _of_call(function: Callable[..., T], question: Question, **more: Any) -> T:
+    """Return what a function tells of the call to explain: of the first trial, in the scene."""
+    algorithm, call = question.explained_algorithm, question.explained_call
+    trials = replace(question.trials, count=1, until_decided=False)
+    return function(algorithm, call, machine=question.machine, scene=question.scene, trials=trials, **more)
 
 
 def _wide(drawing: alt.LayerChart) -> dict[str, Any]:

@@ -21,9 +21,6 @@ from hocket.explorer.questions import MeasuredFile, Sources, read_question
 from hocket.explorer.report import report
 from hocket.explorer.views import OnDone, names_of_views, sections, view
 
-REPORT = "report"
-"""The name of a request for all views, as the text of a file."""
-
 _BETWEEN_S = 0.2  # seconds between progress messages
 
 
@@ -68,10 +65,9 @@ def _answer(request: Mapping[str, Any], sources: Sources, on_done: OnDone) -> tu
     """Return the HTTP status, and the answer or one line of error; a refusal is an answer."""
     try:
         question = read_question(request["fields"], sources)
-        name = request["view"]
-        if name == REPORT:
+        if request["view"] == "report":
             return 200, {"html": report(question, sections(question, names_of_views(question), on_done))}
-        return 200, view(name, question, on_done).as_dict()
+        return 200, view(request["view"], question, on_done).as_dict()
     except Error as error:
         return 200, {"error": one_line(str(error))}
     except MemoryError:

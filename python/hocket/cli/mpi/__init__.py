@@ -6,8 +6,6 @@ import click
 
 from hocket.cli.group import Group
 
-__all__ = ["mpi"]
-
 _SUMMARIES = {
     "bench": "Time algorithms for a COLLECTIVE under a real MPI, in turns with the MPI's own algorithm.",
     "build": "Compile the library that programs preload, for one MPI; other commands do this when they need it.",

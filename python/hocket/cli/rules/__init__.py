@@ -6,8 +6,6 @@ import click
 
 from hocket.cli.group import Group
 
-__all__ = ["rules"]
-
 _SUMMARIES = {
     "convert": "Convert the rules in the file SOURCE to another format and write them to TARGET.",
     "defaults": "Print the choices that LIBRARY makes without a tuning file, with their source.",

@@ -14,7 +14,7 @@ from hocket.base.units import format_bytes, format_reach, format_time
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.group import CommandGroup
-from hocket.cli.output import GrowingTable, print_files, print_result, print_words, progress, write_picture
+from hocket.cli.output import GrowingTable, answer, print_files, print_words, progress, with_version, write_picture
 from hocket.cli.printing import note, say
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import sweep as sweep_grid
@@ -22,8 +22,6 @@ from hocket.simulating.sweeps import unfinished_cells
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.row import Row
 from hocket.simulating.sweeps.table import FORMATS, Table, check_format
-
-__all__ = ["sweep"]
 
 
 def _table_file(path: str) -> str:
@@ -44,11 +42,7 @@ _SUMMARIES = {
     type=options.Read(_table_file, name="FILE"),
     help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep can go on later.",
 )
-@click.option(
-    "--plot",
-    type=options.PICTURE,
-    help=f"Also draw the times; {options.PICTURE_ENDS}. `hocket sweep plot` draws a saved table.",
-)
+@options.picture(help=f"Also draw the times; {options.PICTURE_ENDS}. `hocket sweep plot` draws a saved table.")
 @options.executor
 @options.jobs
 @yes_option
@@ -75,18 +69,18 @@ def sweep(
             note(f"{finished_count} of {count} simulations are kept, run the same command again to go on")
         raise
     write_picture(plot, table.plot)
-    if as_json:
-        print_result({"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot})
-        return
-    _print(table, spec, output)
-    print_files({"plot": plot})
+    entry = {"spec": spec, "rows": [asdict(row) for row in table.rows], "output": output, "plot": plot}
+    answer(with_version(entry), _print, table, spec, output, plot, as_json=as_json)
 
 
-def _print(table: Table, spec: str, output: str | None) -> None:
+def _print(table: Table, spec: str, output: str | None, plot: str | None) -> None:
     say(f"{spec}: {table.title}", bold=True)
-    if output is not None:
-        say(f"table: {output}")
-        return
+    if output is None:
+        _print_rows(table)
+    print_files({"table": output, "plot": plot})
+
+
+def _print_rows(table: Table) -> None:
     rows_by_group = defaultdict(list)
     for row in table.rows:
         rows_by_group[_above(row)].append(_cells(row))
