@@ -23,7 +23,7 @@ from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
 from hocket.judging.texts import Text, read, runs_of
-from hocket.measurements.measurement import Facts
+from hocket.measurements.measurement import UNKNOWN_RANKS, Facts, NoRanksError
 
 _MOST_POINTS = 40
 
@@ -80,6 +80,8 @@ def judge(
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     with progress("reading", None):
         all_sources = [read(text) for text in texts]
+        if before and machine is None and all(isinstance(one.refusal, NoRanksError) for one in all_sources):
+            all_sources = [read(each._replace(facts=replace(each.facts, ranks=UNKNOWN_RANKS))) for each in texts]
     sources_before, sources = all_sources[: len(before)], all_sources[len(before) :]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     give = partial(hand_out, plot=plot, output=None, as_json=as_json)

@@ -159,17 +159,16 @@ def command_in(line: str) -> Command:
         return Command("", ranks, ranks, has_hosts=True)
     options = options[: test.start()] if test is not None else options
     is_slurm = launch["launcher"] == "srun"
-    nodes, slots, per_node = _option("-N|--nodes", options), _slots(options), _PER_NODE.search(options)
+    per_node = (_TASKS_PER_NODE if is_slurm else _PER_NODE).search(options)
+    nodes, slots = _option("-N|--nodes", options), _slots(options)
     processes = _option("--?np?|--ntasks", options)
     if processes is None and nodes is not None and per_node is not None:
         processes = nodes * int(per_node["count"])
     if processes is None and slots:
         processes = sum(slots)
     on_node = slots[0] if len({*slots}) == 1 else None
-    if is_slurm:
-        per_node = _TASKS_PER_NODE.search(options)
-        if on_node is None and nodes and processes and processes % nodes == 0:
-            on_node = processes // nodes
+    if is_slurm and on_node is None and nodes and processes and processes % nodes == 0:
+        on_node = processes // nodes
     if per_node is not None:
         on_node = int(per_node["count"])
     return Command(

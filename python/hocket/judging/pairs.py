@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from hocket._native import Error
 from hocket.base.units import format_count, from_to
 from hocket.definitions.library import find_collective, is_collective
-from hocket.measurements.measurement import DEFAULT, Measurement
+from hocket.measurements.measurement import DEFAULT, UNKNOWN_RANKS, Measurement
 
 _ONLY_IF_SEVERAL = ("system", "library", "buffers", "layout", "dims")
 _WORDS: Mapping[str, str] = {
@@ -60,7 +60,8 @@ class Series:
         }
         more = [part for name, part in parts.items() if name in names and part]
         algorithm = "" if self.algorithm == DEFAULT else f" {self.algorithm}"
-        return ", ".join([f"{self.collective}{algorithm} on {format_count(self.ranks, 'rank')}", *more])
+        ranks = "" if self.ranks == UNKNOWN_RANKS else f" on {format_count(self.ranks, 'rank')}"
+        return ", ".join([f"{self.collective}{algorithm}{ranks}", *more])
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,17 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import scipy.stats
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hocket
+from hocket.cli.judge import judge
 from hocket.judging.changes import Change, Changes, changes
 from hocket.judging.noise import quantile, two_sided
 from hocket.measurements.measurement import Measurement, Spread
@@ -425,3 +428,17 @@ def test_records_and_chart() -> None:
 def test_a_change_has_its_runs() -> None:
     one = changes(runs(3), runs(2)).changes[0]
     assert isinstance(one, Change) and (one.before_runs, one.after_runs, one.source) == (3, 2, "run0.txt:1")
+
+
+_OSU = "# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n4  3.10\n8  3.05\n1024  8.31\n65536  {}\n"
+
+
+def test_two_runs_are_compared_without_their_number_of_ranks(tmp_path: Path) -> None:
+    """A machine needs it."""
+    files = [tmp_path / "before.txt", tmp_path / "after.txt"]
+    for file, last_us in zip(files, ("90.00", "91.00"), strict=True):
+        file.write_text(_OSU.format(last_us))
+    answer = CliRunner().invoke(judge, [*map(str, files)])
+    assert (answer.exit_code, answer.output.split()[:3]) == (0, ["Cannot", "tell", "at"])
+    refused = CliRunner().invoke(judge, [*map(str, files), "--machine", "cluster"])
+    assert str(refused.exception) == f"{files[0]}: does not contain the number of ranks, expected --ranks"

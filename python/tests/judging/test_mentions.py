@@ -97,6 +97,7 @@ def test_every_pattern_has_a_spelling() -> None:
         ("mpirun -np 16 -H a:8,b:8 ./all_reduce_perf -g 1", 16, 8),
         ("mpirun -np 2 -npernode 1 ./all_reduce_perf -g 4", 8, 4),
         ("srun --nodes=4 --ntasks-per-node=8 -- all_gather_perf -g 1", 32, 8),
+        ("srun -N 4 --ntasks-per-node=8 osu_allreduce", 32, 8),
         ("srun -N 1 -n 8 all_reduce_perf", 8, 8),
         ("mpiexec --np 12288 --ppn 96 ./osu_alltoallv", 12288, 96),
         ("comm 0x7f rank 8 nranks 16 cudaDev 0", 16, None),

@@ -395,6 +395,14 @@ def test_mpich_takes_written_trees(rules: Rules) -> None:
     read_by_mpich(write_rules(rules, FORMATS["mpich-5.0"]), default_tree_functions(), known_names())
 
 
+def test_the_last_question_about_a_number_is_any() -> None:
+    choice = Choice(LIBRARIES["mpich-5.0"].algorithms["allreduce"][0].name)
+    rules = Rules("mpich-5.0", (Rule("allreduce", choice, conditions=(("comm_avg_ppn<8", "yes"),)),))
+    text = write_rules(rules, FORMATS["mpich-5.0"])
+    read_by_mpich(text, default_tree_functions(), known_names())
+    assert "comm_avg_ppn=any" in text
+
+
 def test_the_own_tree_of_mpich_decides_the_same_when_it_is_written_again() -> None:
     text = json.dumps(default_tree(), indent=1)
     read_by_mpich(text, default_tree_functions(), known_names())

@@ -288,7 +288,8 @@ def _by_condition(rules: Sequence[Rule], condition: str) -> Mapping[str, Sequenc
     is_number = "<" in condition
     parts = {condition if is_number else f"{condition}={value}": rest(value) for value in values}
     if not any(_OTHERS.get(value) in values for value in values):
-        parts[f"{condition.split('<')[0]}={_OTHERS.get(next(iter(values)), 'any')}"] = rest(None)
+        name, other = condition.split("<")[0], _OTHERS.get(next(iter(values)), "any")
+        parts[f"{name}={'any' if is_number else other}"] = rest(None)
     return parts
 
 
