@@ -4,6 +4,7 @@ use hocket_core::{Call, Domain, Parameter, Result};
 use hocket_simulate::Platform;
 
 use crate::request::Setting;
+use crate::surroundings::local_line;
 
 /// What parameters are set to, by name.
 pub type Settings = Vec<(String, Setting)>;
@@ -33,6 +34,8 @@ pub trait Calls {
 pub struct Open<'a> {
     free: Vec<&'a Parameter>,
     ranks: usize,
+    /// The ranks of a node, if messages within it cost less.
+    ranks_per_node: Option<usize>,
     /// The least power of two that is as large as the largest vector of a rank.
     all_bytes: u64,
     element_bytes: u64,
@@ -69,6 +72,8 @@ const SLACK: f64 = 2.0;
 const LEAPS: [u32; 3] = [2, 4, 7];
 /// If the first run has at most so many messages, a full search begins more than once.
 const FEW_MESSAGES: f64 = 10_000.0;
+/// In jobs of so few ranks, formulas choose among all words of switches, and short calls are searched a little.
+pub const SMALL_JOB: usize = 128;
 /// Small numbers of ranks.
 const FEW_RANKS: [u64; 13] = [2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
 
@@ -92,6 +97,7 @@ impl<'a> Open<'a> {
         Self {
             free: parameters.iter().filter(is_free).collect(),
             ranks: call.ranks,
+            ranks_per_node: local_line(platform, 0.0).map(|(ranks, _)| ranks),
             all_bytes: (call.size_bytes() * blocks as u64).max(1).next_power_of_two(),
             element_bytes: call.element_bytes as u64,
             thresholds_bytes: platform.network.thresholds_bytes(),
@@ -126,7 +132,9 @@ impl<'a> Open<'a> {
         match parameter.domain {
             Domain::Ranks => {
                 let all = self.ranks as u64;
-                FEW_RANKS.into_iter().filter(|number| *number < all).chain([all, parameter.default]).collect()
+                let nodes = self.ranks_per_node.map(|ranks| ranks as u64);
+                let few = FEW_RANKS.into_iter().chain(nodes).filter(|number| *number < all);
+                few.chain([all, parameter.default]).collect()
             }
             Domain::Among(numbers) => [numbers, &[parameter.default]].concat(),
             Domain::Word if all => (0..parameter.words().len() as u64).collect(),
@@ -136,23 +144,26 @@ impl<'a> Open<'a> {
     }
 
     /// The values that the formula chooses: of all changes of one parameter the best, as long as the time falls. The formula
-    /// knows no contention: where messages meet, other values can be faster.
+    /// knows no contention: where messages meet, other values can be faster. In small jobs it first tries all
+    /// words of switches, later only those that their files name.
     pub fn by_formula(&self, calls: &impl Calls, of_call: &Settings) -> Settings {
         let mut settings = self.with_sizes(calls, of_call);
         if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {
             return settings;
         }
         let (mut least_s, mut last_s) = (calls.estimate_s(&settings), f64::INFINITY);
+        let mut tries_all = self.ranks <= SMALL_JOB;
         while least_s < last_s {
             last_s = least_s;
             for parameter in &self.free {
-                for other in self.others(calls, &settings, parameter, &self.values(parameter, false)) {
+                for other in self.others(calls, &settings, parameter, &self.values(parameter, tries_all)) {
                     let time_s = calls.estimate_s(&other);
                     if time_s < least_s {
                         (settings, least_s) = (other, time_s);
                     }
                 }
             }
+            tries_all = false;
         }
         settings
     }
@@ -264,9 +275,10 @@ impl<C: Calls> Search<'_, C> {
         let values = self.effort.values;
         let is_number = parameter.domain != Domain::Word;
         for (place, (time_s, other)) in likely.iter().enumerate() {
-            // Where messages wait for ports, formulas are wrong most about the largest numbers.
-            let is_all = value_of(other, parameter) == Setting::Whole(self.open.ranks as u64);
-            if place < values && (is_number || *time_s <= most_s) || is_all {
+            // Where messages wait for ports, formulas are wrong most about the largest numbers; they know no nodes.
+            let is_of = |ranks: usize| value_of(other, parameter) == Setting::Whole(ranks as u64);
+            let is_special = is_of(self.open.ranks) || self.open.ranks_per_node.is_some_and(is_of);
+            if place < values && (is_number || *time_s <= most_s) || is_special {
                 self.is_faster(other);
             }
         }

@@ -96,7 +96,9 @@ pub fn optimistic_s(entry: &Entry, call: &Call, platform: &Platform) -> Result<f
         beta_s_per_byte: line.beta_s_per_byte.min(s_per_byte),
         ..line
     };
-    Estimate { lines: Lines { within: shorter(within), between: shorter(between) }, ..estimate }.time_s(entry, call)
+    let lines = Lines { within: shorter(within), between: shorter(between) };
+    let ports = if local_line(platform, 0.0).is_some() { None } else { estimate.ports };
+    Estimate { lines, ports, ..estimate }.time_s(entry, call)
 }
 
 /// The Hockney model that comes nearest to the messages of a call.
@@ -107,7 +109,8 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Messages are segments; where there are none, large parts of a vector, as quick to begin as empty messages.
+    /// Messages are segments; where there are none, large parts of a vector, as quick to begin as empty messages. Those of
+    /// a job on one node are local: they wait for no port.
     fn of(call: &Call, platform: &Platform) -> Self {
         let costs = costs(platform);
         let size_bytes = call.size_bytes();
@@ -116,9 +119,12 @@ impl Estimate {
         let alpha_bytes = segment.map_or(0, |_| bytes);
         let Costs { beta_s_per_byte, gamma_s_per_byte, ports, .. } = costs(bytes);
         let between = Line { alpha_s: costs(alpha_bytes).alpha_s, beta_s_per_byte, node_s_per_byte: 0.0 };
-        let local = local_line(platform, alpha_bytes as f64).filter(|(ranks, _)| has_groups_of(call, *ranks));
-        let within = local.map_or(between, |(_, line)| line);
-        Self { lines: Lines { within, between }, gamma_s: gamma_s_per_byte, ports }
+        let (lines, ports) = match local_line(platform, alpha_bytes as f64) {
+            Some((ranks, line)) if call.ranks <= ranks => (Lines { within: line, between: line }, None),
+            Some((ranks, line)) if has_groups_of(call, ranks) => (Lines { within: line, between }, ports),
+            _ => (Lines { within: between, between }, ports),
+        };
+        Self { lines, gamma_s: gamma_s_per_byte, ports }
     }
 
     fn time_s(&self, entry: &Entry, call: &Call) -> Result<f64> {

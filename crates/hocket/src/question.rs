@@ -12,7 +12,7 @@ use hocket_algorithms::Entry;
 use hocket_core::{Call, Error, Parameter, Result};
 use hocket_simulate::{Engine, Options, Trials};
 
-use crate::best::{Calls, Effort, Open, Settings};
+use crate::best::{Calls, Effort, Open, SMALL_JOB, Settings};
 use crate::effort::effort_s;
 use crate::price::{ROUNDING, estimate_s, messages, optimistic_s};
 use crate::request::{Accepted, CallRequest, CallValues, OnMachine, Setting};
@@ -126,8 +126,7 @@ pub struct Start {
 /// An algorithm whose time by its formula is so many times the time of the last place that matters is not simulated. A test
 /// compares the two.
 const FAR: f64 = 1.5;
-/// In calls of so few ranks and messages, values of parameters are searched a little even if that is not asked for.
-const FEW_RANKS: usize = 128;
+/// In small jobs, values of parameters are searched a little for calls of so few messages even if that is not asked for.
 const FEW_MESSAGES: f64 = 4096.0;
 /// So many rows are simulated at the same time; they are complete before others begin.
 const ROWS_AT_ONCE: usize = 8;
@@ -306,7 +305,7 @@ impl Question<'_> {
     /// How thoroughly to search the values of a cell's parameters, if at all: in full if it is asked for, a little in small
     /// calls.
     fn effort(&self, calls: &IsolatedCalls<'_>, settings: &Settings) -> Option<Effort> {
-        let is_small = || calls.cell.request.ranks <= FEW_RANKS && calls.messages(settings) <= FEW_MESSAGES;
+        let is_small = || calls.cell.request.ranks <= SMALL_JOB && calls.messages(settings) <= FEW_MESSAGES;
         match calls.cell.role {
             Role::Beside => None,
             _ if self.at_best => Some(Effort::FULL),

@@ -3,18 +3,18 @@
 use hocket_core::{AnyProgram, Call, Error, Result, Source, Symmetry};
 use hocket_record::{Action, Schedule, Wait, record};
 
-/// Checks the symmetry of a program in a call on its schedule. A program without schedule or without symmetry passes.
+/// Checks the symmetry of a program in a call on its schedule. A program without schedule or without symmetry passes, and
+/// so does one that is symmetric but for copies.
 ///
 /// # Errors
 /// A rank does something else, as far as times depend on it.
 pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
-    let with_copies = program.symmetry(call, true).is_some();
-    let Some(symmetry) = program.symmetry(call, with_copies) else { return Ok(()) };
+    let Some(symmetry) = program.symmetry(call, true) else { return Ok(()) };
     let Ok(schedule) = record(program, call) else { return Ok(()) };
     if !symmetry.divides(call.ranks) {
         return Ok(());
     }
-    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank, with_copies)) {
+    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
         None => Ok(()),
         Some(rank) => Err(Error::new(format!(
             "the declared symmetry {symmetry:?} is wrong: of {} ranks, rank {rank} does not do what rank {} does",
@@ -25,16 +25,15 @@ pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
 }
 
 /// Whether this rank does what the rank does that stands for it, with its peers renumbered.
-fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize, with_copies: bool) -> bool {
+fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
     let image = |peer: usize| symmetry.image([peer, rank], schedule.ranks())[0];
-    acts(schedule, rank, image, with_copies) == acts(schedule, symmetry.representative(rank), |peer| peer, with_copies)
+    acts(schedule, rank, image) == acts(schedule, symmetry.representative(rank), |peer| peer)
 }
 
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.
 type Act = (&'static str, Option<usize>, u32, u64, bool);
 
-/// The actions of a rank and what they wait for; without copies, only the other actions, in their order.
-fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize, with_copies: bool) -> (Vec<Act>, Vec<Wait>) {
+fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize) -> (Vec<Act>, Vec<Wait>) {
     let tasks = schedule.tasks(rank);
     let act = |action: &Action| match *action {
         Action::Send { to, tag, data } => ("send", Some(image(to as usize)), tag, data.len as u64, false),
@@ -46,7 +45,5 @@ fn acts(schedule: &Schedule, rank: usize, image: impl Fn(usize) -> usize, with_c
         Action::Copy { source, target } => ("copy", None, 0, source.len as u64, source == target),
         Action::Compute { time_s } => ("compute", None, 0, time_s.to_bits(), false),
     };
-    let counts = |action: &&Action| with_copies || !matches!(action, Action::Copy { .. });
-    let waits = if with_copies { tasks.waits } else { Vec::new() };
-    (tasks.actions.iter().filter(counts).map(act).collect(), waits)
+    (tasks.actions.iter().map(act).collect(), tasks.waits)
 }

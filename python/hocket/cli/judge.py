@@ -23,9 +23,10 @@ from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
 from hocket.judging.texts import Text, read, runs_of
-from hocket.measurements.measurement import UNKNOWN_RANKS, Facts, NoRanksError
+from hocket.measurements.measurement import Facts, NoRanksError
 
 _MOST_POINTS = 40
+_ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compared without it
 
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
@@ -80,8 +81,9 @@ def judge(
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     with progress("reading", None):
         all_sources = [read(text) for text in texts]
-        if before and machine is None and all(isinstance(one.refusal, NoRanksError) for one in all_sources):
-            all_sources = [read(each._replace(facts=replace(each.facts, ranks=UNKNOWN_RANKS))) for each in texts]
+        lacks_ranks = before and machine is None and all(isinstance(one.refusal, NoRanksError) for one in all_sources)
+        if lacks_ranks:
+            all_sources = [read(each._replace(facts=replace(each.facts, ranks=_ANY_RANKS))) for each in texts]
     sources_before, sources = all_sources[: len(before)], all_sources[len(before) :]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     give = partial(hand_out, plot=plot, output=None, as_json=as_json)
@@ -90,7 +92,7 @@ def judge(
             assessment = look(sources)
         give(assessment.as_dict(), draw=assessment.plot, show=partial(_show, assessment))
         return
-    outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance)
+    outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance, knows_ranks=not lacks_ranks)
     failures = [source.failures.finding for source in all_sources if source.failures is not None]
     remarks = [one for source in all_sources for one in source.remarks]
     outcome = replace(outcome, findings=(*failures, *outcome.findings, *remarks))

@@ -71,7 +71,7 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
-        return asdict(self)
+        return asdict(replace(self, chart=None)) | {"chart": self.chart}
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:

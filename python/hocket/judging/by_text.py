@@ -82,13 +82,13 @@ def _without_verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job
 
 def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
     """Return that the bandwidth still rises at the largest size, and that larger sizes would reach what is usual."""
-    usual, rates, slope = usual_rate_of(job), shape.rates, shape.bus_bytes_per_s
-    if usual is None or slope is None or len(rates) < 2 or rates[-1] / rates[-2] < _LEAST_GROWTH:
+    usual, rates, bus_rate = usual_rate_of(job), shape.rates, shape.bus_bytes_per_s
+    if usual is None or bus_rate is None or len(rates) < 2 or rates[-1] / rates[-2] < _LEAST_GROWTH:
         return None
-    if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= slope:
+    if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= bus_rate:
         return None
-    conclusion = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
-    return conclusion(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=slope)
+    rising = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
+    return rising(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=bus_rate)
 
 
 def _call(job: Job) -> str:
@@ -114,8 +114,8 @@ def _collapse(shape: Shape) -> Finding | None:
     if best == last or rate < _COLLAPSE_FACTOR * last_rate or len(shape.sizes_bytes) < 3:
         return None
     share, of_bus = (1.0, "") if shape.bus_share is None else (shape.bus_share, " of bus bandwidth")
-    conclusion = partial(conclude, "large calls", best_bytes=best, last_bytes=last, of_bus=of_bus)
-    return conclusion(best_bytes_per_s=rate * share, last_bytes_per_s=last_rate * share, factor=rate / last_rate)
+    collapse = partial(conclude, "large calls", best_bytes=best, last_bytes=last, of_bus=of_bus)
+    return collapse(best_bytes_per_s=rate * share, last_bytes_per_s=last_rate * share, factor=rate / last_rate)
 
 
 def _small_calls(shape: Shape, job: Job) -> Finding | None:

@@ -21,11 +21,10 @@ from hocket.base.results import Result
 from hocket.base.units import format_bytes, format_count, from_to
 from hocket.definitions.libraries import library_named
 from hocket.judging.finding import Finding, Kind
-from hocket.judging.noise import Basis, Noise, exponential, log_ratio, noises
+from hocket.judging.noise import WRONG, Basis, Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, Series, median_s, pairs_of, several_fields
 from hocket.measurements.measurement import DEFAULT, Measurement
 
-_WRONG = 0.05
 _EXPECTED = "measurements, as hocket.read_measurements returns them"
 _SHARE = 0.5
 _MOST_FACTOR = 4  # how many times as large the next size may be
@@ -300,7 +299,9 @@ class Changes(Result):
         }
 
 
-def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tolerance: float = 0.1) -> Changes:
+def changes(
+    before: Sequence[Measurement], after: Sequence[Measurement], *, tolerance: float = 0.1, knows_ranks: bool = True
+) -> Changes:
     """Return what changed between two sets of measured times.
 
     A point is a call by an algorithm. Several times of a point in a set are repeated runs.
@@ -310,13 +311,14 @@ def changes(before: Sequence[Measurement], after: Sequence[Measurement], *, tole
         after: The times after.
         tolerance: The change that does not matter, as a share of the time: with 0.1, times that become up to 1.1 times
             as long, or as short. At least 0.
+        knows_ranks: Whether the numbers of ranks of the measurements mean anything; otherwise they are left out.
 
     Raises:
         Error: The sets share no point, or an argument is invalid.
     """
     sets = [checks.several(name, each, Measurement, _EXPECTED) for name, each in (("before", before), ("after", after))]
     checks.number("tolerance", tolerance, "a share of at least 0", is_right=lambda share: 0 <= share < math.inf)
-    pairs, only_before, only_after = pairs_of(*sets)
+    pairs, only_before, only_after = pairs_of(*sets, knows_ranks=knows_ranks)
     noise_by_point = noises(pairs)
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     rows = tuple(
@@ -354,7 +356,7 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
     direction: Direction = "cannot tell"
     if noise is not None:  # the interval of the means of ln(time), stretched to the ratio of medians if that is outside
         low, high = min(noise.middle - noise.reach, ratio), max(noise.middle + noise.reach, ratio)
-        if abs(ratio) > most and p_value is not None and p_value <= _WRONG:
+        if abs(ratio) > most and p_value is not None and p_value <= WRONG:
             direction = "slower" if ratio > 0 else "faster"
         elif -most <= low and high <= most:
             direction = "same"

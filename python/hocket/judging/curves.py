@@ -9,12 +9,11 @@ Source: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, groupby, pairwise
-from math import inf
+from math import inf, log
 from statistics import median
 
 from hocket.base.call import Call
@@ -99,7 +98,7 @@ def _alike(in_place: Curve, other: Curve | None) -> bool:
     others_s = {} if other is None else {one.size_bytes: one.time_s for one in other.measurements}
     if any(one.size_bytes not in others_s for one in in_place.measurements):
         return False
-    return median(abs(math.log(one.time_s / others_s[one.size_bytes])) for one in in_place.measurements) < _SAME
+    return median(abs(log(one.time_s / others_s[one.size_bytes])) for one in in_place.measurements) < _SAME
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,9 @@ def judge_sources(
     assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
     failures = [source.failures for source in sources if source.failures is not None]
     curves = tuple(
-        replace(one, findings=(*(each.finding for each in failures if each.sources & sources), *one.findings))
+        replace(one, findings=(*(each.finding for each in failures if each.sources & lines), *one.findings))
         for one in assessment.curves
-        for sources in [{run.source for run in one.curve.runs}]
+        for lines in [{run.source for run in one.curve.runs}]
     )
     remarks = [one for source in sources for one in source.remarks]
     if len(sources) > 1:

@@ -34,7 +34,7 @@ _STEPS = 300
 _TINY = 1e-300
 _EXACT = 1e-15
 _INFINITE = 1e9  # a quantile is as good as that
-_WRONG = 0.05
+WRONG = 0.05
 _NORMAL_95 = 1.959964
 _NORMAL_90 = 1.281552  # 80 % of the values are at most so many standard deviations from the mean
 _MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # the standard error of a median to that of a mean
@@ -207,10 +207,10 @@ def two_sided(t: float, freedom: float) -> float:
 def quantile(freedom: float) -> float:
     """Return how far from 0 only 5 % of the numbers are."""
     low, high = 0.0, 1.0
-    while two_sided(high, freedom) > _WRONG and high < _INFINITE:
+    while two_sided(high, freedom) > WRONG and high < _INFINITE:
         low, high = high, 2 * high
     while high - low > _EXACT * high and (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if two_sided(middle, freedom) > _WRONG else (low, middle)
+        low, high = (middle, high) if two_sided(middle, freedom) > WRONG else (low, middle)
     return high
 
 

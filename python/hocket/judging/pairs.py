@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from hocket._native import Error
 from hocket.base.units import format_count, from_to
 from hocket.definitions.library import find_collective, is_collective
-from hocket.measurements.measurement import DEFAULT, UNKNOWN_RANKS, Measurement
+from hocket.measurements.measurement import DEFAULT, Measurement
 
 _ONLY_IF_SEVERAL = ("system", "library", "buffers", "layout", "dims")
 _WORDS: Mapping[str, str] = {
@@ -37,7 +37,7 @@ class Series:
 
     collective: str
     algorithm: str
-    ranks: int
+    ranks: int | None
     in_place: bool
     measured_as: str
     ranks_per_node: int | None
@@ -60,7 +60,7 @@ class Series:
         }
         more = [part for name, part in parts.items() if name in names and part]
         algorithm = "" if self.algorithm == DEFAULT else f" {self.algorithm}"
-        ranks = "" if self.ranks == UNKNOWN_RANKS else f" on {format_count(self.ranks, 'rank')}"
+        ranks = "" if self.ranks is None else f" on {format_count(self.ranks, 'rank')}"
         return ", ".join([f"{self.collective}{algorithm}{ranks}", *more])
 
 
@@ -82,7 +82,7 @@ def median_s(measurements: Iterable[Measurement]) -> float:
 
 
 def pairs_of(
-    before: Sequence[Measurement], after: Sequence[Measurement]
+    before: Sequence[Measurement], after: Sequence[Measurement], *, knows_ranks: bool
 ) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the points that two sets share, by series and size, and a line for each series that only one set has.
 
@@ -94,7 +94,7 @@ def pairs_of(
         for name in _ONLY_IF_SEVERAL
         if any(len({getattr(one, name) for one in measurements}) > 1 for measurements in (before, after))
     ]
-    first, second = _points(before, several), _points(after, several)
+    first, second = (_points(each, several, knows_ranks=knows_ranks) for each in (before, after))
     common = sorted(first.keys() & second.keys(), key=_order)
     if not common:
         raise Error(f"nothing to compare: {_difference(first, second)}")
@@ -120,10 +120,14 @@ def _lines(points: Iterable[tuple[Series, int]]) -> tuple[str, ...]:
     )
 
 
-def _points(measurements: Iterable[Measurement], several: Sequence[str]) -> dict[tuple[Series, int], list[Measurement]]:
+def _points(
+    measurements: Iterable[Measurement], several: Sequence[str], *, knows_ranks: bool
+) -> dict[tuple[Series, int], list[Measurement]]:
     points: dict[tuple[Series, int], list[Measurement]] = {}
     for one in measurements:
         values = {name: getattr(one, name) for name in (*_WORDS, *several)}
+        if not knows_ranks:
+            values["ranks"] = None
         if "dims" in values:
             values["dims"] = "x".join(map(str, one.dims or ()))
         collective = find_collective(one.collective) if is_collective(one.collective) else one.collective

@@ -63,10 +63,6 @@ class Spread:
             raise Error("iterations: got 0, expected at least 1")
 
 
-UNKNOWN_RANKS = 0
-"""A number of ranks that nobody tells: two runs can be compared without it."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """The measured time of one call of a collective.
@@ -75,7 +71,7 @@ class Measurement:
         collective: The collective.
         algorithm: The algorithm of the catalogue that ran; "default" where the library chose by itself. The name of a
             library, such as "openmpi-5.0", stands for the algorithm that this library chooses for the call.
-        ranks: Number of ranks, or `UNKNOWN_RANKS`.
+        ranks: Number of ranks.
         size_bytes: The size of the call, as `hocket.Call` counts it.
         time_s: How long the call took: at least 1 ps and at most a year.
         measured_as: How the benchmark measured the time, see `hocket.simulate`.
@@ -116,8 +112,7 @@ class Measurement:
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, f"seconds above 0, {_TIMES}", is_right=_can_be_measured)
         checks.mapping("parameters", self.parameters)
-        checks.whole("ranks", self.ranks)
-        counts = [("element_bytes", self.element_bytes)]
+        counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
         counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
         if self.dims is not None:
             object.__setattr__(self, "dims", checks.several("dims", self.dims, object, "whole numbers"))
@@ -172,9 +167,6 @@ class Facts:
 
 class NoRanksError(Error):
     """A file does not tell the number of ranks."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__(f"{file}: does not contain the number of ranks, expected --ranks")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from hocket._native import Error
 _MOST_SECONDS_TO_END = 10.0
 _SIGNAL_STATUS = 128  # plus the number of the signal, as in shells
 _PR_SET_PDEATHSIG = 1
-_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class JobEndedError(Error):
@@ -31,7 +30,8 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
     On an interruption, and on SIGTERM, the job ends first. It also ends if this process is killed.
     """
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNAL_STATUS + number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until the job is known, so that it can be ended
+    # Until the job is known, so that it can be ended.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     job = None
     try:
         job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=lambda: _end_with_parent(mask))

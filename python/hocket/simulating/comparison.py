@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import accumulate, groupby, repeat, takewhile
 from operator import mul
@@ -43,15 +43,6 @@ from hocket.simulating.faults import Faults, as_faults, changes_of_links
 from hocket.simulating.question import Answer, Contender, Outcome, Question
 from hocket.simulating.scenes import SceneLike, as_scene
 from hocket.simulating.simulation import UNTIL_DECIDED, Detail, Engine, Simulation, Trials
-
-
-@dataclass(frozen=True)
-class TooLate:
-    """An algorithm that is later than the last place that matters, and the time of this place."""
-
-    algorithm: str
-    size_bytes: int
-    until_s: float
 
 
 @dataclass(frozen=True)
@@ -144,7 +135,7 @@ class Comparison(Result):
         measured: Measured times of this collective on as many ranks, beside simulated ones; by algorithm and size.
         faults: The faults of links, as texts.
         without_faults: With faults: the simulations without them, by size and then by algorithm.
-        too_late: Algorithms and sizes that are in none of the places that matter.
+        too_late: The time of the last place that matters, by sizes and algorithms that are later.
         elements_bytes: The sizes of the elements of all calls.
     """
 
@@ -161,7 +152,7 @@ class Comparison(Result):
     measured: tuple[MeasuredTime, ...] = ()
     faults: tuple[str, ...] = ()
     without_faults: tuple[Simulation, ...] = ()
-    too_late: tuple[TooLate, ...] = ()
+    too_late: Mapping[tuple[int, str], float] = field(default_factory=dict)
     elements_bytes: tuple[int, ...] = ()
 
     @property
@@ -572,13 +563,13 @@ class _Race:
     def comparison(self, blank: Comparison) -> Comparison:
         """Return the results so far, in the order of the calls."""
         entries = [one for one in self._entries if one.key in self._outcomes and one.library is None]
-        simulations, refused, late = [], [], []
+        simulations, refused, late = [], [], {}
         for one in entries:
             outcome, (size_bytes, name) = self._outcomes[one.key], one.key
             if isinstance(outcome, Simulation):
                 simulations.append(outcome)
             elif isinstance(outcome, Later):
-                late.append(TooLate(name, size_bytes, outcome.until_s))
+                late[one.key] = outcome.until_s
             else:
                 refused.append(NoTime(name, size_bytes, outcome))
         algorithms = {one.key[1]: one.cell.algorithm for one in self._entries if one.library is None}
@@ -588,7 +579,7 @@ class _Race:
             parameters={name: text for name, text in values.items() if text},
             simulations=tuple(simulations),
             not_compared=tuple(refused),
-            too_late=tuple(late),
+            too_late=late,
             missing=tuple(
                 one.key for one in self._entries if one.key not in self._outcomes or one.key in self._repeats
             ),

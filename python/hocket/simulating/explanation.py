@@ -183,7 +183,7 @@ def explain(
 def efforts_s(
     algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None
 ) -> Iterator[float]:
-    """Give the estimated seconds of each simulation of an explanation on one core; see `hocket.simulating.effort`."""
+    """Give the estimated seconds of the call and its changes on one core, then of each algorithm that may be faster."""
     yield (2 + len(_REMEDIES)) * simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
     cells = [Contender(0, each, of_algorithm(each, call)) for each in _candidates_for(algorithm, machine, among)]
     yield from Question(machine, cells, places=MOST_FASTER).efforts_s()

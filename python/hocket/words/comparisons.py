@@ -13,7 +13,6 @@ from hocket.simulating.answers import algorithm_if_known
 
 if TYPE_CHECKING:
     from hocket.simulating.answers import Use
-    from hocket.simulating.bounds import Bound
     from hocket.simulating.comparison import Comparison, MeasuredTime
     from hocket.simulating.simulation import Simulation, Trials
 
@@ -116,19 +115,16 @@ def times_table(comparison: Comparison) -> Words:
     """Return the times by size and algorithm, and the lower bound."""
     simulations = {(one.size_bytes, one.algorithm): one for one in comparison.simulations}
     columns = ("size", *comparison.algorithms, *(["lower bound"] if comparison.bounds else []))
+    bounds_s = {size_bytes: bound.time_s for size_bytes, bound in comparison.bounds.items()}
     rows = (
         (
             format_bytes(size_bytes),
             *(_cell(simulations.get((size_bytes, name)), comparison) for name in comparison.algorithms),
-            *([_bound_cell(comparison.bounds.get(size_bytes))] if comparison.bounds else []),
+            *([format_time(bounds_s[size_bytes]) if size_bytes in bounds_s else "-"] if bounds_s else []),
         )
         for size_bytes in comparison.sizes_bytes
     )
     return Words(columns, tuple(rows), columns[1:])
-
-
-def _bound_cell(bound: Bound | None) -> str:
-    return format_time(bound.time_s) if bound else "-"
 
 
 def _cell(one: Simulation | None, comparison: Comparison) -> str:

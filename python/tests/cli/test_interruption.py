@@ -43,7 +43,7 @@ def used_by_children_s() -> float:
 
 @needs_proc
 @pytest.mark.parametrize("line", LONG)
-def test_ctrl_c_ends_a_command_within_a_second(tmp_path: Path, line: str) -> None:
+def test_ctrl_c_ends_a_command_before_each_thread_works_for_a_second(tmp_path: Path, line: str) -> None:
     (tmp_path / "torus.toml").write_text(TORUS)
     before_s = used_by_children_s()
     with subprocess.Popen([sys.executable, "-m", "hocket", *line.split()], cwd=tmp_path, stderr=subprocess.PIPE) as run:

@@ -13,17 +13,14 @@
 //! step 2  └───────────┘                     even ranks to the right by 3: also 2-5, 4-7, 6-1
 //! ```
 
-use hocket_core::{Call, Rank, Symmetry};
+use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{flips_evenly, needs_power_of_two};
+use crate::about::needs_power_of_two;
 use crate::shapes::bine::{Butterfly, Exchange};
 use crate::shapes::rounds::Rounds;
 
-pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)")
-    .refusing(needs_power_of_two)
-    .symmetric(|c| flips_evenly(c).and(Some(Symmetry::Rotation(2))))
-    .but_for_copies();
+pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)*n*beta", "P*log2(P)").refusing(needs_power_of_two);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let butterfly = Butterfly::new(r.rank(), r.size());

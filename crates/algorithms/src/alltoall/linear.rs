@@ -5,7 +5,7 @@
 //! blocks before it goes on to the next blocks, as in MPICH's `alltoall_intra_scattered`. Both libraries start all
 //! sends of a window together.
 //! Needs: nothing.
-//! Counts: each rank sends P-1 messages of one block.
+//! Counts: each rank sends P-1 messages of one block: one at a time, or as many of a window at a time as it has ports.
 //!
 //! ```text
 //! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..
@@ -39,9 +39,9 @@ pub const SENDS: Parameter = Parameter {
 };
 pub const TOGETHER: u64 = 1;
 
-pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)")
+pub const ABOUT: About = About::new("ceil((P-1)/k)*(alpha + n*beta)", "P*(P-1)")
     .exact_when(|c| c.parameter(SENDS.name) != TOGETHER && ranks_divide_count(c))
-    .on_ports(|c| if c.parameter(SENDS.name) == TOGETHER { c.ranks - 1 } else { 1 })
+    .on_ports(|c| if c.parameter(SENDS.name) == TOGETHER { window_of(c).min(c.ranks - 1).max(1) } else { 1 })
     .with_parameters(&[WINDOW, SENDS])
     .paced(Steps {
         count: |c| c.ranks - 1,

@@ -13,18 +13,16 @@
 //!                             0              which is reduced
 //! ```
 
-use hocket_core::{Call, Rank, Symmetry};
+use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::about::{flips_evenly, needs_commutative, needs_power_of_two};
+use crate::about::{needs_commutative, needs_power_of_two};
 use crate::shapes::bine::{Butterfly, Exchange};
 use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)", "P*log2(P)")
     .refusing(|c| needs_power_of_two(c).or_else(|| needs_commutative(c)))
-    .combining("bine")
-    .symmetric(|c| flips_evenly(c).and(Some(Symmetry::Rotation(2))))
-    .but_for_copies();
+    .combining("bine");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let butterfly = Butterfly::new(r.rank(), r.size());
