@@ -76,7 +76,8 @@ class Result(ABC):
         columns = [name for name in names if any(row.get(name) not in _NOTHING for row in first)]
         body = [_line("td", (_format_value(name, row.get(name)) for name in columns)) for row in first]
         more = f"<small>and {format_count(left, 'more row')}</small>" if left > 0 else ""
-        table = f"<table><thead>{_line('th', map(_heading, columns))}</thead><tbody>{''.join(body)}</tbody></table>"
+        heads = (name.removesuffix("_s").replace("_", " ") for name in columns)
+        table = f"<table><thead>{_line('th', heads)}</thead><tbody>{''.join(body)}</tbody></table>"
         return f"<div><strong>{escape(self.title)}</strong>{table}{more}</div>"
 
 
@@ -134,10 +135,6 @@ def parameter_columns(parameters: Mapping[str, int | str]) -> dict[str, Any]:
 
 def _line(tag: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{tag} {_STYLE}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _heading(name: str) -> str:
-    return name.removesuffix("_s").replace("_", " ")
 
 
 def _format_value(name: str, value: Any) -> str:

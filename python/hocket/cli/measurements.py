@@ -40,7 +40,7 @@ def facts_options(command: F) -> F:
 def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
     """Return the value of each file."""
     if values and not files:
-        raise click.UsageError(f"{option}: got {values[0]}, expected a file beside it")
+        raise click.UsageError(f"{option}: got {values[0]}, expected --measured beside it")
     if len(values) <= 1:
         return [*values, None][:1] * files
     if len(values) != files:

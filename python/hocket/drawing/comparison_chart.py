@@ -135,8 +135,7 @@ def _measured(comparison: Comparison, simulated: Sequence[_Curve]) -> list[_Curv
 
 
 def _bound(comparison: Comparison) -> list[_Curve]:
-    bounds = sorted(comparison.bounds.items())
-    times_s = {size: bound.time_s for size, bound in bounds if size > 0 and bound.time_s > 0}
+    times_s = {size: one.time_s for size, one in sorted(comparison.bounds.items()) if size > 0 and one.time_s > 0}
     return [_Curve("lower bound", times_s, "black", dash=(2, 3))] if times_s else []
 
 

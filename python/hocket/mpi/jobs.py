@@ -30,11 +30,11 @@ def wait_for(command: Sequence[str], variables: Mapping[str, str]) -> int:
     On an interruption, and on SIGTERM, the job ends first. It also ends if this process is killed.
     """
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(_SIGNAL_STATUS + number))
-    # Until the job is known, so that it can be ended.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     job = None
     try:
         job = subprocess.Popen(command, env={**os.environ, **variables}, preexec_fn=lambda: _end_with_parent(mask))
+        # Now that the job is known, a signal can end it.
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         status = job.wait()
         return status if status >= 0 else _SIGNAL_STATUS - status

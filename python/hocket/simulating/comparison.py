@@ -389,9 +389,8 @@ def compare(
     if failing:
         changes_of_links(failing, machine)
     collective = candidates[0].collective
-    measurements = _measured(
-        several("measured", measured, Measurement, "hocket.Measurement"), collective, calls[0].ranks
-    )
+    measured = several("measured", measured, Measurement, "hocket.Measurement")
+    measurements = _measured(measured, collective, calls[0].ranks)
     if first_places is not None and whole("first_places", first_places) == 0:
         raise Error("first_places: got 0, expected at least 1, or None for all")
     wrong, not_verified = _verify_all(candidates)

@@ -39,10 +39,11 @@ pub const SENDS: Parameter = Parameter {
 };
 pub const TOGETHER: u64 = 1;
 
-pub const ABOUT: About = About::new("ceil((P-1)/k)*(alpha + n*beta)", "P*(P-1)")
+pub const ABOUT: About = About::new("(windows*ceil(width/k) + ceil(rest/k))*(alpha + n*beta)", "P*(P-1)")
     .exact_when(|c| c.parameter(SENDS.name) != TOGETHER && ranks_divide_count(c))
-    .on_ports(|c| if c.parameter(SENDS.name) == TOGETHER { window_of(c).min(c.ranks - 1).max(1) } else { 1 })
+    .on_ports(|c| if c.parameter(SENDS.name) == TOGETHER { window_of(c) } else { 1 })
     .with_parameters(&[WINDOW, SENDS])
+    .completing(counts)
     .paced(Steps {
         count: |c| c.ranks - 1,
         destination: |c, step, rank| (rank + c.ranks - step - 1) % c.ranks,
@@ -81,8 +82,15 @@ pub async fn send_all<S: Future<Output = ()>>(r: &Rank<'_>, c: &Call, sends: imp
 
 /// The number of blocks in a window, at least one.
 fn window_of(c: &Call) -> usize {
+    let all = (c.ranks - 1).max(1);
     match c.parameter(WINDOW.name) {
-        0 => c.ranks,
-        given => usize::try_from(given).unwrap_or(c.ranks),
+        0 => all,
+        given => usize::try_from(given).map_or(all, |given| given.min(all)),
     }
+}
+
+/// The values in formulas: `windows` of this `width`, and the `rest`.
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+    let (others, width) = (c.ranks - 1, window_of(c));
+    vec![("windows", (others / width) as u64), ("width", width as u64), ("rest", (others % width) as u64)]
 }

@@ -439,9 +439,6 @@ pub fn needs_equal_groups(c: &Call) -> Option<&'static str> {
 /// The symmetry of an algorithm that does the same in all groups: the one that its parts between them have.
 pub fn symmetry_between_groups(c: &Call, pieces: &[Piece]) -> Option<Symmetry> {
     let Levels::Equal(groups) = Levels::of(c) else { return None };
-    if !groups.are_equal() {
-        return None;
-    }
     let mut between = None;
     for piece in pieces {
         let part = c.parts.iter().find(|part| part.name == piece.part.name)?;
@@ -452,7 +449,7 @@ pub fn symmetry_between_groups(c: &Call, pieces: &[Piece]) -> Option<Symmetry> {
             between = Some(between.map_or(Some(symmetry), |others: Symmetry| others.and(symmetry))?);
         }
     }
-    between
+    between.filter(|_| groups.are_equal())
 }
 
 /// The most ports that one of the parts can use.
