@@ -87,8 +87,8 @@ def _rising(shape: Shape, job: Job, bus_bytes_per_s: float) -> Finding | None:
         return None
     if not bus_bytes_per_s < NORMAL_SHARE * usual.lowest_bytes_per_s <= bus_rate:
         return None
-    rising = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
-    return rising(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=bus_rate)
+    growth = partial(conclude, "still rising", call=_call(job), size_bytes=shape.sizes_bytes[-1], what=usual.what)
+    return growth(bytes_per_s=bus_bytes_per_s, implied_bytes_per_s=bus_rate)
 
 
 def _call(job: Job) -> str:
