@@ -85,7 +85,7 @@ fn window_of(c: &Call) -> usize {
     let all = (c.ranks - 1).max(1);
     match c.parameter(WINDOW.name) {
         0 => all,
-        given => usize::try_from(given).map_or(all, |given| given.min(all)),
+        blocks => usize::try_from(blocks).map_or(all, |blocks| blocks.min(all)),
     }
 }
 
