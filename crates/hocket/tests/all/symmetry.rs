@@ -203,7 +203,7 @@ fn one_of_4096_ranks_of_a_torus_stands_for_all() {
 
 #[test]
 fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
-    compare_scenes(2);
+    compare_scenes(4);
 }
 
 #[test]
