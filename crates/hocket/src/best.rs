@@ -72,7 +72,7 @@ const SLACK: f64 = 2.0;
 const LEAPS: [u32; 3] = [2, 4, 7];
 /// If the first run has at most so many messages, a full search begins more than once.
 const FEW_MESSAGES: f64 = 10_000.0;
-/// In jobs of so few ranks, short calls are searched a little; on nodes, formulas choose among all words of switches.
+/// In jobs of so few ranks, short calls are searched a little; where nodes have several, formulas choose among all words.
 pub const SMALL_JOB: usize = 128;
 /// Small numbers of ranks.
 const FEW_RANKS: [u64; 13] = [2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
@@ -144,8 +144,8 @@ impl<'a> Open<'a> {
     }
 
     /// The values that the formula chooses: of all changes of one parameter the best, as long as the time falls. The formula
-    /// knows no contention: where messages meet, other values can be faster. In small jobs on nodes it first tries
-    /// all words of switches, later only those that their files name.
+    /// knows no contention: where messages meet, other values can be faster. Where nodes have several ranks, it
+    /// first tries all words of switches in small jobs, later only those that their files name.
     pub fn by_formula(&self, calls: &impl Calls, of_call: &Settings) -> Settings {
         let mut settings = self.with_sizes(calls, of_call);
         if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {

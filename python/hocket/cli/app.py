@@ -42,20 +42,9 @@ _SUMMARIES = {
 
 
 _SECTIONS = {
-    "My cluster, my job": (
-        "judge",
-        "compare",
-        "tune",
-        "fit",
-        "mpi",
-        "rules",
-        "explain",
-        "replay",
-        "together",
-        "machines",
-    ),
+    "My cluster, my job": ("judge", "compare", "tune", "fit", "mpi", "rules", "explain", "replay", "together"),
     "My algorithm, my network": ("verify", "simulate", "record", "study", "lab", "show", "list", "convert", "sweep"),
-    "Both, in the browser": ("serve", "report"),
+    "For both": ("machines", "serve", "report"),
 }
 
 

@@ -176,17 +176,17 @@ def _kinks(kind: Kind, shape: Shape) -> Iterator[Finding]:
     """Give the sizes at which the time leaves its trend."""
     kinks = sorted(shape.kinks, key=lambda one: max(one.factor, 1 / one.factor), reverse=True)
     for kink in kinks[:_MOST_KINKS]:
-        own_kind, factor = None, kink.factor
-        if factor < 1 and kink.before_bytes == shape.sizes_bytes[0]:
-            name, factor = "first size", 1 / factor
+        finding = partial(conclude, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
+        if kink.factor < 1 and kink.before_bytes == shape.sizes_bytes[0]:
+            yield finding("first size", factor=1 / kink.factor)
         elif kink.is_spike:
-            name = "one size"
-        elif factor > _JAM_FACTOR and kink.before_bytes >= _LEAST_JAM_BYTES:
-            name = "jam"
+            yield finding("one size", factor=kink.factor)
+        elif kink.factor > _JAM_FACTOR and kink.before_bytes >= _LEAST_JAM_BYTES:
+            yield finding("jam", factor=kink.factor)
+        elif kink.factor > 1:
+            yield finding("jump", kind=kind, factor=kink.factor)
         else:
-            name, own_kind = "jump" if factor > 1 else "fall", kind
-        conclusion = partial(conclude, name, kind=own_kind, before_bytes=kink.before_bytes, size_bytes=kink.size_bytes)
-        yield conclusion(factor=factor, percent=100 * (1 - kink.factor))
+            yield finding("fall", kind=kind, percent=100 * (1 - kink.factor))
 
 
 def _dips(shape: Shape) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ class Mention:
     """A thing that a line says.
 
     Attributes:
-        kind: What it is about, see `patterns.csv`; also "links" between GPUs, and "launch". Of network cards, "net" is
+        kind: What it is about: a kind of `patterns.csv`, "links" between GPUs, or "launch". Of network cards, "net" is
             the kind of the network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used",
             "cards named", "cards told" and "near cards" are numbers of cards of a node.
         value: The value.

@@ -168,6 +168,9 @@ class Facts:
 class NoRanksError(Error):
     """A file does not tell the number of ranks."""
 
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file}: does not contain the number of ranks, expected --ranks")
+
 
 @dataclass(frozen=True)
 class Reading:

@@ -137,7 +137,7 @@ def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:
             is_told = any(ranks == each for each, _ in candidates)
             return ranks, "" if is_told else f"{file}: {devices}; the rows are of {format_count(ranks, 'rank')}"
     if not candidates:
-        raise NoRanksError(f"{file}: does not contain the number of ranks, expected --ranks")
+        raise NoRanksError(file)
     ranks, teller = candidates[0]
     for row in run.rows:
         row.check_size(name, ranks)

@@ -106,7 +106,7 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
     if not is_collective(name):
         raise Error(f'{file}: measures "{title:.60}", expected a collective')
     if facts.ranks is None:
-        raise NoRanksError(f"{file}: does not contain the number of ranks, expected --ranks")
+        raise NoRanksError(file)
     collective = find_collective(name)
     return _Table(collective, call_of(collective, facts, file), floats(collective))
 

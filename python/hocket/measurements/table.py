@@ -208,7 +208,7 @@ class _Row:
         whole = prod((nodes, ranks_per_node)) if nodes is not None and ranks_per_node is not None else None
         ranks = self._whole("ranks") or whole or facts.ranks
         if ranks is None:
-            raise NoRanksError(f"{self.where[0]}: does not contain the number of ranks, expected --ranks")
+            raise NoRanksError(self.where[0])
         collective = self._collective(facts)
         algorithm, parameters = self._program(collective, facts)
         return Measurement(

@@ -1,9 +1,13 @@
 """What texts say: every pattern with its spelling, and the facts of runs."""
 
+import ast
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hocket.judging
 from hocket.judging.facts import facts_in
 from hocket.judging.mentions import PATTERNS, mentions_of
 
@@ -168,3 +172,25 @@ def test_memory_of_gpus_is_no_rate() -> None:
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     mentions_of(text, "out.txt")
+
+
+def test_what_is_asked_of_a_text_is_what_texts_say() -> None:
+    """A kind or a subject that is mistyped would silently find nothing."""
+    folder = Path(hocket.judging.__file__).parent
+    trees = [ast.parse(file.read_text()) for file in folder.glob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    said = {text for pattern in PATTERNS for text in (pattern.kind, pattern.subject)}
+    said |= {text for call in calls if getattr(call.func, "id", "") == "Mention" for text in texts_in(call)}
+    asked = [
+        text
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("about", "of", "only", "values")
+        for text in texts_in(call)
+    ]
+    assert len(asked) > 20
+    assert {text for text in asked if text not in said} == set()
+
+
+def texts_in(call: ast.Call) -> list[str]:
+    """Return the arguments of a call that are literal texts."""
+    return [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]

@@ -5,7 +5,8 @@
 //! blocks before it goes on to the next blocks, as in MPICH's `alltoall_intra_scattered`. Both libraries start all
 //! sends of a window together.
 //! Needs: nothing.
-//! Counts: each rank sends P-1 messages of one block: one at a time, or as many of a window at a time as it has ports.
+//! Counts: each rank sends P-1 messages of one block, in `windows` of `width` blocks and a `rest`: one at a time, or those
+//! of a window together, as many at a time as it has ports.
 //!
 //! ```text
 //! 0 ─▶ 3, 0 ─▶ 2, 0 ─▶ 1, while 1 ─▶ 0, 1 ─▶ 3, 1 ─▶ 2, while 2 ─▶ 1, 2 ─▶ 0, 2 ─▶ 3, ..

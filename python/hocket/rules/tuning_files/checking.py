@@ -105,8 +105,8 @@ def _unreachable(rules: Sequence[Rule], library: str) -> Iterator[Finding]:
             if place in places_judged and not is_end and (is_for_no_call or coverage.has(rule)):
                 why = "no call matches this line" if is_empty else "earlier lines decide all its calls"
                 yield Finding.of(rule, "unreachable", f"{rule.choice or 'left to the library'}: {why}")
-            ranks_tried = range(2, 18) if library == HOCKET else ()
-            takes_all = all(accepts(rule.function, rule.choice, ranks, 1 << 10) for ranks in ranks_tried)
+            calls = ((rule.function, rule.choice, ranks, 1 << 10) for ranks in range(2, 18))  # they stand for all
+            takes_all = library != HOCKET or all(accepts(*call) for call in calls)
             if takes_all and not passes_over(rule, library):
                 coverage.add(rule)
 
