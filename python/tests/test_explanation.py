@@ -12,7 +12,7 @@ import pytest
 
 import hocket
 from hocket.definitions.variants import halve, quiet, with_host, with_more_ports
-from hocket.simulating.critical_paths import PARTS, critical_path, total
+from hocket.simulating.operations import PARTS, total
 
 _TORUS = """
 name = "torus"
@@ -66,8 +66,8 @@ def test_a_reduction_waits_for_a_busy_processor() -> None:
     host = '[host]\no = "1 us"\nO = "0.5 ns/B"\n'
     machine = hocket.Machine.parse(_TORUS.format(model="links").replace(_SENDER, "") + host)
     call = hocket.Call(ranks=16, size_bytes=1 << 16)
-    found = hocket.simulate("reduce_scatter/torus_bucket", call, machine=machine, keep=["events"])
-    reductions = [step for step in critical_path(found, machine=machine) if step.event.kind == "reduce"]
+    found = hocket.simulate("reduce_scatter/torus_bucket", call, machine=machine, keep=["critical_path"])
+    reductions = [step for step in found.critical_path if step.event.kind == "reduce"]
     for step in reductions:
         taken_s, work_s = step.event.end_s - step.event.start_s, step.event.bytes / 10e9
         assert step.parts_s == pytest.approx({"computation": work_s, "waiting": taken_s - work_s})
@@ -86,10 +86,10 @@ def test_paths_of_the_whole_catalogue_add_up(model: str) -> None:
         for ranks in (1, (5, 8)[turn % 2]):
             call = hocket.Call(ranks=ranks, size_bytes=_size_bytes(algorithm, 10_000))
             try:
-                found = hocket.simulate(algorithm, call, machine=_MACHINES[model], keep=["events"])
+                found = hocket.simulate(algorithm, call, machine=_MACHINES[model], keep=["critical_path"])
             except hocket.Error:
                 continue  # refused
-            steps = critical_path(found, machine=_MACHINES[model])
+            steps = found.critical_path
             (time_s,) = found.times_s
             parts_s = total(steps)
             assert math.isclose(math.fsum(parts_s.values()), time_s, rel_tol=1e-9), algorithm.label
@@ -109,10 +109,11 @@ def test_paths_with_late_ranks_begin_where_a_rank_arrives(model: str, half: int)
     for algorithm in (one for one in hocket.catalogue() if crc32(one.label.encode()) % 2 == half):
         try:
             call = hocket.Call(ranks=8, size_bytes=_size_bytes(algorithm, 10_000))
-            found = hocket.simulate(algorithm, call, machine=_MACHINES[model], arrivals=arrivals_s, keep=["events"])
+            scene = {"machine": _MACHINES[model], "arrivals": arrivals_s}
+            found = hocket.simulate(algorithm, call, **scene, keep=["critical_path"])
         except hocket.Error:
             continue  # refused
-        steps = critical_path(found, machine=_MACHINES[model])
+        steps = found.critical_path
         if not steps:
             continue  # nothing after the last arrival
         assert steps[0].start_s == arrivals_s[steps[0].from_rank], algorithm.label
@@ -174,7 +175,7 @@ def test_faults_and_noise_are_told_apart() -> None:
 
 
 def test_a_cadence_is_refused() -> None:
-    with pytest.raises(hocket.Error, match="cadence: got '3 calls', expected none, as a critical path is of one call"):
+    with pytest.raises(hocket.Error, match="cadence: got several calls, expected none"):
         hocket.explain("allreduce/ring", hocket.Call(ranks=4, size_bytes=8), scene=hocket.Scene(cadence="3 calls"))
 
 

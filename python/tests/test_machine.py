@@ -141,8 +141,8 @@ def test_ranks_are_where_the_map_says(keys: str, between: int, tmp_path: Path) -
     file.write_text(UNEVEN.replace("[network]\n", f"[network]\n{keys}\n"))
     machine = hocket.Machine.load(file)
     assert chain_s(machine) == pytest.approx(between * 2e-6 + (3 - between) * 0.5e-6)
-    result = hocket.simulate("broadcast/chain", hocket.Call(ranks=4, size_bytes=0), machine=machine, keep=["events"])
-    steps = hocket.critical_path(result, machine=machine)
+    call = hocket.Call(ranks=4, size_bytes=0)
+    steps = hocket.simulate("broadcast/chain", call, machine=machine, keep=["critical_path"]).critical_path
     hops_s = sorted(step.parts_s["latency"] for step in steps if step.parts_s.get("latency"))
     assert hops_s == pytest.approx([0.5e-6] * (3 - between) + [2e-6] * between)
 

@@ -26,7 +26,8 @@ from typing import Any
 from hocket.base.call import Call
 from hocket.base.parallel import do_all
 from hocket.definitions.machine import Machine
-from hocket.simulating.simulation import ONE_TRIAL, Event, Simulation, Trials, simulate
+from hocket.simulating.operations import Event
+from hocket.simulating.simulation import ONE_TRIAL, Simulation, Trials, simulate
 from hocket_studies import pacing_pictures as pictures
 from hocket_studies.pacing_claims import judged
 from hocket_studies.pacing_steps import StepTime, simulate_step, steps

@@ -51,13 +51,6 @@ impl PythonMachine {
         &self.text
     }
 
-    /// The level that has the costs of a message between two of `ranks` ranks, and the number of ranks on their node; none
-    /// for a message between nodes, and on a network with a topology.
-    fn level_of(&self, source: usize, destination: usize, ranks: usize) -> Option<(u32, u32)> {
-        let within = self.platform.network.within([source, destination], ranks);
-        within.map(|within| (within.level, within.ranks_on_node))
-    }
-
     /// The card of a rank, given its place on its node and the number of ranks there; 0 without cards.
     fn card_of(&self, place: usize, ranks: usize) -> usize {
         self.platform.network.resources().and_then(|resources| resources.card_of(place, ranks)).unwrap_or(0)

@@ -168,6 +168,7 @@ impl Question {
             trials: self.how.trials.trials().map_err(raise)?,
             engine: self.how.engine,
             observes: [self.how.events, self.how.passages],
+            path: self.how.path.as_ref(),
             at_best: self.at_best,
             places: self.places,
             cells: &cells,

@@ -1,5 +1,6 @@
 //! Requests from Python.
 
+use hocket::critical_path::{PathMachines, Variants};
 use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
@@ -9,6 +10,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::machine::PythonMachine;
 use crate::scene::PythonScene;
 use crate::wire::interned;
 
@@ -77,7 +79,7 @@ impl Serialize for ResultValues {
 }
 
 /// How to simulate.
-#[derive(Clone, Debug, FromPyObject)]
+#[derive(Clone, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct How {
     /// "auto", "symmetry", "dataflow" or "events".
@@ -95,6 +97,10 @@ pub struct How {
     pub links: bool,
     /// Whether to report the passages of links.
     pub passages: bool,
+    /// If the critical path is to be reported: the machine without noise and its variants with half of a cost, for first
+    /// messages to peers, and for later ones if they differ.
+    #[pyo3(from_py_with = path_machines)]
+    pub path: Option<PathMachines>,
     /// Which trials.
     pub trials: TrialsRequest,
 }
@@ -108,13 +114,24 @@ impl How {
 
     /// Whether anything of the first trial is reported.
     pub fn observes(&self) -> bool {
-        self.events || self.links || self.passages
+        self.events || self.links || self.passages || self.path.is_some()
     }
 }
 
 /// The scene; for None, one call that all ranks begin together.
 fn scene(object: &Bound<'_, PyAny>) -> PyResult<PythonScene> {
     Ok(object.extract::<Option<PyRef<'_, PythonScene>>>()?.map_or_else(PythonScene::default, |scene| scene.clone()))
+}
+
+fn path_machines(object: &Bound<'_, PyAny>) -> PyResult<Option<PathMachines>> {
+    type Handle<'py> = PyRef<'py, PythonMachine>;
+    type Handles<'py> = (Handle<'py>, [Option<Handle<'py>>; 2]);
+    let variants = |(machine, with_half): Handles<'_>| Variants {
+        machine: machine.platform(),
+        with_half: with_half.map(|one| one.map(|one| one.platform())),
+    };
+    let machines = object.extract::<Option<(Handles<'_>, Option<Handles<'_>>)>>()?;
+    Ok(machines.map(|(first, later)| PathMachines { first: variants(first), later: later.map(variants) }))
 }
 
 /// The way of this name.

@@ -2,6 +2,7 @@
 
 use std::mem::take;
 
+use hocket::critical_path::PathStep;
 use hocket::pacing::Step;
 use hocket::request::CallRequest;
 use hocket::{Repeated, Simulated};
@@ -67,6 +68,7 @@ pub struct Simulation {
     pub steps: Vec<Step>,
     /// What was kept of the first trial.
     pub events: Vec<Record>,
+    pub critical_path: Vec<PathStep>,
     pub link_uses: Vec<LinkUse>,
     pub passages: Vec<Passage>,
     #[serde(flatten)]
@@ -96,7 +98,7 @@ fn marks_s(ends: &[Ends]) -> Vec<Vec<f64>> {
 impl Simulation {
     /// The simulation of a call, with the requested observations of its first trial.
     pub fn new(call: CallRequest, parameters: ResultValues, result: Simulated, platform: &Platform, how: &How) -> Self {
-        let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, .. } = result;
+        let Simulated { steps, predicted, mut many, times_s, arriving_s, repeated, critical_path, .. } = result;
         let fabric = platform.network.fabric().filter(|_| how.links);
         Self {
             call,
@@ -112,7 +114,8 @@ impl Simulation {
             rank_time_s: RankTime::new(&many.ends),
             marks_s: marks_s(&many.ends),
             steps,
-            events: take(&mut many.first.trace),
+            events: if how.events { take(&mut many.first.trace) } else { Vec::new() },
+            critical_path,
             link_uses: fabric.map_or_else(Vec::new, |fabric| LinkUse::all(&many.first.links, fabric)),
             passages: take(&mut many.first.passages),
             result: TrialsResult::new(many.first, times_s, platform, how.trials.seed),

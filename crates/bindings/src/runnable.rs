@@ -91,7 +91,7 @@ impl Runnable {
         };
         let options = Options {
             engine: how.engine,
-            trace: how.events,
+            trace: how.events || how.path.is_some(),
             passages: how.passages,
             until_s,
             threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },
@@ -105,7 +105,12 @@ impl Runnable {
                 Self::Python(_) => Subject::Own(program),
                 Self::Schedule(schedule) => Subject::Schedule(schedule),
             };
-            hocket::simulate_trials(&subject, call, platform, gap, &how.scene(), trials, options)
+            let scene = how.scene();
+            let run = |platform: &Platform, trials| {
+                hocket::simulate_trials(&subject, call, platform, gap, &scene, trials, options)
+            };
+            let simulated = run(platform, trials)?;
+            simulated.with_path(how.path.as_ref(), &scene, platform, |quiet| run(quiet, trials.one()))
         })?;
         match simulated {
             Err(error) if error == Error::lateness() => Ok(None),

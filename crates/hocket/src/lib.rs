@@ -5,6 +5,7 @@ mod benchmark;
 mod best;
 mod cadence;
 pub mod cases;
+pub mod critical_path;
 mod effort;
 pub mod pacing;
 mod placing;

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Error, Parameter, Result};
-use hocket_simulate::{Engine, Options, Trials};
+use hocket_simulate::{Engine, Options, Platform, Trials};
 
 use crate::best::{Calls, Effort, Open, SMALL_JOB, Settings};
+use crate::critical_path::PathMachines;
 use crate::effort::effort_s;
 use crate::price::{ROUNDING, estimate_s, messages, optimistic_s};
 use crate::request::{Accepted, CallRequest, CallValues, OnMachine, Setting};
@@ -80,6 +81,8 @@ pub struct Question<'a> {
     pub engine: Engine,
     /// Whether to record the operations of each rank, and the passages of each link.
     pub observes: [bool; 2],
+    /// If critical paths are asked for: the machines that tell what a message consists of.
+    pub path: Option<&'a PathMachines>,
     /// Whether to search values of parameters by simulations, instead of by formulas.
     pub at_best: bool,
     /// If only so many places of a row matter: a simulation ends when its algorithm cannot come in.
@@ -137,7 +140,10 @@ const STACK_BYTES: usize = 8 << 20;
 impl Question<'_> {
     /// Whether the run that chooses values is the one that is asked for.
     fn is_alone(&self) -> bool {
-        *self.scene == Scene::default() && self.machine.platform.noise.is_quiet() && self.observes == [false, false]
+        *self.scene == Scene::default()
+            && self.machine.platform.noise.is_quiet()
+            && self.observes == [false, false]
+            && self.path.is_none()
     }
 
     fn places(&self) -> Option<usize> {
@@ -321,6 +327,7 @@ impl Question<'_> {
         };
         let [trace, passages] = self.observes;
         let (engine, is_interrupted) = (self.engine, &|| self.is_stopped());
+        let trace = trace || self.path.is_some();
         let options = Options { engine, trace, passages, is_interrupted, ..Options::default() };
         let (request, machine) = (request_with(&cell.request, settings), cell.machine.unwrap_or(self.machine));
         let run = self.run(entry, request, machine, self.scene, options)?;
@@ -337,8 +344,11 @@ impl Question<'_> {
     ) -> Result<Simulation> {
         let Accepted { call, values } = request.accept(entry, Some(machine))?;
         self.messages.fetch_add(messages(entry, &call).unwrap_or(0.0) as u64, Ordering::Relaxed);
-        let subject = Subject::Entry(entry);
-        let simulated = simulate_trials(&subject, &call, machine.platform, values.gap()?, scene, self.trials, options)?;
+        let (subject, gap) = (Subject::Entry(entry), values.gap()?);
+        let run = |platform: &Platform, trials| simulate_trials(&subject, &call, platform, gap, scene, trials, options);
+        let simulated = run(machine.platform, self.trials)?;
+        let simulated =
+            simulated.with_path(self.path, scene, machine.platform, |quiet| run(quiet, self.trials.one()))?;
         Ok(Simulation { request, values, simulated })
     }
 

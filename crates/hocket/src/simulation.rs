@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::arrivals::{Arrivals, Arriving};
 use crate::benchmark::Way;
 use crate::cadence::{Cadence, InCadence};
+use crate::critical_path::{FirstTrial, PathMachines, PathStep};
 use crate::pacing::{Gap, Step, pace};
 use crate::price::{Predicted, predict};
 
@@ -59,6 +60,39 @@ pub struct Simulated {
     pub arriving_s: Vec<f64>,
     /// With a cadence: its calls.
     pub repeated: Option<Repeated>,
+    /// The critical path of the first trial, if it was asked for.
+    pub critical_path: Vec<PathStep>,
+}
+
+impl Simulated {
+    /// With the critical path of the first trial, if machines are given; the operations have been recorded. `simulate_quietly` simulates
+    /// the first trial on another machine, the one without noise.
+    ///
+    /// # Errors
+    /// Several calls; as [`PathMachines::path`]; or as `simulate_quietly`.
+    pub fn with_path(
+        mut self,
+        machines: Option<&PathMachines>,
+        scene: &Scene,
+        platform: &Platform,
+        simulate_quietly: impl FnOnce(&Platform) -> Result<Self>,
+    ) -> Result<Self> {
+        let Some(machines) = machines else { return Ok(self) };
+        if scene.cadence.is_some() {
+            return Err(Error::new("cadence: got several calls, expected none, as a critical path is of one call"));
+        }
+        let is_quiet = platform.noise.is_quiet();
+        let without_noise = if is_quiet { None } else { Some(simulate_quietly(&machines.first.machine)?) };
+        let trial = FirstTrial {
+            ranks: self.call.ranks,
+            records: &self.many.first.trace,
+            time_s: self.times_s[0],
+            arriving_s: self.arriving_s.first().copied().unwrap_or(0.0),
+        };
+        let records = without_noise.as_ref().map(|quiet| &quiet.many.first.trace[..]);
+        self.critical_path = machines.path(&trial, &scene.faults, records)?;
+        Ok(self)
+    }
 }
 
 /// The calls of a cadence. The time of a call counts from when it is due, or else from when the last rank begins it,
@@ -205,7 +239,7 @@ impl SceneRun<'_> {
                 on_trials: &|_| (),
                 ..options
             };
-            let one_trial = Trials { first: trial, count: 1, until_interval: None, ..trials };
+            let one_trial = Trials { first: trial, ..trials.one() };
             let many = self.after(&times_s(trial), one_trial, trial_options)?;
             first.get_or_insert(many.first);
             (options.on_trials)(trial + 1 - trials.first);
@@ -231,7 +265,16 @@ impl SceneRun<'_> {
 
     fn result(&self, many: Many, times_s: Vec<f64>) -> Simulated {
         let call = self.call.clone();
-        Simulated { call, steps: Vec::new(), predicted: None, many, times_s, arriving_s: Vec::new(), repeated: None }
+        Simulated {
+            call,
+            steps: Vec::new(),
+            predicted: None,
+            many,
+            times_s,
+            arriving_s: Vec::new(),
+            repeated: None,
+            critical_path: Vec::new(),
+        }
     }
 }
 

@@ -49,6 +49,11 @@ impl Default for Trials {
 const FIRST_ROUND: u64 = 64;
 
 impl Trials {
+    /// The first trial.
+    pub fn one(self) -> Self {
+        Self { count: 1, until_interval: None, ..self }
+    }
+
     /// Number of trials that run in any case.
     pub fn sure(&self) -> u64 {
         if self.until_interval.is_some() { self.count.min(FIRST_ROUND) } else { self.count }

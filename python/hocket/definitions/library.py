@@ -78,20 +78,21 @@ def all_bytes(algorithm: Algorithm, ranks: int, size_bytes: int) -> int:
 
 
 def other_values(
-    algorithm: Algorithm, values: Mapping[str, int | str], whole_bytes: int, *, fixed: Collection[str] = ()
+    algorithm: Algorithm, values: Mapping[str, float | str], whole_bytes: int, *, fixed: Collection[str] = ()
 ) -> dict[str, int | str]:
-    """Return values that differ from the defaults.
+    """Return values that differ from the defaults, in the order of the parameters.
 
     A size of pieces that cuts no message, as the default does not, is none of them unless it is fixed.
     """
     declared = {each.name: each for each in algorithm.parameters}
 
-    def is_other(name: str, value: int | str) -> bool:
+    def is_other(name: str, value: float | str) -> bool:
         default, unit = declared[name].default, declared[name].unit
         is_whole = unit == "bytes" and name not in fixed and min(int(value), int(default)) >= whole_bytes
         return str(value) != str(default) and not is_whole  # a gap is a text
 
-    return {name: value for name, value in values.items() if is_other(name, value)}
+    others = {name: values[name] for name in declared if name in values and is_other(name, values[name])}
+    return {name: value if isinstance(value, str) else int(value) for name, value in others.items()}
 
 
 def free_parameters(algorithm: Algorithm, parameters: Collection[str]) -> list[Parameter]:

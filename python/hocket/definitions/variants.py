@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from hocket import _native
 from hocket._native import Error
@@ -165,6 +165,23 @@ def quiet(machine: Machine) -> Machine | None:
     """Return the machine without noise; None if it has none."""
     sections = _sections(machine)
     return _machine(machine, {k: v for k, v in sections.items() if k != "noise"}) if machine.noise else None
+
+
+PathMachines: TypeAlias = "tuple[_Variants, _Variants | None]"
+"""Handles of the machines that tell what a message consists of, for first messages to peers and for later ones."""
+_Variants: TypeAlias = "tuple[_native.Machine, list[_native.Machine | None]]"
+
+
+def path_machines(machine: Machine) -> PathMachines:
+    """Return the machine without noise, with half of some costs; and the same where first messages cost no more."""
+    first = quiet(machine) or machine
+    later = with_peers_known(first)
+    return _variants(first), None if later is None else _variants(later)
+
+
+def _variants(machine: Machine) -> _Variants:
+    variants = (halve(machine, part) for part in ("latency", "overhead"))
+    return machine.handle, [None if one is None else one.handle for one in variants]
 
 
 def _sections(machine: Machine) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from hocket.base.units import runs
 from hocket.definitions.library import COLLECTIVES, Algorithm
 from hocket.definitions.machine import Machine
 from hocket.schedules.schedule import Schedule
-from hocket.simulating.simulation import Event, simulate
+from hocket.simulating.operations import Event
+from hocket.simulating.simulation import simulate
 
 _UNIT_MACHINE = """
 name = "one round per message"

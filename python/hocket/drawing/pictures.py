@@ -24,7 +24,6 @@ from hocket.judging.assessment import Assessment
 from hocket.judging.changes import Changes
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.comparison import Comparison
-from hocket.simulating.critical_paths import critical_path
 from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
@@ -35,18 +34,14 @@ _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}
 
 
-def _simulation(result: Simulation, machine: MachineLike | None = None) -> alt.LayerChart:
+def _simulation(result: Simulation) -> alt.LayerChart:
     if not result.events:
         return _trials(result)
-    path = () if machine is None else critical_path(result, machine=as_machine(machine))
-    return space_time_chart(result.events, title=result.title, scene=played_lines(result), path=path)
+    return space_time_chart(result.events, title=result.title, scene=played_lines(result), path=result.critical_path)
 
 
 def _explanation(explanation: Explanation) -> alt.LayerChart:
-    simulation = explanation.simulation
-    return space_time_chart(
-        simulation.events, title=explanation.title, scene=played_lines(simulation), path=explanation.steps
-    )
+    return _simulation(explanation.simulation)
 
 
 def _trials(result: Simulation) -> alt.LayerChart:

@@ -9,8 +9,8 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_time, time_unit
 from hocket.drawing.plot import by_kind, frame
-from hocket.simulating.critical_paths import Step, match_events
-from hocket.simulating.simulation import Event
+from hocket.schedules.dependencies import pair_ends
+from hocket.simulating.operations import Event, Step
 from hocket.words.explanations import parts_of
 
 _MOST_OPERATIONS = 100_000
@@ -102,20 +102,17 @@ def _row(event: Event, scale: float) -> dict[str, Any]:
 
 
 def _messages(events: Sequence[Event], scale: float) -> Iterator[dict[str, Any]]:
-    others = match_events(events)
-    for recv in events:
-        if recv.kind == "recv" and recv in others:
-            send = others[recv]
-            yield {
-                **_row(send, scale),
-                "what": "message",
-                "from": f"rank {send.rank}",
-                "to": f"rank {recv.rank}",
-                "to_rank": recv.rank,
-                "tag": send.tag,
-                "end": recv.end_s / scale,
-                "time": format_time(recv.end_s - send.start_s),
-            }
+    for send, recv in pair_ends((event.kind, event.rank, event.peer, event.tag, event) for event in events):
+        yield {
+            **_row(send, scale),
+            "what": "message",
+            "from": f"rank {send.rank}",
+            "to": f"rank {recv.rank}",
+            "to_rank": recv.rank,
+            "tag": send.tag,
+            "end": recv.end_s / scale,
+            "time": format_time(recv.end_s - send.start_s),
+        }
 
 
 def _path(steps: Iterable[Step], scale: float) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hocket.base.checks import memory
 from hocket.schedules.dependencies import pair_ends
-from hocket.simulating.simulation import Event
+from hocket.simulating.operations import Event
 
 _EVENT_BYTES = 1000.0
 """The least memory of an event until it is written."""

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import accumulate
 from math import nan, prod, sqrt
 from typing import Any, TypeAlias
 
@@ -26,9 +27,9 @@ from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
-from hocket.simulating.bounds import bound_if_known
-from hocket.simulating.critical_paths import critical_path, total
+from hocket.simulating.bounds import bounds_by_size
 from hocket.simulating.effort import simulation_s
+from hocket.simulating.operations import Step, total
 from hocket.simulating.question import Contender, Question
 from hocket.simulating.simulation import Simulation, Trials, simulate
 
@@ -142,31 +143,38 @@ class Expectation:
             return 1.0 / forms
         return (_OF_NO_LIBRARY if self.library is None else _OF_OTHER_LIBRARY) / forms
 
-    def limit(self, size_bytes: int) -> str:
-        """Return what the time of the fastest program is spent on most; empty if that is not known."""
-        simulation = self.simulations[self.fastest(size_bytes), size_bytes]
-        algorithm = find(f"{simulation.collective}/{simulation.algorithm}")
-        call = replace(self.curve.calls[size_bytes], parameters=simulation.parameters)
-        machine = quiet(self.machine) or self.machine
-        if simulation_s(algorithm, call, machine=machine) > _LONGEST_PATH_S:
-            return ""
-        with suppress(Error):
-            run = simulate(algorithm, call, machine=machine, trials=_ONE_TRIAL, keep=["events"])
-            steps = critical_path(run, machine=machine)
-            parts_s = total(steps)
-            part = max(parts_s, key=lambda name: parts_s[name])
-            messages = format_count(sum(step.event.kind == "recv" for step in steps), "message")
-            rounds = f" of {messages}" if part == "latency" else ""
-            share = f"{parts_s[part] / sum(parts_s.values()):.0%}" if parts_s[part] else ""
-            return f"{_PARTS.get(part, part)}{rounds} ({share})" if share else ""
-        return ""
+    @cached_property
+    def limits(self) -> dict[int, str]:
+        """What the time of the fastest program is spent on most, by size, as far as that is known."""
+        fastest = [self.simulations[self.fastest(size_bytes), size_bytes] for size_bytes in self.sizes_bytes]
+        cells = [
+            Contender(
+                row,
+                find(f"{one.collective}/{one.algorithm}"),
+                replace(self.curve.calls[one.size_bytes], parameters=one.parameters),
+                role="ends",
+            )
+            for row, one in enumerate(fastest)
+        ]
+        question = Question(quiet(self.machine) or self.machine, cells, keep=("critical_path",))
+        short = [cell for cell, time_s in zip(cells, question.efforts_s(), strict=True) if time_s <= _LONGEST_PATH_S]
+        outcomes = [answer.outcome for answer in replace(question, cells=short).answer()]
+        return {one.size_bytes: _limit(one.critical_path) for one in outcomes if isinstance(one, Simulation)}
 
-    def bound_s(self, size_bytes: int) -> float | None:
-        """Return the time that no program can beat, in isolated calls; None if it is not known."""
-        with suppress(Error):
-            lower_bound = bound_if_known(self.curve.first.collective, self.curve.calls[size_bytes], self.machine)
-            return None if lower_bound is None else lower_bound.time_s
-        return None
+    @cached_property
+    def bounds_s(self) -> dict[int, float]:
+        """The times that no program can beat, in isolated calls, by size, as far as they are known."""
+        bounds = bounds_by_size(self.curve.first.collective, self.curve.calls.values(), self.machine)
+        return {size_bytes: bound.time_s for size_bytes, bound in bounds.items()}
+
+
+def _limit(steps: Sequence[Step]) -> str:
+    """Return what the time of a critical path is spent on most; empty if it takes no time."""
+    parts_s = total(steps)
+    part, part_s = max(parts_s.items(), key=lambda one: one[1])
+    messages = format_count(sum(step.event.kind == "recv" for step in steps), "message")
+    rounds = f" of {messages}" if part == "latency" else ""
+    return f"{_PARTS.get(part, part)}{rounds} ({part_s / sum(parts_s.values()):.0%})" if part_s else ""
 
 
 def expect(
@@ -247,17 +255,17 @@ def simulate_decision(decision: LibraryDecision, machine: Machine, measured_as: 
 
 
 def _affordable(
-    algorithms: Iterable[Algorithm], calls: Sequence[Call], machine: Machine
+    algorithms: Sequence[Algorithm], calls: Sequence[Call], machine: Machine
 ) -> tuple[list[Algorithm], tuple[str, ...]]:
     """Return the algorithms that can be simulated in the time that there is, and the names of the others."""
-    efforts_s = {each: sum(simulation_s(each, call, machine=machine) for call in calls) for each in algorithms}
-    affordable, total_s = list[Algorithm](), 0.0
-    for algorithm in sorted(efforts_s, key=lambda each: (efforts_s[each], each.name)):
-        total_s += efforts_s[algorithm]
-        if affordable and total_s > _MOST_S:
-            break
-        affordable.append(algorithm)
-    return affordable, tuple(sorted(each.name for each in efforts_s if each not in affordable))
+    cells = [Contender(row, each, call) for each in algorithms for row, call in enumerate(calls)]
+    efforts_s = Question(machine, cells).efforts_s()
+    of_algorithm = [sum(efforts_s[first : first + len(calls)]) for first in range(0, len(cells), len(calls))]
+    in_order = sorted(zip(of_algorithm, algorithms, strict=True), key=lambda pair: (pair[0], pair[1].name))
+    sums_s = accumulate(effort_s for effort_s, _ in in_order)
+    number = max(sum(sum_s <= _MOST_S for sum_s in sums_s), 1)
+    affordable, others = ([each for _, each in part] for part in (in_order[:number], in_order[number:]))
+    return affordable, tuple(sorted(each.name for each in others))
 
 
 Choice: TypeAlias = "tuple[str, tuple[tuple[str, int | float | str], ...]]"

@@ -89,8 +89,8 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
         low_s=low_s,
         high_s=high_s,
         fastest=fastest,
-        limit=expectation.limit(size_bytes),
-        bound_s=expectation.bound_s(size_bytes),
+        limit=expectation.limits.get(size_bytes, ""),
+        bound_s=expectation.bounds_s.get(size_bytes),
         guess=ran,
         guess_s=expectation.simulations[ran.programs[0], size_bytes].time_s.mean if ran.programs else None,
     )

@@ -19,9 +19,9 @@ from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bound_if_known
 from hocket.simulating.comparison import compare, of_algorithm
-from hocket.simulating.critical_paths import PARTS, Step, critical_path, total
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
+from hocket.simulating.operations import PARTS, Step, total
 from hocket.simulating.question import Contender, Question
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
@@ -64,14 +64,12 @@ class Explanation(Result):
 
     Attributes:
         simulation: The simulation, with the operations of each rank over time.
-        steps: The critical path, in order of time.
         bound: The lower bound; None with late ranks, or if it is not known how long bytes take.
         remedies: The call on changed machines.
         faster: The fastest algorithms of the catalogue that are faster on this machine, at most `MOST_FASTER`.
     """
 
     simulation: Simulation
-    steps: tuple[Step, ...]
     bound: Bound | None
     remedies: tuple[Remedy, ...]
     faster: tuple[Remedy, ...]
@@ -80,6 +78,11 @@ class Explanation(Result):
     def title(self) -> str:
         """The title of the simulation."""
         return self.simulation.title
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The critical path, in order of time."""
+        return self.simulation.critical_path
 
     @property
     def time_s(self) -> float:
@@ -93,7 +96,7 @@ class Explanation(Result):
 
     @property
     def parts_s(self) -> dict[str, float]:
-        """The parts of the path in seconds, by the names of `hocket.simulating.critical_paths.PARTS`."""
+        """The parts of the path in seconds, by the names of `hocket.simulating.operations.PARTS`."""
         return total(self.steps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -167,13 +170,9 @@ def explain(
     whole_scene = as_scene(scene).with_parts(arrivals=arrivals, faults=faults)
     one_trial = Trials(count=1, seed=trials.seed)
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
-    run_with_events = partial(run, scene=whole_scene, keep=["events"])
-    simulation, without_noise = run_with_events(machine=loaded_machine), quiet(loaded_machine)
-    quiet_simulation = None if without_noise is None else run_with_events(machine=without_noise)
-    steps = critical_path(simulation, machine=loaded_machine, quiet_result=quiet_simulation)
+    simulation = run(machine=loaded_machine, scene=whole_scene, keep=["events", "critical_path"])
     return Explanation(
         simulation,
-        steps,
         None if whole_scene.starts else bound_if_known(loaded_algorithm.collective, call, loaded_machine),
         tuple(_remedies(run, loaded_machine, whole_scene)),
         tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),

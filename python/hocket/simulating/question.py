@@ -179,7 +179,9 @@ class _Handle:
                     "alike": ratio_of(kinds, collective, call.size_bytes, ranks=call.ranks),
                 }
             )
-        how = how_request(question.engine, question.measured_as, question.scene, question.trials, question.keep)
+        how = how_request(
+            question.machine, question.engine, question.measured_as, question.scene, question.trials, question.keep
+        )
         machines = question.machine.handle, question.quiet_machine.handle
         self._native = _native.Question(*machines, how, requests, question.at_best, question.places, threads)
 

@@ -17,10 +17,10 @@ from hocket.base.results import Result
 from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.library_rules import rules_of_library
+from hocket.simulating.operations import Event
 from hocket.simulating.simulation import (
     ONE_TRIAL,
     Circuits,
-    Event,
     Links,
     Statistics,
     Trials,

@@ -21,15 +21,17 @@ from hocket.definitions.discrepancies import discrepancy_of, ratio_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
+from hocket.definitions.variants import path_machines
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, join
+from hocket.simulating.operations import Event, Step
 from hocket.simulating.scenes import NO_SCENE, Scene, SceneLike, as_scene
 
 Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
 
-Detail: TypeAlias = Literal["events", "links", "passages"]
+Detail: TypeAlias = Literal["events", "links", "passages", "critical_path"]
 """What a simulation can keep of the first trial."""
 
 OnTrials: TypeAlias = Callable[[int], object]
@@ -263,29 +265,6 @@ class Repeated:
 
 
 @dataclass(frozen=True)
-class Event:
-    """One operation of one rank.
-
-    Attributes:
-        rank: The rank that did it.
-        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
-        peer: The other rank of a message or circuit; otherwise the rank itself.
-        tag: The message's tag.
-        bytes: Bytes moved or combined.
-        start_s: Time when the verb was reached.
-        end_s: Time when it was done.
-    """
-
-    rank: int
-    kind: str
-    peer: int
-    tag: int
-    bytes: float
-    start_s: float
-    end_s: float
-
-
-@dataclass(frozen=True)
 class Simulation(Result):
     """The input and the result of a simulation: the keys that the compiled module returns, and `time_s`.
 
@@ -327,6 +306,8 @@ class Simulation(Result):
         events: The operations of each rank in the first trial, in order of rank and time, if kept.
         link_uses: The load of each used link in the first trial, if kept.
         passages: The load of links over time in the first trial, in order of links and starts, if kept.
+        critical_path: The steps of the critical path of the first trial, in order of time, from a rank's arrival to the
+            last end, if kept. If several paths are equally long, it is one of them, which prefers messages.
         measured_interval_s: Nine of ten measured calls of this kind would take a time between these two, by the
             discrepancy of the machine, around the mean time; None if the machine file says nothing of such calls.
         measured_ratio: A slower algorithm may be the faster one in measured calls, if it takes at most so many times as
@@ -370,6 +351,7 @@ class Simulation(Result):
     events: tuple[Event, ...] = field(default=(), repr=False)
     link_uses: tuple[LinkUse, ...] = field(default=(), repr=False)
     passages: tuple[Passage, ...] = field(default=(), repr=False)
+    critical_path: tuple[Step, ...] = field(default=(), repr=False)
     measured_interval_s: tuple[float, float] | None = None
     measured_ratio: float | None = None
     measured_ranks: int | None = None
@@ -381,7 +363,7 @@ class Simulation(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, without single trials and without what was kept of the first trial."""
-        summary = replace(self, events=(), link_uses=(), passages=())
+        summary = replace(self, events=(), link_uses=(), passages=(), critical_path=())
         plain = {name: value for name, value in asdict(summary).items() if name not in _NOT_IN_DICTS}
         return {**plain, "lateness_s": self.lateness_s}
 
@@ -415,20 +397,17 @@ class Simulation(Result):
             }
         ]
 
-    def plot(self, *, machine: MachineLike | None = None) -> alt.LayerChart:
+    def plot(self) -> alt.LayerChart:
         """Return a chart of ranks over time if events were kept, or else of the times of all trials.
 
-        Ranks over time show operations as bars and messages as lines. Times of trials are a histogram, with the mean
-        and its confidence interval.
-
-        Args:
-            machine: The machine of the simulation; if it is given, the critical path is marked among the events.
+        Ranks over time show operations as bars and messages as lines, and the critical path if it was kept. Times of
+        trials are a histogram, with the mean and its confidence interval.
 
         Raises:
-            Error: For events: nothing takes time, there are too many operations, or the machine has circuits. For
-                trials: there is only one, or all take the same time.
+            Error: For events: nothing takes time, or there are too many operations. For trials: there is only one, or
+                all take the same time.
         """
-        chart: alt.LayerChart = draw(self, machine=machine)
+        chart: alt.LayerChart = draw(self)
         return chart
 
     def _digest(self) -> list[dict[str, Any]]:
@@ -437,7 +416,7 @@ class Simulation(Result):
         return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
 
 
-_KEPT_FIELDS = ("events", "link_uses", "passages")
+_KEPT_FIELDS = ("events", "link_uses", "passages", "critical_path")
 _NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT_FIELDS))
 _NOT_IN_ROWS = frozenset(
     (
@@ -493,7 +472,8 @@ def simulate(
         scene: A scene, or the path of a scene file, instead of arrivals, a cadence or faults.
         trials: The trials on a machine with noise, or with arrivals that are drawn.
         keep: What to keep of the first trial: "events", the operations of each rank; "links", the load of each link;
-            and "passages", the load of links over time.
+            "passages", the load of links over time; and "critical_path", the chain of operations and messages that
+            determines the time of a single call on a machine without circuits.
         on_trials: Called now and then with the number of finished trials.
 
     Raises:
@@ -613,7 +593,7 @@ def plan(
     """Return a planned simulation; see `simulate`."""
     if isinstance(what, Schedule):
         _check_schedule(measured_as, scene.cadence)
-    how = how_request(engine, measured_as, scene, trials, keep)
+    how = how_request(machine, engine, measured_as, scene, trials, keep)
     if (how["links"] or how["passages"]) and machine.topology is None:
         name = "links" if how["links"] else "passages"
         raise Error(f"{name}: machine {machine.name} has no topology, expected a machine with a topology")
@@ -631,18 +611,20 @@ def plan(
 
 
 def how_request(
-    engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
+    machine: Machine, engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
 ) -> dict[str, Any]:
     """Return how to simulate, in the form of the compiled module.
 
     Raises:
         Error: A value is wrong: which one, and what was expected.
     """
+    details = _details(keep)
     return {
         "engine": among("engine", engine, get_args(Engine)),
         **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
-        **_kinds_kept(keep),
+        **details,
+        "path": path_machines(machine) if details["critical_path"] else None,
     }
 
 
@@ -653,7 +635,7 @@ def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
         raise Error(f"cadence: got {quote(cadence)}, expected none, as a schedule describes one call")
 
 
-def _kinds_kept(keep: Iterable[Detail]) -> dict[str, bool]:
+def _details(keep: Iterable[Detail]) -> dict[str, bool]:
     """Return what to keep, in the form of the compiled module."""
     names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
     kinds = {among("keep", name, get_args(Detail)) for name in names}
@@ -685,6 +667,7 @@ def simulation_of(data: Mapping[str, Any], machine: Machine) -> Simulation:
     repeated = data["repeated"]
     classes = {"events": Event, "link_uses": LinkUse, "passages": Passage}
     own = {
+        "critical_path": tuple(Step(**{**step, "event": Event(**step["event"])}) for step in data["critical_path"]),
         "repeated": None if repeated is None else Repeated.of(**repeated, size=data["size_bytes"]),
         "marks": tuple(map(Statistics.of, data["marks_s"])),
         **{name: tuple(of(**row) for row in data[name]) for name, of in classes.items()},

@@ -10,7 +10,7 @@ from functools import cache
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.calls import complete, prepare
+from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import (
     COLLECTIVES,
@@ -125,7 +125,7 @@ def choice_with_values(algorithm: Algorithm, call: Call, fixed: Collection[str])
     are fixed.
     """
     whole_bytes = all_bytes(algorithm, call.ranks, call.size_bytes)
-    values = other_values(algorithm, complete(algorithm, call.parameters), whole_bytes, fixed=fixed)
+    values = other_values(algorithm, call.parameters, whole_bytes, fixed=fixed)
     return Choice("catalogue", algorithm.name, tuple(values.items()))
 
 

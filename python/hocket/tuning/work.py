@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
 from hocket.rules.nccl.choosing import COLLNET
-from hocket.simulating.effort import simulation_s
-from hocket.simulating.question import choose
+from hocket.simulating.question import Contender, Question
 from hocket.tuning.candidates import call_at, refusals_of
 from hocket.tuning.choice import Choice, Point
 from hocket.tuning.exporting import Exporter, exporter_for
@@ -68,13 +67,14 @@ class BySimulation:
         )
         return f"simulated on {machine.name}, only algorithms of {library}{without}"
 
-    def efforts_s(self, points: Sequence[Point]) -> Iterator[float]:
-        """Give the estimated seconds of each point on one core."""
-        machine, trials = self.settings.machine, self.settings.trials
-        for point in points:
-            calls = self.settings.calls(point, call_at(point))
-            yield sum(simulation_s(each, choose(each, call, machine), machine=machine, trials=trials)
-                      for each, call in calls)  # fmt: skip
+    def efforts_s(self, points: Sequence[Point]) -> Sequence[float]:
+        """Return the estimated seconds of each algorithm at each point on one core."""
+        cells = [
+            Contender(row, *each)
+            for row, point in enumerate(points)
+            for each in self.settings.calls(point, call_at(point))
+        ]
+        return Question(self.settings.machine, cells, trials=self.settings.trials).efforts_s()
 
     def switches(self, points: Sequence[Point]) -> Iterator[Point]:
         """Give points before and at each change of the library's default, which is one algorithm between them."""

@@ -11,8 +11,8 @@ from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
 
 if TYPE_CHECKING:
-    from hocket.simulating.critical_paths import Step
     from hocket.simulating.explanation import Explanation, Remedy
+    from hocket.simulating.operations import Step
 
 T = TypeVar("T")
 
