@@ -12,6 +12,9 @@ pub struct About {
     /// the machine sets it), `ports` (how many ports the algorithm can use), `k` (how many of them a node has), the
     /// parameters, and the values that `completes` adds.
     pub cost: &'static str,
+    /// A time that no machine without levels beats, by the same names: what one rank does one after the other. It leaves a
+    /// slow algorithm out of a comparison before it is simulated.
+    pub least: &'static str,
     /// Messages of all ranks together. The formula may use the same names.
     pub messages: &'static str,
     /// Whether `cost` is the exact time of this call on nodes with enough ports. Otherwise it is an upper bound that
@@ -98,6 +101,7 @@ impl About {
     pub const fn new(cost: &'static str, messages: &'static str) -> Self {
         Self {
             cost,
+            least: "0",
             messages,
             cost_is_exact: ranks_divide_count,
             ports: |_| 1,
@@ -118,6 +122,11 @@ impl About {
     /// The formulas are exact for these calls.
     pub const fn exact_when(self, cost_is_exact: fn(&Call) -> bool) -> Self {
         Self { cost_is_exact, ..self }
+    }
+
+    /// No call takes less time than this.
+    pub const fn at_least(self, least: &'static str) -> Self {
+        Self { least, ..self }
     }
 
     /// A rank sends or receives up to this many messages at a time.

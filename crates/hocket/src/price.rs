@@ -18,6 +18,8 @@ pub struct Predicted {
     pub messages: f64,
     /// Whether the time is exact.
     pub is_exact: bool,
+    /// The time that the call takes at least, in seconds.
+    pub at_least_s: f64,
     /// Whether the time is an upper bound: exact, or with the largest block for all. On fewer ports than usable, it is an
     /// approximation: a message may wait for a port at each end, and so for more messages than the formula counts.
     pub is_bound: bool,
@@ -27,9 +29,9 @@ pub struct Predicted {
 pub(crate) const ROUNDING: f64 = 1.0 + 1e-9;
 
 impl Predicted {
-    /// Whether the formula is exact, and says that a run without noise ends after `until_s`.
+    /// Whether formulas say that a run without noise ends after `until_s`.
     pub fn is_later_than(&self, until_s: f64) -> bool {
-        self.is_exact && self.time_s > until_s * ROUNDING
+        self.at_least_s > until_s * ROUNDING
     }
 }
 
@@ -63,8 +65,10 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     }
     let (is_exact, lines) = (terms.are_exact(entry, call), Lines { within, between: network.between });
     let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, lines, is_exact)?;
+    let at_least_s = if is_exact { time_s } else { terms.of_formula(entry.about.least, entry, call, lines, true)? };
     let (usable_ports, ports) = terms.ports(entry, call);
-    Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact, is_bound: ports == usable_ports }))
+    let is_bound = ports == usable_ports;
+    Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact, at_least_s, is_bound }))
 }
 
 /// A rough estimate of the time of a call: by the formula, as if messages did not meet. `in_turn`, to compare values of
@@ -220,6 +224,18 @@ impl Terms<'_> {
 
     /// The time of an algorithm with these costs of messages, exact or with the largest block for all.
     fn time_s(&self, entry: &Entry, call: &Call, lines: Lines, is_exact: bool) -> Result<f64> {
+        self.of_formula(entry.about.cost, entry, call, lines, is_exact)
+    }
+
+    /// The value of a formula of an algorithm, as [`Self::time_s`].
+    fn of_formula(
+        &self,
+        formula: &'static str,
+        entry: &Entry,
+        call: &Call,
+        lines: Lines,
+        is_exact: bool,
+    ) -> Result<f64> {
         let (usable_ports, ports) = self.ports(entry, call);
         let elements = if is_exact { size_in_elements(call) } else { largest_size_in_elements(call) };
         let mut parameters = Vec::new();
@@ -229,7 +245,7 @@ impl Terms<'_> {
             parameters.push((part.name, times.collect::<Result<Vec<_>>>()?.into_iter().fold(0.0, f64::max)));
         }
         parameters.extend(values(call));
-        Cost::of(entry.about.cost)?.at(&Price {
+        Cost::of(formula)?.at(&Price {
             ranks: call.ranks,
             size_bytes: (elements * call.element_bytes) as f64,
             alpha_s: lines.between.alpha_s,

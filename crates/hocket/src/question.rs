@@ -439,15 +439,17 @@ impl Row {
         }
     }
 
-    /// Begins the next cells: as many as there are places. The times of the cells before are their deadline, so that results
-    /// do not depend on the number of threads. Gives the outcomes of those that are too late by their formula.
+    /// Begins the next cells: as many as there are places without a time, or else as there are places. The times of the cells
+    /// before are their deadline, so that results do not depend on the number of threads. Gives the outcomes of those that
+    /// are too late by their formula.
     fn next_group(&mut self, question: &Question<'_>, starts: &[Start], queue: &Queue) -> Vec<(usize, Outcome)> {
         let places = question.places().unwrap_or(usize::MAX);
         let mut times_s = self.times_s.clone();
         times_s.sort_by(f64::total_cmp);
         times_s.dedup_by(|later_s, before_s| *later_s <= *before_s * ROUNDING);
         let mut too_late = Vec::new();
-        while self.pending < places
+        let most = if times_s.len() < places { places - times_s.len() } else { places };
+        while self.pending < most
             && let Some(number) = self.race.pop_front()
         {
             let cell = &question.cells[number];

@@ -10,7 +10,7 @@
 //! Needs: nothing; operands are combined in rank order.
 //! Counts: each rank serves its right child, its parent and its left child in turn. So a segment follows the one before
 //! after 3 steps: 3 S steps for S segments, plus about 4 log2 P steps for the first segment to go up and down. The
-//! formula is an upper bound.
+//! formula is an upper bound. The roots alone take 3 S steps, if both have two children.
 //!
 //! ```text
 //! P = 6: two trees       step    segment 0                              segment 1
@@ -38,6 +38,7 @@ pub const ABOUT: About = About::new(
     "2*(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
+.at_least("min(1, floor(P/6))*3*(ceil(n/segment)*alpha + n*(beta + gamma))")
 .with_parameters(&[SEGMENT])
 .with_automatic(&[segments::BY_FORMULA])
 .combining("dual_root");

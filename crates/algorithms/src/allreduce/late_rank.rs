@@ -9,7 +9,8 @@
 //! spreading: S. L. Johnsson, C.-T. Ho, "Optimum broadcasting and personalized communication in hypercubes", IEEE
 //! Transactions on Computers 38 (1989).
 //! Needs: a power of two of ranks; a commutative operator: each owner has a tree of its own.
-//! Counts: 2 (S + log2 P) rounds for S segments, of which the late rank takes part in S.
+//! Counts: 2 (S + log2 P) rounds for S segments, of which the late rank takes part in S. Before these, some
+//! rank has received and combined (P - 2) S / (P - 1) segments.
 //!
 //! ```text
 //! 8 ranks, rank 0 is late; segment a is owned by rank 1, b by rank 2, c by rank 4
@@ -41,6 +42,9 @@ pub const ABOUT: About = About::new(
     "2*(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
+.at_least(
+    "ceil((P-1)/P)*(ceil(n/segment)*alpha + n*beta) + max(0, P-2)/max(1, P-1)*(ceil(n/segment)*alpha + n*(beta + gamma))",
+)
 .refusing(|c| {
     let is_missing = c.parameter(LATE.name) >= c.ranks as u64;
     let needs_late = is_missing.then_some("needs a rank of the call as the late one");
