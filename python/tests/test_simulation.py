@@ -106,7 +106,7 @@ def test_what_is_no_call_and_no_trials_is_refused() -> None:
 
 
 def test_the_share_of_calls_that_an_operating_system_hits() -> None:
-    # docs/how/cost-of-noise.md: a rank is hit for sure by an event under way when it begins (d / T), and only if an
+    # docs/scenes.md: a rank is hit for sure by an event under way when it begins (d / T), and only if an
     # event meets the t of the call ((d + t) / T).
     network = "[network]\nmodel = 'loggp'\nL = '1 us'\no = '0.25 us'\ng = '0.25 us'\nG = '0.1 ns/B'\n"
     noise = "[noise.os]\nmodel = 'periodic'\nperiod = '1 ms'\nduration = '25 us'\n"
