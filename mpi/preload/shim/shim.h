@@ -1,5 +1,5 @@
 /* The interface of this folder for the MPI functions of the preloaded library, which are in the folder above. It is
- * compiled against the user's MPI and calls only PMPI_*. The page docs/mpi-internals.md says which file owns what.
+ * compiled against the user's MPI and calls only PMPI_*. The first comment of each file says what it owns.
  *
  * Messages use a private communicator of the same processes, apart from messages of the program. The first blocking or
  * persistent call with an algorithm creates it. If rules name nonblocking calls, it is created together with the
