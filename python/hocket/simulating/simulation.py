@@ -322,9 +322,8 @@ class Simulation(Result):
         cadence: When the ranks began each of several calls; None if they made one call.
         repeated: The calls of the cadence; None without a cadence.
         faults: The faults of links, as texts.
-        marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
-            marks are the times when results were complete after 0, 1, 2, ... of the exchanges. With arrivals they
-            count from the last one, and a mark before it is 0. With a cadence or as measured there are none.
+        marks: When the last rank reached each mark, over the trials: after 0, 1, 2, ... of redundant exchanges. With
+            arrivals they count from the last one, or are 0 before it; none with a cadence or another `measured_as`.
         marks_s: The same in each trial.
         events: The operations of each rank in the first trial, in order of rank and time, if kept.
         link_uses: The load of each used link in the first trial, if kept.
