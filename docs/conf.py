@@ -32,15 +32,15 @@ html_css_files = ["hocket.css"]
 
 
 class Options(SphinxDirective):
-    """The options of a command, such as `mpi run`, as its help describes them."""
+    """The options of a command as its help describes them; the content is `hocket mpi run --help`."""
 
-    required_arguments = 1
-    final_argument_whitespace = True
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Give a list of the options."""
+        _, *names, _ = self.content[0].split()
         command: click.Command = hocket
-        for name in self.arguments[0].split():
+        for name in names:
             command = command.load(name)
         context = click.Context(command, **hocket.context_settings)
         options = [each for each in command.params if isinstance(each, click.Option)]

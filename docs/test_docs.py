@@ -264,7 +264,7 @@ def explains_options(text: str, command: click.Command, name: str) -> None:
     """Find the directive that lists the options of a command, each of which has its help."""
     options = [each for each in command.params if isinstance(each, click.Option)]
     assert text
-    assert (f"```{{options}} {name}\n```\n" in text) == bool(options)
+    assert (f"```{{options}}\nhocket {name} --help\n```\n" in text) == bool(options)
     assert all(each.help for each in options)
 
 
