@@ -9,6 +9,7 @@ runs in an empty folder, where the programs beside the interpreter are found.
 
 import contextlib
 import doctest
+import inspect
 import io
 import itertools
 import json
@@ -250,21 +251,21 @@ def test_every_command_has_a_page() -> None:
 
 @pytest.mark.parametrize("name", commands.commands)
 def test_every_option_is_explained(name: str) -> None:
-    """Find the options of a command on its page, and those of its own commands in their sections."""
+    """Find the list of options on the page of a command, and in the section of each of its own commands."""
     text = page_of(name)
     command = commands.load(name)
     assert text.startswith(f"# hocket {name}\n")
-    explains_options(text, command)
+    explains_options(text, command, name)
     for each in map(command.load, command.commands) if isinstance(command, Group) else ():
-        explains_options(section(text, f"hocket {name} {each.name}"), each)
+        explains_options(section(text, f"hocket {name} {each.name}"), each, f"{name} {each.name}")
 
 
-def explains_options(text: str, command: click.Command) -> None:
-    """Find the options of a command in its text."""
+def explains_options(text: str, command: click.Command, name: str) -> None:
+    """Find the directive that lists the options of a command, each of which has its help."""
+    options = [each for each in command.params if isinstance(each, click.Option)]
     assert text
-    for parameter in command.params:
-        if parameter.param_type_name == "option":
-            assert any(re.search(rf"`{option}[ `]", text) for option in parameter.opts), parameter.opts
+    assert (f"```{{options}}\nhocket {name} --help\n```\n" in text) == bool(options)
+    assert all(each.help for each in options)
 
 
 SPEC = """
@@ -288,15 +289,20 @@ sizes = "8B"
     ],
 )
 def test_every_key_is_explained(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare the keys of what a command prints as JSON with the last table of its page."""
+    """Compare the keys that a command prints as JSON with the class that its page names, or the last table there."""
     monkeypatch.chdir(tmp_path)
     Path("spec.toml").write_text(SPEC)
     printed, status = run(f"hocket {line} --json", 0)
     assert status == 0
-    rows = page_of(line.split()[0]).rpartition("\n| key | meaning |\n")[2].partition("\n\n")[0]
-    first = [row.split("|")[1] for row in rows.splitlines()]
-    explained = {key for cell in first for key in re.findall(r"`(\w+)`", cell)}
-    assert explained == json.loads(printed).keys()
+    text = page_of(line.split()[0])
+    keys = json.loads(printed).keys()
+    if named := re.search(r"keys are those of {py:class}`hocket\.(\w+)`", text):
+        described = re.findall(r"^    (\w+): ", inspect.getdoc(getattr(hocket, named[1])) or "", re.MULTILINE)
+        assert keys <= {*described, *re.findall(r"`(\w+)`", text)}
+    else:
+        rows = text.rpartition("\n| key | meaning |\n")[2].partition("\n\n")[0]
+        first = [row.split("|")[1] for row in rows.splitlines()]
+        assert keys == {key for cell in first for key in re.findall(r"`(\w+)`", cell)}
 
 
 @pytest.mark.parametrize("name", [name for name in hocket.__all__ if not name.startswith("_")])

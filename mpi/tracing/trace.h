@@ -1,4 +1,4 @@
-/* The interface between the parts of the tracing library, which write one line of JSON per call: see docs/traces.md. */
+/* The interface between the parts of the tracing library, which write one line of JSON per call: see docs/replay.md. */
 #ifndef HOCKET_TRACE_H
 #define HOCKET_TRACE_H
 

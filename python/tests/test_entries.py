@@ -20,7 +20,7 @@ NETWORKS = {
 }
 RANKS, SIZE_BYTES = 24, 24_000
 RECORDED_OTHERWISE = ("edge_disjoint_trees", "redundant_butterfly", "trinaryx3", "trinaryx3_overlapped")
-"""What cannot be recorded, or can take another time as a schedule: see `docs/goal.md`."""
+"""What cannot be recorded, or can take another time as a schedule: see `docs/schedules.md`."""
 
 
 @pytest.fixture(params=NETWORKS)

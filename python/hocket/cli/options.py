@@ -424,7 +424,7 @@ algorithm = click.argument("names", nargs=-1, metavar="COLLECTIVE ALGORITHM", sh
 element = click.option(
     "--element",
     type=Read(_element_bytes, name="SIZE"),
-    show_default="in reductions 4B, or the largest of 2B and 1B that divides the size; else 1B",
+    show_default="in reductions 4B, or the largest of 2B and 1B that divides the size; else, and in verify, 1B",
     help="Size of an element; messages are cut only between elements.",
 )
 parameter = click.option(

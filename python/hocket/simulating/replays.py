@@ -81,8 +81,7 @@ class Replay(Result):
     """The result of a replay. Functions, ranks, links and circuits are of the first trial.
 
     `plot` draws each rank's time: computing, in MPI calls, and waiting for others there.
-    The attributes are the keys that the compiled module returns, and `time_s`. `program`, `calls` and `traced_s` come
-    from the trace.
+    The attributes are the keys that the compiled module returns, and `time_s`; `traced_s` comes from the trace.
 
     Attributes:
         program: The traced program's name.

@@ -275,6 +275,7 @@ class Simulation(Result):
         size_bytes: The message of the MPI call; 0 for a schedule.
         machine: The machine's name.
         engine: The engine that ran.
+        measured_as: How a benchmark measures the time.
         seed: Seed of the random numbers.
         trials: Number of trials.
         time_s: Time when the last rank ended, over the trials; with a cadence, the mean time of its calls.
@@ -293,15 +294,15 @@ class Simulation(Result):
         links: The load of links; None if messages do not share links.
         circuits: The use of circuits; None if there are none.
         steps: For an algorithm with steps on a machine with a topology: for each step "overlap", the number of messages
-            that share the busiest link, and "gap_packets", the gap between two packets of a message.
+            that share the busiest link, and "gap_packets", the gap between two packets of a message in packet times.
         times_s: Time when the last rank ended, in each trial.
         arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
         arriving_s: With arrivals: the time from the first to the last arrival, in each trial.
         cadence: When the ranks began each of several calls; None if they made one call.
         repeated: The calls of the cadence; None without a cadence.
         faults: The faults of links, as texts.
-        marks: Time when the last rank reached each mark of the program, over the trials. In redundant exchanges, the
-            marks are the times when results were complete after 0, 1, 2, ... of the exchanges.
+        marks: When the last rank reached each mark, over the trials: after 0, 1, 2, ... of redundant exchanges. With
+            arrivals they count from the last one, or are 0 before it; none with a cadence or another `measured_as`.
         marks_s: The same in each trial.
         events: The operations of each rank in the first trial, in order of rank and time, if kept.
         link_uses: The load of each used link in the first trial, if kept.

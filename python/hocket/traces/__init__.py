@@ -1,6 +1,6 @@
 """Traces of MPI programs: each rank's calls with their times and arguments; reading, writing, export and import.
 
-`hocket mpi trace` records traces. docs/traces.md describes the formats.
+`hocket mpi trace` records traces. docs/replay.md describes the formats.
 """
 
 from __future__ import annotations

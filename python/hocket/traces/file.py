@@ -1,4 +1,4 @@
-"""Trace files: lines of JSON, compressed by gzip; docs/traces.md describes them."""
+"""Trace files: lines of JSON, compressed by gzip; docs/replay.md describes them."""
 
 from __future__ import annotations
 

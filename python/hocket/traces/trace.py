@@ -57,7 +57,7 @@ class Call:
         function: The MPI function, without `_c`.
         start_s: Time when it began, by this rank's clock, since the start of tracing.
         end_s: Time when it returned.
-        arguments: Its arguments and results, as docs/traces.md lists them for the function.
+        arguments: Its arguments and results, as docs/replay.md lists them for the function.
         line: Its line in the file.
     """
 
