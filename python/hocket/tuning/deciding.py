@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import ceil, exp, inf, log
+from operator import add
+from typing import TypeAlias
 
 from hocket.definitions.library import REDUCTIONS
+from hocket.rules.tuning_files.counterparts import programs_of_all
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at
 
 Times = Mapping[Choice, Estimate]
@@ -37,27 +40,41 @@ def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
 def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
     """Return an acceptable choice for each point, with the fewest changes; the points are in order of size.
 
-    Among several ways with the fewest changes, the one with the smallest total loss wins, and among equal ones the one
-    that names the default most often. The loss of a choice is the logarithm of its time over the fastest time.
+    Among several ways with the fewest changes, the one with the smallest total loss wins. Among equal ones, it is the
+    one that names the default most often, then algorithms that libraries have, then the fewest parameters. The loss of
+    a choice is the logarithm of its time over the fastest time.
     """
-    ways: dict[Choice, tuple[int, float, int, tuple[Choice, ...]]] = {}
+    ways: dict[Choice, tuple[_Costs, tuple[Choice, ...]]] = {}
     for times in points:
-        least = min(ways.values()) if ways else (0, 0.0, 0, ())
+        (least_changes, *least_costs), least_way = min(ways.values()) if ways else (_NOTHING, ())
         merged_ways = {}
         for choice in acceptable(times, tolerance):
-            kept_way = ways.get(choice, (inf, 0.0, 0, ()))
-            changes, loss, rules, way = min(kept_way, (least[0] + 1, *least[1:]))
-            loss += _loss(times, choice)
-            merged_ways[choice] = int(changes), loss, rules + (choice != DEFAULT), (*way, choice)
+            kept_way = ways.get(choice, ((inf, *_NOTHING[1:]), ()))
+            costs, way = min(kept_way, ((least_changes + 1, *least_costs), least_way))
+            merged_ways[choice] = tuple(map(add, costs, _costs(times, choice))), (*way, choice)
         ways = merged_ways
     return list(min(ways.values())[-1]) if ways else []
+
+
+_Costs: TypeAlias = tuple[float, ...]
+"""Changes, the loss, choices other than the default, those that no library has, and parameters."""
+_NOTHING: _Costs = (0, 0.0, 0, 0, 0)
+
+
+def _costs(times: Times, choice: Choice) -> _Costs:
+    is_uncommon = choice != DEFAULT and choice.name not in programs_of_all()
+    return 0, _loss(times, choice), choice != DEFAULT, is_uncommon, len(choice.parameters)
 
 
 def _loss(times: Times, choice: Choice) -> float:
     if choice not in times:
         return 0.0
     best_s = min(one.median_s for one in times.values())
-    return log(times[choice].median_s / best_s) if best_s > 0 else 0.0
+    return round(log(times[choice].median_s / best_s), _DIGITS) if best_s > 0 else 0.0
+
+
+_DIGITS = 9
+"""Times that differ by less than so many digits are equal."""
 
 
 def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:

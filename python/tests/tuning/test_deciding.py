@@ -77,6 +77,13 @@ def test_of_as_few_changes_the_smallest_loss_is_taken() -> None:
     assert merge(points, TOLERANCE) == [A, B, B]
 
 
+def test_of_equal_choices_one_that_libraries_have_is_taken_and_the_plainest() -> None:
+    names = ("bine", "multi_lane", "recursive_doubling")
+    times = {Choice("catalogue", name): Estimate.exact(1.0 + 1e-14 * number) for number, name in enumerate(names)}
+    times[Choice("catalogue", "recursive_doubling", (("segment", 4),))] = Estimate.exact(1.0)
+    assert merge([times, times], TOLERANCE) == [Choice("catalogue", "recursive_doubling")] * 2
+
+
 @given(times_at_points)
 def test_merging_keeps_to_what_is_good_enough_with_no_more_intervals_than_points(points: list[Times]) -> None:
     choices = merge(points, TOLERANCE)

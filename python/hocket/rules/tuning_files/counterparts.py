@@ -234,6 +234,13 @@ def programs_of(library: str, collective: str) -> frozenset[str]:
     return frozenset((*(name for each in counterparts for name in each.algorithms), *alike))
 
 
+@cache
+def programs_of_all() -> frozenset[str]:
+    """Return the names of algorithms of the catalogue that some library has, for any collective."""
+    counterparts = (each for library in LIBRARIES.values() for some in library.algorithms.values() for each in some)
+    return frozenset(name for each in counterparts for name in each.algorithms)
+
+
 def counterparts_of(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:
     """Give the counterparts of all algorithms of libraries for a collective."""
     for library in libraries:
