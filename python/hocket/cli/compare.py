@@ -17,8 +17,9 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.base.version import VERSION
-from hocket.cli import completion, options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli import options
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import (
     Bar,
     print_csv,
@@ -31,7 +32,8 @@ from hocket.cli.output import (
 )
 from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
-from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
+from hocket.cli.trials import bound_of, compared_trials
+from hocket.cli.values import Read
 from hocket.definitions.calls import algorithms_for
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -44,7 +46,7 @@ from hocket.simulating.answers import WITHIN
 from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine
+from hocket.simulating.simulation import UNTIL_DECIDED, Engine
 from hocket.tuning.choice import Choice, rule_of
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
@@ -63,59 +65,20 @@ if TYPE_CHECKING:
     from hocket.simulating.answers import Use
 
 
-@click.command()
-@click.argument("collective", shell_complete=completion.collectives)
-@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-@options.ranks(required=True)
-@options.sizes
-@options.call
-@options.machine
-@options.engine
-@options.measured_as_option
-@options.scene
-@compared_trials_option
-@options.seed
-@options.until_ci
-@options.plot
-@click.option(
-    "--links",
-    type=options.PICTURE,
-    help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
-    f"{options.PICTURE_ENDS}.",
+@command(
+    fields={
+        "most_trials": UNTIL_DECIDED.count,
+        "mpi_defaults": " and ".join(MPI_DEFAULTS),
+        "defaults": ", ".join((*DEFAULTS, *BY_MACHINE)),
+        "within": f"{100 * WITHIN:g}%",
+    },
+    call_of=options.call_of,
+    machine=options.machine,
+    scene=options.scene,
+    defaults_of=Read(defaults_named, name="LIST"),
+    rules=click.Path(dir_okay=False),
+    algorithms=options.algorithms,
 )
-@click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(MPI_DEFAULTS)}.")
-@click.option(
-    "--defaults-of",
-    type=options.Read(defaults_named, name="LIST"),
-    default=(),
-    help=f"Also simulate the default choices of these: {', '.join((*DEFAULTS, *BY_MACHINE))}.",
-)
-@click.option(
-    "--best",
-    "at_best",
-    is_flag=True,
-    help="Search by simulations, for each algorithm and size, the parameters with which it is fastest, instead of "
-    "those that its formula chooses. Values given with --param stay.",
-)
-@click.option(
-    "--within",
-    type=options.SHARE,
-    default=f"{100 * WITHIN:g}%",
-    show_default=True,
-    help="How much slower than the fastest the algorithms of the answer may be: with more, fewer are enough.",
-)
-@click.option(
-    "--rules", type=click.Path(dir_okay=False), help="Also write the answer as rules for `hocket mpi run --rules`."
-)
-@options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
-@options.measured_algorithm
-@options.load
-@options.executor
-@options.jobs
-@yes_option
-@options.every
-@options.as_csv
-@options.as_json
 def compare(
     collective: str,
     names: tuple[str, ...],
@@ -132,7 +95,7 @@ def compare(
     plot: str | None,
     links: str | None,
     defaults: bool,
-    defaults_of: tuple[str, ...],
+    defaults_of: tuple[str, ...] | None,
     at_best: bool,
     within: float,
     rules: str | None,
@@ -164,7 +127,7 @@ def compare(
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     of_machine = BY_MACHINE if machine.has_gpus and not names else ()
-    libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *defaults_of)))
+    libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *(defaults_of or ()))))
     simulations = len(calls) * (len(candidates) + len(libraries))
     threads = max(1, jobs // simulations)
     options.check_scene(scene, measured_as)

@@ -1,0 +1,157 @@
+"""Commands: the parameters of a function are rows of `options.csv`, or are made of such rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import click
+
+from hocket.base.files import read_rows
+from hocket.cli.values import FIELDS, VALUES, OneOf
+
+_TABLE = "options.csv"
+
+
+def command(
+    name: str | None = None,
+    /,
+    *,
+    cls: type[click.Command] = click.Command,
+    own_rows: str | None = None,
+    fields: Mapping[str, object] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **sources: Any,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function: each of its parameters is an option or argument, in this order.
+
+    A parameter without a default in the table is required, unless its type allows None.
+
+    Args:
+        name: The name of the command; by default the function's.
+        cls: The class of the command.
+        own_rows: A module beside which lies a table that comes before that of this package.
+        fields: What fields in the table, such as `{formats}`, stand for.
+        settings: Other arguments of `cls`.
+        sources: For parameters that are more than a row: the type of the value, a function of other parameters, or the
+            names of several, whose values come as a dictionary.
+    """
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        of_command = _Options(
+            module=function.__module__,
+            own_rows=own_rows,
+            fields={**FIELDS, **(fields or {})},
+            sources=sources,
+        )
+
+        def call(**values: Any) -> Any:
+            results: dict[str, Any] = {}
+            return function(**{each: of_command.value(each, values, results) for each in _needs(function)})
+
+        parameters = {str(each.name): each for each in of_command.parameters(_needs(function))}
+        text = inspect.cleandoc(function.__doc__ or "")
+        return cls(
+            name or function.__name__, callback=call, params=[*parameters.values()], help=text, **(settings or {})
+        )
+
+    return make
+
+
+@cache
+def _rows(module_file: str) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of a table beside a module, by command and parameter."""
+    rows = read_rows(module_file, _TABLE)
+    return {(command, row["parameter"]): row for row in rows for command in row["command"].split(";")}
+
+
+def _needs(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the types of a function's parameters that have no default."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: str(each.annotation) for each in parameters if each.default is inspect.Parameter.empty}
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options and arguments of a command.
+
+    Attributes:
+        module: Its module.
+        own_rows: A module beside which lies a table that comes first.
+        fields: What fields in the table stand for.
+        sources: What parameters are that are more than a row.
+    """
+
+    module: str
+    own_rows: str | None
+    fields: Mapping[str, object]
+    sources: Mapping[str, Any]
+
+    def parameters(self, needs: Mapping[str, str], making: str = "") -> Iterator[click.Parameter]:
+        """Give the options and arguments for parameters of these types; the one that they are for is a row."""
+        for name, annotation in needs.items():
+            source = None if name == making else self.sources.get(name)
+            if isinstance(source, tuple):
+                yield from self.parameters(dict.fromkeys(source, "None"), name)
+            elif source is None or isinstance(source, click.ParamType):
+                yield self._parameter(name, annotation)
+            else:
+                yield from self.parameters(_needs(source), name)
+
+    def value(self, name: str, values: Mapping[str, Any], results: dict[str, Any]) -> Any:
+        """Return the value of a parameter, given those of the options; what is made is kept in `results`."""
+        source = self.sources.get(name)
+        if isinstance(source, tuple):
+            return self._values(source, name, values, results)
+        if source is None or isinstance(source, click.ParamType):
+            return values[name]
+        if name not in results:
+            results[name] = source(**self._values(_needs(source), name, values, results))
+        return results[name]
+
+    def _values(
+        self, names: Iterable[str], making: str, values: Mapping[str, Any], results: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {each: values[each] if each == making else self.value(each, values, results) for each in names}
+
+    def _parameter(self, name: str, annotation: str) -> click.Parameter:
+        row = self._row(name)
+        value, option = row["value"].removesuffix("..."), row["option"].format_map(self.fields)
+        is_multiple = value != row["value"]
+        default = row["default"].format_map(self.fields) or None
+        source = self.sources.get(name)
+        kind = source if isinstance(source, click.ParamType) else VALUES.get(value)
+        if kind is None and "|" in value:
+            kind = OneOf(value.split("|"))
+        common: dict[str, Any] = {"type": kind, **({} if default is None else {"default": default})}
+        is_optional = default is not None or "None" in annotation
+        if not option.startswith("-"):
+            is_required = option.endswith("...") and option[0] != "[" if is_multiple else not is_optional
+            return click.Argument(
+                [name], metavar=option, nargs=-1 if is_multiple else 1, required=is_required, **common
+            )
+        flags = [each for each in option.split() if each.startswith("-")]
+        return click.Option(
+            [*flags, name],
+            metavar=value if kind is None or isinstance(kind, click.Tuple) else None,
+            is_flag=not value,
+            multiple=is_multiple,
+            required=bool(value) and not is_multiple and not is_optional,
+            help=row["help"].format_map(self.fields),
+            show_default={"": None, "-": False}.get(row["shown"], row["shown"].format_map(self.fields)),
+            envvar=next((each[1:] for each in option.split() if each.startswith("$")), None),
+            **common,
+        )
+
+    def _row(self, name: str) -> Mapping[str, str]:
+        """Return the row of a parameter: that of the command, of its group, or of all commands."""
+        command = self.module.removeprefix("hocket.cli.").replace(".", " ")
+        rows = _rows(__file__)
+        places = [(rows, command), (rows, command.partition(" ")[0]), (rows, "")]
+        if self.own_rows is not None:
+            own = _rows(self.own_rows)
+            places = [(own, command.rpartition(" ")[2]), (own, ""), *places]
+        return next(table[whose, name] for table, whose in places if (whose, name) in table)
