@@ -11,7 +11,7 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_reach, format_time
 from hocket.cli.command import command
 from hocket.cli.effort import announce
-from hocket.cli.group import CommandGroup
+from hocket.cli.group import CommandGroup, commands_of
 from hocket.cli.output import GrowingTable, answer, print_files, print_words, progress, with_version, write_picture
 from hocket.cli.printing import note, say
 from hocket.cli.values import Read
@@ -28,15 +28,10 @@ def _table_file(path: str) -> str:
     return files.writable(path)
 
 
-_SUMMARIES = {
-    "plot": "Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."
-}
-
-
 @command(
     cls=CommandGroup,
     fields={"formats": " or ".join(FORMATS)},
-    settings={"package": "hocket.cli.sweep", "summaries": _SUMMARIES, "subcommand_metavar": "| plot TABLE"},
+    settings={"package": "hocket.cli.sweep", "rows": commands_of("sweep"), "subcommand_metavar": "| plot TABLE"},
     output=Read(_table_file, name="FILE"),
 )
 def sweep(
