@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from hocket.base.files import read_rows
-from hocket.cli.values import FIELDS, VALUES, OneOf
+from hocket.cli.values import FIELDS, type_of
 
 _TABLE = "options.csv"
 
@@ -118,32 +118,32 @@ class _Options:
         return {each: values[each] if each == making else self.value(each, values, results) for each in names}
 
     def _parameter(self, name: str, annotation: str) -> click.Parameter:
-        row = self._row(name)
-        value, option = row["value"].removesuffix("..."), row["option"].format_map(self.fields)
+        row = {column: text.format_map(self.fields) for column, text in self._row(name).items()}
+        value = row["value"].removesuffix("...")
         is_multiple = value != row["value"]
-        default = row["default"].format_map(self.fields) or None
+        is_needed = not row["default"] and "None" not in annotation
         source = self.sources.get(name)
-        kind = source if isinstance(source, click.ParamType) else VALUES.get(value)
-        if kind is None and "|" in value:
-            kind = OneOf(value.split("|"))
-        common: dict[str, Any] = {"type": kind, **({} if default is None else {"default": default})}
-        is_optional = default is not None or "None" in annotation
-        if not option.startswith("-"):
-            is_required = option.endswith("...") and option[0] != "[" if is_multiple else not is_optional
-            return click.Argument(
-                [name], metavar=option, nargs=-1 if is_multiple else 1, required=is_required, **common
-            )
-        flags = [each for each in option.split() if each.startswith("-")]
+        settings: dict[str, Any] = {"type": source if isinstance(source, click.ParamType) else type_of(value)}
+        if row["default"]:
+            settings["default"] = row["default"]
+        if not row["option"].startswith("-"):
+            if is_multiple:
+                settings["nargs"] = -1
+                is_needed = row["option"].endswith("...") and not row["option"].startswith("[")
+            return click.Argument([name], metavar=row["option"], required=is_needed, **settings)
+        if not value:
+            settings["is_flag"] = True
+        words = row["option"].split()
         return click.Option(
-            [*flags, name],
-            metavar=value if kind is None or isinstance(kind, click.Tuple) else None,
-            is_flag=not value,
+            [*(word for word in words if not word.startswith("$")), name],
+            envvar=next((word[1:] for word in words if word.startswith("$")), None),
+            metavar=value if settings["type"] is None or " " in value else None,
+            nargs=max(1, len(value.split())),
             multiple=is_multiple,
-            required=bool(value) and not is_multiple and not is_optional,
-            help=row["help"].format_map(self.fields),
-            show_default={"": None, "-": False}.get(row["shown"], row["shown"].format_map(self.fields)),
-            envvar=next((each[1:] for each in option.split() if each.startswith("$")), None),
-            **common,
+            required=is_needed and bool(value) and not is_multiple,
+            help=row["help"],
+            show_default={"": None, "-": False}.get(row["shown"], row["shown"]),
+            **settings,
         )
 
     def _row(self, name: str) -> Mapping[str, str]:

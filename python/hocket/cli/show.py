@@ -25,7 +25,7 @@ _RANKS = 8
 _MOST_RANKS = 64  # rows of a picture
 
 
-@command(fields={"ranks": _RANKS}, route=click.Tuple([VALUES["RANK"]] * 2), algorithms=options.algorithms)
+@command(fields={"ranks": _RANKS}, route=VALUES["RANK"], algorithms=options.algorithms)
 def show(
     names: tuple[str, ...],
     ranks: int | None,

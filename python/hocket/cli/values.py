@@ -166,6 +166,12 @@ VALUES = {
 }
 """The types of values by their names in `options.csv`; other names are those of texts, or words to choose from."""
 
+
+def type_of(value: str) -> _ParamType | None:
+    """Return the type of a value in `options.csv`; None for a text."""
+    return OneOf(value.split("|")) if value not in VALUES and "|" in value else VALUES.get(value)
+
+
 FIELDS = {
     "picture_ends": f"the file ends in {' or '.join(PICTURES)}",
     "too_long": format_duration(TOO_LONG_S),

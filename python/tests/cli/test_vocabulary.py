@@ -16,7 +16,6 @@ from tests.conftest import Ran
 BY_COMMAND = {
     "--collective": "MPI's name or Hocket's, as the files of the command have it",
     "--library": "one of those that can be simulated, or any",
-    "--machine": "serve takes several, by name",
     "--output": "a file, or a folder of several",
     "--ranks": "one number, or several",
     "--ranks-per-node": "one number, or one for each file of measurements",
