@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -68,9 +68,11 @@ def _rows(module_file: str) -> dict[tuple[str, str], dict[str, str]]:
     return {(command, row["parameter"]): row for row in rows for command in row["command"].split(";")}
 
 
-def _needs(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the types of a function's parameters that have no default."""
-    parameters = inspect.signature(function).parameters.values()
+def _needs(source: Callable[..., Any] | tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters of which something is made, and their types; a function's that have no default."""
+    if isinstance(source, tuple):
+        return dict.fromkeys(source, "None")
+    parameters = inspect.signature(source).parameters.values()
     return {each.name: str(each.annotation) for each in parameters if each.default is inspect.Parameter.empty}
 
 
@@ -91,31 +93,28 @@ class _Options:
     sources: Mapping[str, Any]
 
     def parameters(self, needs: Mapping[str, str], making: str = "") -> Iterator[click.Parameter]:
-        """Give the options and arguments for parameters of these types; the one that they are for is a row."""
+        """Give the options and arguments for parameters, with their types, of which one is made."""
         for name, annotation in needs.items():
-            source = None if name == making else self.sources.get(name)
-            if isinstance(source, tuple):
-                yield from self.parameters(dict.fromkeys(source, "None"), name)
-            elif source is None or isinstance(source, click.ParamType):
+            source = self._source(name, making)
+            if source is None:
                 yield self._parameter(name, annotation)
             else:
                 yield from self.parameters(_needs(source), name)
 
-    def value(self, name: str, values: Mapping[str, Any], results: dict[str, Any]) -> Any:
+    def value(self, name: str, values: Mapping[str, Any], results: dict[str, Any], making: str = "") -> Any:
         """Return the value of a parameter, given those of the options; what is made is kept in `results`."""
-        source = self.sources.get(name)
-        if isinstance(source, tuple):
-            return self._values(source, name, values, results)
-        if source is None or isinstance(source, click.ParamType):
+        source = self._source(name, making)
+        if source is None:
             return values[name]
         if name not in results:
-            results[name] = source(**self._values(_needs(source), name, values, results))
+            parts = {each: self.value(each, values, results, name) for each in _needs(source)}
+            results[name] = parts if isinstance(source, tuple) else source(**parts)
         return results[name]
 
-    def _values(
-        self, names: Iterable[str], making: str, values: Mapping[str, Any], results: dict[str, Any]
-    ) -> dict[str, Any]:
-        return {each: values[each] if each == making else self.value(each, values, results) for each in names}
+    def _source(self, name: str, making: str) -> Callable[..., Any] | tuple[str, ...] | None:
+        """Return what a parameter is made of; None if it is a row, as the one of the name of what it is for."""
+        source = self.sources.get(name)
+        return None if name == making or isinstance(source, click.ParamType) else source
 
     def _parameter(self, name: str, annotation: str) -> click.Parameter:
         row = {column: text.format_map(self.fields) for column, text in self._row(name).items()}
