@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     defaults_of=Read(defaults_named, name="LIST"),
     rules=click.Path(dir_okay=False),
     algorithms=options.algorithms,
+    data_form=options.data_form,
 )
 def compare(
     collective: str,
@@ -105,14 +106,12 @@ def compare(
     jobs: int,
     yes: bool,
     every: bool,
-    as_csv: bool,
-    as_json: bool,
+    data_form: options.DataForm,
 ) -> None:
     """Simulate algorithms for a COLLECTIVE, all or the named ones, and find the fastest at each size.
 
     Algorithms made for a topology take part if the machine has that topology, or if they are named.
     """
-    options.only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = algorithms_for(machine, candidates)
@@ -132,7 +131,6 @@ def compare(
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     threads = max(1, jobs // (len(calls) * (len(candidates) + len(libraries))))
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
-    data_form: _Form | None = "json" if as_json else "csv" if as_csv else None
     screen = _Screen(
         data_form or ("losses" if scene.faults else "all" if every else "rows"),
         candidates,
@@ -147,7 +145,7 @@ def compare(
         is_answer_last=bool(of_machine),
         remarks=_remarks(measurements, measured_as),
     )
-    shows_all = as_json or as_csv or every or bool(links or measured or (plot and names))
+    shows_all = bool(data_form or every or links or measured or (plot and names))
     try:
         with open_executor(executor, jobs=jobs, say=note) as pool, screen.bars:
             comparison = compare_algorithms(

@@ -42,6 +42,7 @@ _CONDITION = Read(_condition, name="CONDITION")
     only=_CONDITION,
     hold_out=_CONDITION,
     facts_of=facts_of,
+    data_form=options.data_form,
     search=("cells", "starts", "seed", "time_limit_s"),
 )
 def fit(
@@ -55,8 +56,7 @@ def fit(
     plot: str | None,
     executor: ExecutorKind,
     jobs: int,
-    as_csv: bool,
-    as_json: bool,
+    data_form: options.DataForm,
 ) -> None:
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
@@ -64,7 +64,6 @@ def fit(
     nccl-tests or PICO, or tables with a column of sizes and a column of times; also within logs. If the
     machine file has no values to fit, the command only judges it.
     """
-    options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, facts_of(len(measurements)))]
     for sentence in (each for reading in readings for each in (*reading.cuts, *reading.remarks)):
@@ -83,7 +82,7 @@ def fit(
     if output is not None:
         files.write(output, machine_fit.machine.text)
     if output is None or not files.is_stdout(output):
-        _show(machine_fit, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
+        _show(machine_fit, readings, only, [("file", output), ("plot", plot)], data_form)
     if machine_fit.ended == "interrupted":
         raise KeyboardInterrupt
 
@@ -93,9 +92,7 @@ def _show(
     readings: Sequence[Reading],
     only: Sequence[str],
     files: Sequence[tuple[str, str | None]],
-    *,
-    as_csv: bool,
-    as_json: bool,
+    data_form: options.DataForm,
 ) -> None:
     conditions = [Condition.parse(text) for text in only]
 
@@ -103,10 +100,10 @@ def _show(
         return all(each.holds(measurement) for each in conditions)
 
     unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if is_taken(one))
-    if as_json:
+    if data_form == "json":
         print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
-    if as_csv:
+    if data_form == "csv":
         print_csv(fit.records())
         return
     if fit.ended in ENDED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
@@ -21,6 +21,8 @@ from hocket.simulating.faults import Faults
 from hocket.simulating.scenes import NO_SCENE, Scene
 
 T = TypeVar("T")
+DataForm: TypeAlias = Literal["json", "csv"] | None
+"""A form of results as data; none for words."""
 
 
 def _call(
@@ -56,10 +58,11 @@ def sizes_of(collective: str, sizes: tuple[int, ...] | None, *, example: str) ->
     return required(sizes, "--sizes", f"sizes such as {example}")
 
 
-def only_one_form(as_csv: bool, as_json: bool) -> None:
-    """Raise a UsageError if both CSV and JSON are requested."""
+def data_form(as_csv: bool, as_json: bool) -> DataForm:
+    """Return the form of data that is asked for, or raise a UsageError if both are."""
     if as_csv and as_json:
         raise click.UsageError("--csv: cannot be combined with --json")
+    return "json" if as_json else "csv" if as_csv else None
 
 
 def check_files(files: Mapping[str, str | None]) -> None:
