@@ -15,17 +15,9 @@ from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
-_TYPE_NAMES = (
-    "INT INTEGER LONG SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_SHORT FLOAT REAL DOUBLE DOUBLE_PRECISION LONG_DOUBLE BYTE "
-    "FLOAT_INT DOUBLE_INT LONG_INT 2INT SHORT_INT LONG_DOUBLE_INT LOGICAL CHARACTER"
-)
-_OPERATOR_NAMES = "MIN MAX SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC"
-TYPES = {
-    **{f"MPI_{name}": number for number, name in enumerate(_TYPE_NAMES.split(), 1)},
-    "MPI_COMPLEX": 21,  # the number of MPI_CHARACTER
-    "MPI_DOUBLE_COMPLEX": 22,
-}
-OPERATORS = {f"MPI_{name}": number for number, name in enumerate(_OPERATOR_NAMES.split(), 1)}
+_NUMBERS = files.read_rows(__file__, "allprof_numbers.csv")
+TYPES = {row["name"]: int(row["number"]) for row in _NUMBERS if row["kind"] == "type"}
+OPERATORS = {row["name"]: int(row["number"]) for row in _NUMBERS if row["kind"] == "operator"}
 """The numbers of types and operators in liballprof's numbers.h; others are written as 0."""
 _REQUEST_BYTES = 8
 _NO_ADDRESS = 0
