@@ -619,7 +619,8 @@ def test_lines_that_say_nothing_are_bounded(tmp_path: Path) -> None:
 
 
 def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
-    command = [sys.executable, ROOT / "tools" / "fuzz_traces.py", "--minutes", "0.01", "--save", tmp_path / "fuzzed"]
+    tool = ROOT / "tools" / "fuzz.py"
+    command = [sys.executable, tool, "traces", "--minutes", "0.01", "--save", tmp_path / "fuzzed"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
     assert found.stdout.count("nothing found") == 4

@@ -9,36 +9,20 @@ import click
 
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
-from hocket.cli import options
-from hocket.cli.options import OneOf
+from hocket.cli.command import command
 from hocket.cli.output import print_json, print_table, progress
 from hocket.cli.printing import note
+from hocket.cli.values import OneOf, whole
 from hocket.drawing.encoding import FORMATS, encode
 from hocket_studies import STUDIES, Claim, Figure
 from hocket_studies.study import Rows, Work, as_csv
 
 _VALIDATION = "validation"
+_NAMES = (*STUDIES, _VALIDATION)
 _HERE = (_VALIDATION, "jitter")  # share memory, or measure
 
 
-@click.command()
-@click.argument("name", type=OneOf([*STUDIES, _VALIDATION]))
-@click.option(
-    "--figure", "numbers", type=options.whole(), multiple=True, help="Only this figure; may be given several times."
-)
-@click.option("--quick", is_flag=True, help="Few ranks, points and trials.")
-@click.option("--full", is_flag=True, help="As many ranks as memory allows: hours for all figures.")
-@click.option("--trials", type=options.whole(2), help="Trials per point; the scope's by default.")
-@options.seed
-@click.option("--output", "-o", "folder", default=None, help="Folder of the results.  [default: study-NAME]")
-@click.option(
-    "--simgrid-python", "simgrid", metavar="PYTHON", help="validation: a Python with SimGrid.  [default: this one]"
-)
-@click.option("--loggopsim", metavar="PROGRAM", help="validation: the program LogGOPSim.")
-@click.option("--mpicc", help="validation: the compiler wrapper of the MPI; by default the first on the path.")
-@options.executor
-@options.jobs
-@options.as_json
+@command(own_rows=__file__, fields={"studies": "|".join(_NAMES)}, name=OneOf(_NAMES), trials=whole(2))
 def study(
     name: str,
     numbers: tuple[int, ...],

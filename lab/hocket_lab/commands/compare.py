@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
-
-import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.mpi.bench import ALL, BenchRequest, bench_options
-from hocket.cli.mpi.options import installation_options, lab_option
+from hocket.cli.mpi.bench import ALL, BenchRequest, bench_request
 from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.cli.printing import say
 from hocket.words.scenes import fault_words, played_on_clocks
-from hocket_lab.commands.options import DEFAULT, in_lab, ratio_text, scale_option
+from hocket_lab.commands.options import DEFAULT, command, in_lab, ratio_text
 from hocket_lab.comparing import Compared, Point, compare_with_lab, expected
 from hocket_lab.gates import gates
 
@@ -25,13 +23,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-@click.command()
-@bench_options(usual=(ALL,), limit_s=10.0, mpi_options=installation_options, with_scene=options.scene)
-@lab_option
-@scale_option
-@options.plot
-@options.output
-@options.as_json
+@command(request=partial(bench_request, usual=(ALL,)), scene=options.scene)
 def compare(
     request: BenchRequest, lab: str | None, scale: Fraction, plot: str | None, output: str | None, as_json: bool
 ) -> None:

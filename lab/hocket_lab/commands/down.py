@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import click
-
 from hocket._native import Error
 from hocket.cli.printing import say
 from hocket_lab import building
+from hocket_lab.commands.options import command
 from hocket_lab.laboratory import down as remove
 from hocket_lab.laboratory import is_in_use, labs
 
 
-@click.command()
-@click.argument("names", nargs=-1)
+@command()
 def down(names: tuple[str, ...]) -> None:
     """Remove the named labs, or all that no command uses, and end the programs that run there.
 

@@ -8,13 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from functools import partial
 
 import click
 
 from hocket._native import Error
-from hocket.cli.options import Read
+from hocket.cli.mpi.options import command as make_command
 from hocket.cli.output import progress
 from hocket.cli.printing import StyledText
+from hocket.cli.values import Read
 from hocket.definitions.machine import Machine
 from hocket_lab.laboratory import Lab, temporary
 from hocket_lab.watching import watch_lab
@@ -33,13 +35,7 @@ def _scale(text: str) -> Fraction:
     return scale
 
 
-scale_option = click.option(
-    "--scale",
-    type=Read(_scale, name="FRACTION"),
-    default="1",
-    show_default=False,
-    help="Speed of the lab's links, as a fraction of the machine's link speed.",
-)
+command = partial(make_command, own_rows=__file__, scale=Read(_scale, name="FRACTION"))
 
 _FAR = 0.15
 """Deviations from here on are shown in red."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import click
-
 from hocket._native import Error
-from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.printing import say
 from hocket_lab import building
+from hocket_lab.commands.options import command
 from hocket_lab.laboratory import Lab, labs
 
 
-@click.command()
-@options.as_json
+@command()
 def status(as_json: bool) -> None:
     """List the labs of this host."""
     building.check_host()

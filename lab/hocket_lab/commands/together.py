@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from fractions import Fraction
 
-import click
-
 from hocket.base.units import format_count, format_ratio, format_time
-from hocket.cli import options
 from hocket.cli.effort import tell
-from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import print_result, print_table, print_words
 from hocket.cli.printing import say
 from hocket.mpi.installation import Installation
@@ -18,27 +14,12 @@ from hocket.simulating.faults import Faults
 from hocket.simulating.jobs import Job
 from hocket.simulating.together import Place
 from hocket.words.scenes import fault_words
-from hocket_lab.commands.options import DEFAULT, in_lab, ratio_text, scale_option
+from hocket_lab.commands.options import DEFAULT, command, in_lab, ratio_text
 from hocket_lab.comparing import ComparedTime
 from hocket_lab.together import JobsCompared, compare_together
 
 
-@click.command()
-@click.argument("texts", nargs=-1, required=True, metavar="JOB...")
-@installation_options
-@lab_option
-@scale_option
-@options.place
-@options.faults
-@options.seed
-@click.option(
-    "--time-limit",
-    "limit_s",
-    type=options.DURATION,
-    default="10s",
-    help="Time limit; exceeded if the minimum number of samples takes longer.",
-)
-@options.as_json
+@command()
 def together(
     texts: tuple[str, ...],
     installation: Installation,

@@ -4,39 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import click
-
 from hocket.base.units import format_count, format_time
-from hocket.cli import completion, options
-from hocket.cli.mpi.options import installation_options, lab_option
 from hocket.cli.output import print_result, print_table, progress
 from hocket.cli.printing import say
 from hocket.mpi.installation import Installation
 from hocket.tuning.measuring import Measured
 from hocket.tuning.planning import plan_of, tuned_collectives
 from hocket.tuning.simulating import Simulated
-from hocket_lab.commands.options import DEFAULT, in_lab, scale_option
+from hocket_lab.commands.options import DEFAULT, command, in_lab
 from hocket_lab.ways import WaysJudgement, try_ways
 
 _USUAL_SIZES = (1024, 16384, 262144)
 
 
-@click.command()
-@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
-@click.option("--ranks", "-n", type=options.RANK_COUNTS, required=True, help="Numbers of ranks, such as 2 or 2,4,8.")
-@options.sizes
-@installation_options
-@lab_option
-@scale_option
-@click.option(
-    "--time-limit",
-    "limit_s",
-    type=options.DURATION,
-    default="30m",
-    help="How long to measure in each way, and to judge the choices, such as 90s, 30m or 2h.",
-)
-@click.option("--tolerance", type=options.SHARE, default="3%", help="How much slower than the fastest a choice may be.")
-@options.as_json
+@command()
 def tune(
     collectives: tuple[str, ...],
     ranks: tuple[int, ...],

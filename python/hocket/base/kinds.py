@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,11 +12,7 @@ from typing import NamedTuple
 from zlib import error as zlib_error
 
 from hocket._native import Error
-
-CHAKRA_JSON = (
-    rb'\A\s*\{[\s\S]*?"(?:workload_graph"\s*:\s*\[|(?:ctrlDeps|dataDeps)"\s*:|type"\s*:\s*"[A-Z_]{4,13}_NODE")'
-)
-"""What the beginning of a Chakra trace as JSON has, as a pattern."""
+from hocket.base.files import read_rows
 
 _FIRST_BYTES = 1 << 16
 
@@ -46,43 +42,13 @@ _COMMANDS = {
 }
 
 
-def _read(what: str, pattern: bytes, *readers: str) -> Kind:
-    advice = f"which {' and '.join(_COMMANDS[reader] for reader in readers)} can read"
-    return Kind(readers, what, advice, re.compile(pattern, re.MULTILINE))
+def _kind(row: Mapping[str, str]) -> Kind:
+    readers = tuple(row["readers"].split())
+    advice = row["advice"] or f"which {' and '.join(_COMMANDS[reader] for reader in readers)} can read"
+    return Kind(readers, row["what"], advice, re.compile(row["pattern"].encode(), re.MULTILINE))
 
 
-def _foreign(what: str, pattern: bytes, advice: str = "which Hocket cannot read") -> Kind:
-    return Kind((), what, advice, re.compile(pattern, re.MULTILINE))
-
-
-_CONVERTER = "which Chakra's converter turns into files for `hocket replay`"
-
-KINDS: tuple[Kind, ...] = (
-    _read("an execution plan of MSCCL++", rb'\A(?=\s*\{)(?=[\s\S]*"gpus"\s*:)[\s\S]*"threadblocks"\s*:', "schedule"),
-    _foreign("a PyTorch execution trace", rb'\A\s*\{[\s\S]*"schema"\s*:\s*"[^"]*chakra', _CONVERTER),
-    _foreign("a trace of PyTorch's profiler", rb'\A\s*[\[{][\s\S]*"(?:traceEvents|distributedInfo)"\s*:', _CONVERTER),
-    _read("a Chakra trace as JSON", CHAKRA_JSON, "trace"),
-    _foreign("a platform of SimGrid", rb"<!DOCTYPE\s+platform|<platform\s+version"),
-    _foreign("a topology of NCCL", rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:system|graphs)\s+version="),
-    _foreign("a network of ASTRA-sim", rb"^npus_count\s*:"),
-    _foreign("a system of ASTRA-sim", rb'\A\s*\{[\s\S]*"(?:scheduling-policy|all-reduce-implementation)"\s*:'),
-    _foreign("a memory of ASTRA-sim", rb'\A\s*\{[\s\S]*"memory-type"\s*:'),
-    _foreign("logical dimensions of ASTRA-sim", rb'\A\s*\{\s*"logical-dims"\s*:'),
-    _read("an MSCCL algorithm", rb"\A\s*(?:<\?xml[^>]*>\s*)?<algo\s", "schedule"),
-    _read("a GOAL schedule", rb"^num_ranks\s+[0-9]+", "schedule"),
-    _read("a schedule", rb'\A\s*\{(?=[\s\S]*"element_bytes"\s*:)[\s\S]*"scratch"\s*:', "schedule"),
-    _read("a Chakra trace", rb"\A[\x03-\x7f]\x0a[\x01-\x7f][0-9]+\.[0-9]+\.[0-9]", "trace", "schedule"),
-    _read("a trace of `hocket mpi trace`", rb'\A\{"format": ?"hocket-trace"', "trace"),
-    _read("a trace of liballprof", rb"\A#? ?htor's PMPI Tracer", "trace"),
-    _read("a trace of SimGrid", rb"\A(?:(?:#.*|[ \t]*)\n)*[0-9]+ init\b", "trace"),
-    _read("a machine file", rb"\A(?:[^\[\n]*\n)*\[network\]\s*(?:#.*)?\n(?:[^\[]*\n)?\s*model\s*=", "machine"),
-    _read("a selection of MPICH", rb'\A\s*\{\s*"(?:collective|comm_type)=', "rules"),
-    _read("the output of the OSU micro-benchmarks", rb"\bOSU (?:MPI|NCCL|RCCL)\S* .+ Latency Test", "measurements"),
-    _read("the output of the Intel MPI Benchmarks", rb"\bBenchmarking [A-Z]\w+[ \t\r]*$", "measurements"),
-    _read("the output of nccl-tests", rb"\bsize[ \t]+count[ \t]+type[ \t].*\balgbw\s+busbw", "measurements"),
-    _read("`measurements.jsonl` of `hocket tune`", rb'\A\s*\{\s*"hocket":\s*"tune"', "measurements"),
-    _read("the CSV of PICO", rb"\Asystem,collective,nodes,ppn,", "measurements"),
-)
+KINDS = tuple(map(_kind, read_rows(__file__, "kinds.csv")))
 """The kinds, each before those whose patterns it has, too."""
 
 

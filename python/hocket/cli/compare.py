@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hocket.base import files
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.base.version import VERSION
-from hocket.cli import completion, options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli import options
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import (
     Bar,
     print_csv,
@@ -28,10 +27,12 @@ from hocket.cli.output import (
     print_transposed,
     print_words,
     progress,
+    write_all,
 )
 from hocket.cli.printing import StyledText, note, say
 from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
-from hocket.cli.trials import bound_of, compared_trials, compared_trials_option
+from hocket.cli.trials import bound_of, compared_trials
+from hocket.cli.values import Read
 from hocket.definitions.calls import algorithms_for
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS, MPI_DEFAULTS, defaults_named
 from hocket.definitions.library import Algorithm, algorithms_named
@@ -44,7 +45,7 @@ from hocket.simulating.answers import WITHIN
 from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Engine
+from hocket.simulating.simulation import UNTIL_DECIDED, Engine, Trials
 from hocket.tuning.choice import Choice, rule_of
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
@@ -63,59 +64,21 @@ if TYPE_CHECKING:
     from hocket.simulating.answers import Use
 
 
-@click.command()
-@click.argument("collective", shell_complete=completion.collectives)
-@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-@options.ranks(required=True)
-@options.sizes
-@options.call
-@options.machine
-@options.engine
-@options.measured_as_option
-@options.scene
-@compared_trials_option
-@options.seed
-@options.until_ci
-@options.plot
-@click.option(
-    "--links",
-    type=options.PICTURE,
-    help="Also draw the load of each link by algorithm, for one size, on a machine where messages share links; "
-    f"{options.PICTURE_ENDS}.",
+@command(
+    fields={
+        "most_trials": UNTIL_DECIDED.count,
+        "mpi_defaults": " and ".join(MPI_DEFAULTS),
+        "defaults": ", ".join((*DEFAULTS, *BY_MACHINE)),
+        "within": f"{100 * WITHIN:g}%",
+    },
+    call_of=options.call_of,
+    machine=options.machine,
+    scene=options.scene,
+    defaults_of=Read(defaults_named, name="LIST"),
+    rules=click.Path(dir_okay=False),
+    algorithms=options.algorithms,
+    data_form=options.data_form,
 )
-@click.option("--defaults", is_flag=True, help=f"Also simulate the default choices of {' and '.join(MPI_DEFAULTS)}.")
-@click.option(
-    "--defaults-of",
-    type=options.Read(defaults_named, name="LIST"),
-    default=(),
-    help=f"Also simulate the default choices of these: {', '.join((*DEFAULTS, *BY_MACHINE))}.",
-)
-@click.option(
-    "--best",
-    "at_best",
-    is_flag=True,
-    help="Search by simulations, for each algorithm and size, the parameters with which it is fastest, instead of "
-    "those that its formula chooses. Values given with --param stay.",
-)
-@click.option(
-    "--within",
-    type=options.SHARE,
-    default=f"{100 * WITHIN:g}%",
-    show_default=True,
-    help="How much slower than the fastest the algorithms of the answer may be: with more, fewer are enough.",
-)
-@click.option(
-    "--rules", type=click.Path(dir_okay=False), help="Also write the answer as rules for `hocket mpi run --rules`."
-)
-@options.measured(help="Also show measured times, of a file that `hocket fit` reads; may be given several times.")
-@options.measured_algorithm
-@options.load
-@options.executor
-@options.jobs
-@yes_option
-@options.every
-@options.as_csv
-@options.as_json
 def compare(
     collective: str,
     names: tuple[str, ...],
@@ -132,7 +95,7 @@ def compare(
     plot: str | None,
     links: str | None,
     defaults: bool,
-    defaults_of: tuple[str, ...],
+    defaults_of: tuple[str, ...] | None,
     at_best: bool,
     within: float,
     rules: str | None,
@@ -143,14 +106,12 @@ def compare(
     jobs: int,
     yes: bool,
     every: bool,
-    as_csv: bool,
-    as_json: bool,
+    data_form: options.DataForm,
 ) -> None:
     """Simulate algorithms for a COLLECTIVE, all or the named ones, and find the fastest at each size.
 
     Algorithms made for a topology take part if the machine has that topology, or if they are named.
     """
-    options.only_one_form(as_csv, as_json)
     candidates = algorithms_named(collective, names, among=algorithms)
     if not names:
         candidates = algorithms_for(machine, candidates)
@@ -164,73 +125,30 @@ def compare(
     measurements = _measurements(measured, measured_algorithm, candidates[0].collective, ranks)
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     of_machine = BY_MACHINE if machine.has_gpus and not names else ()
-    libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *defaults_of)))
-    simulations = len(calls) * (len(candidates) + len(libraries))
-    threads = max(1, jobs // simulations)
+    libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *(defaults_of or ()))))
     options.check_scene(scene, measured_as)
     if measured and scene.parts:
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
+    threads = max(1, jobs // (len(calls) * (len(candidates) + len(libraries))))
     repeated = replace(compared_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn), threads=threads)
-    is_random = bool(machine.noise) or scene.is_drawn
-    least, *more = rounds_of(repeated, are_random=is_random)
-    efforts_s: dict[tuple[int, str], float] = {}
-    keys = [(size, name) for size in sizes for name in (*(each.name for each in candidates), *libraries)]
-    has_trials = is_random and repeated.count > 1
-    shows_all = as_json or as_csv or every or bool(links or measured or (plot and names))
-    by_rows = not (as_json or as_csv or every or scene.faults)
-    waits = all(algorithm.program is None for algorithm in candidates)
-    further = {_EXPECTED: _WIDEST_EXPECTED} if machine.discrepancies and not scene.starts else {}
-    kinds = [library.partition("-")[0] for library in libraries]
-    columns = (name if kinds.count(kind) > 1 else kind for name, kind in zip(libraries, kinds, strict=True))
-    further |= dict.fromkeys(columns, _WIDEST_DEFAULT)
-    table = _Rows(sizes, len(candidates), further, libraries, has_trials=has_trials)
-    latest: Comparison | None = None
-    display, bar = ExitStack(), Bar(None)
-
-    def show(comparison: Comparison) -> None:
-        nonlocal latest
-        latest = comparison
-        bar.reach(work(keys) - work(comparison.missing))
-        if by_rows and not waits and table.has_next(comparison):
-            with bar.hide():
-                table.print(comparison, comparison.answer(within=within), all_left=False)
-
-    def begin(estimates_s: Mapping[tuple[int, str], float]) -> None:
-        nonlocal bar, waits
-        efforts_s.update(estimates_s)
-        waits = waits and sum(efforts_s.values()) / jobs < _SOON_S
-        runs = 2 if scene.faults else 1
-        announce((runs * effort_s for effort_s in efforts_s.values()), bound_of(least, *more), jobs=jobs, yes=yes)
-        bar = display.enter_context(progress("simulating", work(keys)))
-
-    def work(keys: Iterable[tuple[int, str]]) -> float:
-        return sum(_LEAST_S + efforts_s.get(key, 0.0) for key in keys)
-
-    def end(comparison: Comparison, pictures: dict[str, str | None]) -> None:
-        if as_json:
-            print_json({**_entry(comparison, within), **pictures})
-            return
-        if as_csv:
-            print_csv(_records(comparison))
-            return
-        if scene.faults:
-            _print_losses(comparison, sizes)
-        elif every:
-            _print_all(comparison, candidates, libraries)
-        uses = comparison.answer(within=within)
-        answer = f"use {answer_words(comparison.collective, uses)}" if uses else None
-        if by_rows:
-            say_first = waits and answer is not None and not (libraries and libraries[0] in of_machine)
-            table.print(comparison, uses, answer if say_first else None, all_left=True)
-            answer = None if say_first else answer
-        _print_summary(comparison, pictures, uses, answer, is_random=is_random)
-        for way in sorted({one.measured_as for one in measurements} - {measured_as}):
-            difference = f"times were measured as {way}, and simulated as {measured_as}"
-            print_words(f"{difference}: --measured-as {way} simulates them alike")
-
+    screen = _Screen(
+        data_form or ("losses" if scene.faults else "all" if every else "rows"),
+        candidates,
+        libraries,
+        sizes,
+        machine,
+        scene,
+        repeated,
+        within=within,
+        jobs=jobs,
+        yes=yes,
+        is_answer_last=bool(of_machine),
+        remarks=_remarks(measurements, measured_as),
+    )
+    shows_all = bool(data_form or every or links or measured or (plot and names))
     try:
-        with open_executor(executor, jobs=jobs, say=note) as pool, display:
-            comparison_in_full = compare_algorithms(
+        with open_executor(executor, jobs=jobs, say=note) as pool, screen.bars:
+            comparison = compare_algorithms(
                 candidates,
                 calls,
                 machine=machine,
@@ -244,31 +162,119 @@ def compare(
                 at_best=at_best,
                 first_places=None if shows_all else MOST_PLACES,
                 executor=pool,
-                on_efforts=begin,
-                on_done=show,
+                on_efforts=screen.begin,
+                on_done=screen.show,
             )
-        contents: dict[str, bytes] = {}  # check everything before writing anything
-        if plot is not None:
-            most_lines = None if every or names else MOST_LINES
-            contents[plot] = picture_of(
-                partial(comparison_in_full.plot, most=most_lines, within=within), Path(plot).suffix
-            )
-        if links is not None and topology is not None:
-            runs = sorted(comparison_in_full.simulations, key=lambda one: one.time_s.mean)[:most_maps]
-            maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
-            title = f"{comparison_in_full.title}, {format_bytes(sizes[0])}"
-            ending = Path(links).suffix
-            draw = partial(link_chart, maps, topology, title=title, faults=runs[0].faults)
-            contents[links] = picture_of(partial(draw, is_choosable=ending == ".html"), ending)
-        if rules is not None:
-            contents[rules] = _rules(comparison_in_full, within).encode()
-        for path, content in contents.items():
-            files.write(path, content)
+        most_lines = None if every or names else MOST_LINES
+        write_all(
+            [
+                (plot, partial(picture_of, partial(comparison.plot, most=most_lines, within=within))),
+                (links, partial(_links, comparison, topology, most_maps)),
+                (rules, lambda _: _rules(comparison, within)),
+            ]
+        )
     except KeyboardInterrupt:
-        if latest is not None:
-            end(latest, {"plot": None, "links": None, "rules": None})
+        if screen.latest is not None:
+            screen.end(screen.latest, {"plot": None, "links": None, "rules": None})
         raise
-    end(comparison_in_full, {"plot": plot, "links": links, "rules": rules})
+    screen.end(comparison, {"plot": plot, "links": links, "rules": rules})
+
+
+_Form = Literal["json", "csv", "all", "losses", "rows"]
+"""How a comparison is printed: as data, the times of all algorithms, what faults cost, or the fastest of each size."""
+
+
+@dataclass
+class _Screen:
+    """What is printed of a comparison: a bar, and rows that are known while it goes on, and in the end the others."""
+
+    form: _Form
+    candidates: Sequence[Algorithm]
+    libraries: Sequence[str]
+    sizes: Sequence[int]
+    machine: Machine
+    scene: Scene
+    trials: Trials
+    within: float
+    jobs: int
+    yes: bool
+    is_answer_last: bool
+    remarks: Sequence[str]
+    latest: Comparison | None = None
+
+    def __post_init__(self) -> None:
+        self.bars, self._bar = ExitStack(), Bar(None)
+        self._is_random = bool(self.machine.noise) or self.scene.is_drawn
+        self._efforts_s: dict[tuple[int, str], float] = {}
+        names = (*(each.name for each in self.candidates), *self.libraries)
+        self._keys = [(size, name) for size in self.sizes for name in names]
+        self._waits = all(algorithm.program is None for algorithm in self.candidates)
+        further = {_EXPECTED: _WIDEST_EXPECTED} if self.machine.discrepancies and not self.scene.starts else {}
+        kinds = [library.partition("-")[0] for library in self.libraries]
+        for library, kind in zip(self.libraries, kinds, strict=True):
+            further[library if kinds.count(kind) > 1 else kind] = _WIDEST_DEFAULT
+        has_trials = self._is_random and self.trials.count > 1
+        self._table = _Rows(self.sizes, len(self.candidates), further, self.libraries, has_trials=has_trials)
+
+    def begin(self, estimates_s: Mapping[tuple[int, str], float]) -> None:
+        """Say how long it will take, and show a bar."""
+        self._efforts_s.update(estimates_s)
+        self._waits = self._waits and sum(self._efforts_s.values()) / self.jobs < _SOON_S
+        runs = 2 if self.scene.faults else 1
+        bound = bound_of(*rounds_of(self.trials, are_random=self._is_random))
+        announce((runs * effort_s for effort_s in self._efforts_s.values()), bound, jobs=self.jobs, yes=self.yes)
+        self._bar = self.bars.enter_context(progress("simulating", self._work(self._keys)))
+
+    def show(self, comparison: Comparison) -> None:
+        """Show how far it is, and the rows that are known."""
+        self.latest = comparison
+        self._bar.reach(self._work(self._keys) - self._work(comparison.missing))
+        if self.form == "rows" and not self._waits and self._table.has_next(comparison):
+            with self._bar.hide():
+                self._table.print(comparison, comparison.answer(within=self.within), all_left=False)
+
+    def _work(self, keys: Iterable[tuple[int, str]]) -> float:
+        return sum(_LEAST_S + self._efforts_s.get(key, 0.0) for key in keys)
+
+    def end(self, comparison: Comparison, pictures: dict[str, str | None]) -> None:
+        """Print what is not printed yet."""
+        if self.form == "json":
+            print_json({**_entry(comparison, self.within), **pictures})
+            return
+        if self.form == "csv":
+            print_csv(_records(comparison))
+            return
+        if self.form == "losses":
+            _print_losses(comparison, self.sizes)
+        elif self.form == "all":
+            _print_all(comparison, self.candidates, self.libraries)
+        uses = comparison.answer(within=self.within)
+        answer = f"use {answer_words(comparison.collective, uses)}" if uses else None
+        if self.form == "rows":
+            say_first = self._waits and answer is not None and not self.is_answer_last
+            self._table.print(comparison, uses, answer if say_first else None, all_left=True)
+            answer = None if say_first else answer
+        _print_summary(comparison, pictures, uses, answer, is_random=self._is_random)
+        for remark in self.remarks:
+            print_words(remark)
+
+
+def _links(comparison: Comparison, topology: Topology | None, most: int | None, ending: str) -> bytes:
+    """Return the maps of the fastest algorithms."""
+    assert topology is not None  # as the file is asked for
+    runs = sorted(comparison.simulations, key=lambda one: one.time_s.mean)[:most]
+    maps = {f"{one.algorithm}, {format_time(one.time_s.mean)}": one.link_uses for one in runs}
+    title = f"{comparison.title}, {format_bytes(comparison.sizes_bytes[0])}"
+    draw = partial(link_chart, maps, topology, title=title, faults=runs[0].faults)
+    return picture_of(partial(draw, is_choosable=ending == ".html"), ending)
+
+
+def _remarks(measurements: Iterable[Measurement], measured_as: MeasuredAs) -> list[str]:
+    """Say what measured otherwise than is simulated."""
+    return [
+        f"times were measured as {way}, and simulated as {measured_as}: --measured-as {way} simulates them alike"
+        for way in sorted({one.measured_as for one in measurements} - {measured_as})
+    ]
 
 
 def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: str, ranks: int) -> list[Measurement]:

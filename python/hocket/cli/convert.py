@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import click
-
 from hocket.base.units import format_count
-from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.printing import say
-from hocket.cli.schedules import calc_machine_option, format_option, hand_out, read_schedule
+from hocket.cli.schedules import ENDINGS, FORMAT, hand_out, read_schedule
+from hocket.cli.values import OneOf
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import format_for
 from hocket.schedules.msccl import COLLECTIVES
 
 
-@click.command()
-@click.argument("source", type=click.Path())
-@click.argument("target", type=options.FILE)
-@format_option
-@options.schedule_size
-@click.option(
-    "--collective", type=options.OneOf(COLLECTIVES), help="The collective of SOURCE, if the file does not name it."
-)
-@calc_machine_option
+@command(fields=ENDINGS, form=FORMAT, collective=OneOf(COLLECTIVES))
 def convert(
     source: str, target: str, form: str | None, size: int | None, collective: str | None, machine: Machine | None
 ) -> None:

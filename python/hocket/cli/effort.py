@@ -11,12 +11,8 @@ from hocket.base.units import format_duration
 from hocket.cli.printing import note
 
 _LONG_S = 30.0
-_TOO_LONG_S = 600.0
+TOO_LONG_S = 600.0
 _MOST_S_TO_REFUSE = 1.0
-
-yes_option = click.option(
-    "--yes", is_flag=True, help=f"Start even if it takes more than about {format_duration(_TOO_LONG_S)}."
-)
 
 
 def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes: bool) -> None:
@@ -34,11 +30,11 @@ def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes:
     for effort_s in efforts_s:
         longest_s, total_s = max(longest_s, effort_s), total_s + effort_s
         time_s = max(longest_s, total_s / jobs)
-        if time_s > _TOO_LONG_S and not yes and monotonic() - begin_s > _MOST_S_TO_REFUSE:
+        if time_s > TOO_LONG_S and not yes and monotonic() - begin_s > _MOST_S_TO_REFUSE:
             more = " or more"
             break
-    if time_s > _TOO_LONG_S and not yes:
-        time_text, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(_TOO_LONG_S)
+    if time_s > TOO_LONG_S and not yes:
+        time_text, limit = f"{bound}about {format_duration(time_s)}{more}", format_duration(TOO_LONG_S)
         raise click.UsageError(f"this takes {time_text}, expected at most {limit}, or --yes to start it anyway")
     tell(time_s, bound)
 

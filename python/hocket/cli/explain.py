@@ -6,13 +6,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.table import Words
 from hocket.cli import options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import print_facts, print_result, print_table, progress, write_picture
 from hocket.cli.printing import say
 from hocket.definitions.library import Algorithm
@@ -26,31 +25,25 @@ from hocket.simulating.simulation import Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
 
 
-@click.command()
-@options.algorithm
-@options.ranks(required=True)
-@options.size
-@options.call
-@options.machine
-@options.engine
-@options.scene_without_cadence
-@options.seed
-@options.space_time
-@options.load
-@yes_option
-@options.as_json
+@command(
+    call_of=options.call_of,
+    machine=options.machine,
+    how=("engine", "scene"),
+    scene=options.scene_without_cadence,
+    algorithms=options.algorithms,
+)
 def explain(
     names: tuple[str, ...],
     ranks: int,
     size: int | None,
     call_of: partial[Call],
     machine: Machine,
+    how: dict[str, Any],
     seed: int,
     plot: str | None,
     algorithms: tuple[Algorithm, ...],
     yes: bool,
     as_json: bool,
-    **how: Any,
 ) -> None:
     """Explain the time of a call of an algorithm: what it is spent on, and what would shorten it.
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
-from hocket.cli import completion, options
-from hocket.cli.measurements import facts_options
+from hocket.cli import options
+from hocket.cli.command import command
+from hocket.cli.measurements import facts_of
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
+from hocket.cli.values import Read
 from hocket.definitions.discrepancies import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
@@ -34,63 +34,29 @@ def _condition(text: str) -> str:
     return text
 
 
-@click.command()
-@click.argument("measurements", nargs=-1, required=True, metavar="MEASUREMENTS...", type=click.Path())
-@click.option(
-    "--machine",
-    required=True,
-    metavar="MACHINE",
-    shell_complete=completion.machines,
-    help='The machine file; values to be fitted are "?" or ranges such as "0.1 us..20 us".',
+_CONDITION = Read(_condition, name="CONDITION")
+
+
+@command(
+    fields={"cells": DEFAULT_CELLS, "starts": LEAST_STARTS},
+    only=_CONDITION,
+    hold_out=_CONDITION,
+    facts_of=facts_of,
+    data_form=options.data_form,
+    search=("cells", "starts", "seed", "time_limit_s"),
 )
-@options.output
-@click.option(
-    "--only",
-    type=options.Read(_condition, name="CONDITION"),
-    multiple=True,
-    help="Use only measurements that meet this condition, such as system=lumi; may be given several times.",
-)
-@click.option(
-    "--hold-out",
-    type=options.Read(_condition, name="CONDITION"),
-    multiple=True,
-    help="Judge by measurements that meet this condition, such as ranks>64, instead of fitting to them; "
-    "may be given several times.",
-)
-@facts_options
-@click.option(
-    "--cells",
-    type=options.whole(),
-    default=DEFAULT_CELLS,
-    help="Fit to at most this many measured calls, spread over collectives, algorithms, ranks and sizes.",
-)
-@click.option(
-    "--starts",
-    type=options.whole(),
-    default=LEAST_STARTS,
-    help="Number of points from which the search starts; at least 3.",
-)
-@options.seed
-@options.time_limit(
-    "time_limit_s", help="Stop the search after this time, such as 90s or 10m, and take the best values found."
-)
-@options.picture(help="Also draw simulated times over measured times.")
-@options.executor
-@options.jobs
-@options.as_csv
-@options.as_json
 def fit(
     measurements: tuple[str, ...],
     machine: str,
     output: str | None,
     only: tuple[str, ...],
+    hold_out: tuple[str, ...],
     facts_of: Callable[[int], list[Facts]],
+    search: dict[str, Any],
     plot: str | None,
     executor: ExecutorKind,
     jobs: int,
-    as_csv: bool,
-    as_json: bool,
-    **search: Any,
+    data_form: options.DataForm,
 ) -> None:
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
@@ -98,7 +64,6 @@ def fit(
     nccl-tests or PICO, or tables with a column of sizes and a column of times; also within logs. If the
     machine file has no values to fit, the command only judges it.
     """
-    options.only_one_form(as_csv, as_json)
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, facts_of(len(measurements)))]
     for sentence in (each for reading in readings for each in (*reading.cuts, *reading.remarks)):
@@ -108,6 +73,7 @@ def fit(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
             only=only,
+            hold_out=hold_out,
             executor=pool,
             display=progress,
             **search,
@@ -116,7 +82,7 @@ def fit(
     if output is not None:
         files.write(output, machine_fit.machine.text)
     if output is None or not files.is_stdout(output):
-        _show(machine_fit, readings, only, [("file", output), ("plot", plot)], as_csv=as_csv, as_json=as_json)
+        _show(machine_fit, readings, only, [("file", output), ("plot", plot)], data_form)
     if machine_fit.ended == "interrupted":
         raise KeyboardInterrupt
 
@@ -126,9 +92,7 @@ def _show(
     readings: Sequence[Reading],
     only: Sequence[str],
     files: Sequence[tuple[str, str | None]],
-    *,
-    as_csv: bool,
-    as_json: bool,
+    data_form: options.DataForm,
 ) -> None:
     conditions = [Condition.parse(text) for text in only]
 
@@ -136,10 +100,10 @@ def _show(
         return all(each.holds(measurement) for each in conditions)
 
     unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if is_taken(one))
-    if as_json:
+    if data_form == "json":
         print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
-    if as_csv:
+    if data_form == "csv":
         print_csv(fit.records())
         return
     if fit.ended in ENDED:

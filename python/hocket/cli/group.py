@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import groupby
 from typing import Any
 
 import click
 
+from hocket.base.files import read_rows
 from hocket.base.names import unknown
+
+
+def commands_of(group: str) -> list[dict[str, str]]:
+    """Return the commands of a group; of none, those of `hocket` itself."""
+    return [row for row in read_rows(__file__, "commands.csv") if row["group"] == group]
 
 
 class Group(click.Group):
@@ -16,8 +23,7 @@ class Group(click.Group):
 
     Args:
         package: The package with the modules.
-        summaries: The summary of each command: the first paragraph of its help.
-        sections: The titles of sections in help, and the commands under each; by default one section for all.
+        rows: Its commands: the section of help where each is, its name, and its summary.
     """
 
     def __init__(
@@ -25,14 +31,13 @@ class Group(click.Group):
         name: str | None = None,
         *,
         package: str,
-        summaries: Mapping[str, str],
-        sections: Mapping[str, Sequence[str]] | None = None,
+        rows: Sequence[Mapping[str, str]],
         **more: Any,
     ) -> None:
-        super().__init__(name, [click.Command(each, help=summary) for each, summary in summaries.items()], **more)
+        stand_ins = [click.Command(row["command"], help=row["summary"]) for row in rows]
+        super().__init__(name, sorted(stand_ins, key=lambda each: str(each.name)), **more)
         self._package = package
-        self._summaries = summaries
-        self._sections = {"Commands": tuple(summaries)} if sections is None else sections
+        self._rows = rows
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Print help if there are no words."""
@@ -43,10 +48,10 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all summaries in full."""
-        width = max(map(len, self._summaries))
-        for title, names in self._sections.items():
+        width = max(len(row["command"]) for row in self._rows)
+        for title, rows in groupby(self._rows, key=lambda row: row["section"]):
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), self._summaries[name]) for name in names])
+                formatter.write_dl([(row["command"].ljust(width), row["summary"]) for row in rows])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

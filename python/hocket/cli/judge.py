@@ -13,7 +13,8 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.files import read_text
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.cli import options
-from hocket.cli.measurements import facts_options
+from hocket.cli.command import command
+from hocket.cli.measurements import facts_of
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
@@ -32,26 +33,7 @@ _ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compa
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILES...", type=click.Path())
-@options.optional_machine(
-    help="The machine on which the times were measured; without one, they are judged by themselves."
-)
-@click.option("--library", metavar="LIBRARY", help="The library that ran, such as openmpi-5.0, if it is known.")
-@click.option(
-    "--before",
-    type=click.Path(),
-    multiple=True,
-    help="A run from before; given several times, all FILES are runs from after.",
-)
-@click.option(
-    "--tolerance", type=options.SHARE, default="10%", help="How much longer a time may be than before, of noise apart."
-)
-@facts_options
-@options.picture(help="Also draw times, or their changes, over the size.")
-@options.executor
-@options.jobs
-@options.as_json
+@command(facts_of=facts_of)
 def judge(
     files: tuple[str, ...],
     machine: Machine | None,

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
-from hocket.cli import completion, options
+from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.output import algorithm_entry, answer, print_table
 from hocket.definitions.library import Algorithm, find_collective
 
 
-@click.command("list")
-@click.argument("collective", required=False, shell_complete=completion.collectives)
-@click.option(
-    "--reproducible",
-    is_flag=True,
-    help="Only reductions that combine all elements in the same order, whatever the size; also show the order.",
-)
-@options.load
-@options.as_json
+@command("list", algorithms=options.algorithms)
 def list_algorithms(
     collective: str | None, reproducible: bool, algorithms: tuple[Algorithm, ...], as_json: bool
 ) -> None:

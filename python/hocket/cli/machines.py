@@ -6,17 +6,14 @@ from typing import Any
 
 import click
 
-from hocket.cli import completion, options
+from hocket.cli.command import command
 from hocket.cli.output import answer, print_table
 from hocket.cli.printing import say
 from hocket.definitions.machine import Machine, presets
 from hocket.definitions.variants import with_host
 
 
-@click.command()
-@click.argument("machine", required=False, type=options.MACHINE, shell_complete=completion.machines)
-@click.option("--convert", is_flag=True, help="Print the machine file with a section [host] and without comments.")
-@options.as_json
+@command()
 def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
     """List the machines that come with Hocket, or print a machine file to copy and change.
 

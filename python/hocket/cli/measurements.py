@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
-from typing import Any
+from functools import partial
 
 import click
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
-from hocket.cli import options
-from hocket.cli.options import F, T
+from hocket.cli.options import T
 from hocket.explorer.questions import MeasuredFile
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement
 
-_EACH = "once, or once for each file"
 
+def facts_of(
+    collective: tuple[str, ...],
+    algorithm: tuple[str, ...],
+    ranks: tuple[int, ...],
+    ranks_per_node: tuple[int, ...],
+    measured_as: MeasuredAs,
+    param: tuple[tuple[str, str], ...],
+) -> Callable[[int], list[Facts]]:
+    """Return what is told of each file, given their number."""
+    texts = {"algorithm": algorithm, "ranks": ranks, "collective": collective, "ranks_per_node": ranks_per_node}
 
-def facts_options(command: F) -> F:
-    """Add the options; pass `facts_of`, which returns what is told of each file, given their number."""
+    def facts(files: int) -> list[Facts]:
+        columns = [_of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
+        facts_with = partial(Facts, parameters=param, measured_as=measured_as)
+        return [facts_with(**dict(zip(texts, values, strict=True))) for values in zip(*columns, strict=True)]
 
-    @wraps(command)
-    def collect(measured_as: MeasuredAs, param: tuple[tuple[str, str], ...], **rest: Any) -> Any:
-        texts = {name: rest.pop(name) for name in _OF_A_FILE}
-
-        def facts_of(files: int) -> list[Facts]:
-            columns = [_of_files(f"--{name.replace('_', '-')}", values, files) for name, values in texts.items()]
-            facts = partial(Facts, parameters=param, measured_as=measured_as)
-            return [facts(**dict(zip(texts, values, strict=True))) for values in zip(*columns, strict=True)]
-
-        return command(facts_of=facts_of, **rest)
-
-    return options.with_options(_OPTIONS, collect)
+    return facts
 
 
 def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None]:
@@ -93,32 +91,3 @@ def _options_named(*names: str) -> Iterator[None]:
         for name in names:
             text = text.replace(f"expected --{name}", f"expected --measured-{name}")
         raise Error(text) from None
-
-
-_OF_A_FILE = ("algorithm", "ranks", "collective", "ranks_per_node")
-"""The facts that may differ from file to file."""
-
-_OPTIONS = (
-    click.option(
-        "--collective",
-        metavar="NAME",
-        multiple=True,
-        help=f"The collective measured in nccl-tests output or a table that has no name; {_EACH}.",
-    ),
-    click.option(
-        "--algorithm",
-        metavar="NAME",
-        multiple=True,
-        help="The algorithm measured in OSU, IMB or nccl-tests output or in a table; a library, such as openmpi-5.0, "
-        f"for what it chooses; or `default`; {_EACH}.",
-    ),
-    options.ranks(multiple=True, help=f"Number of ranks of output that does not tell it; {_EACH}."),
-    click.option(
-        "--ranks-per-node",
-        type=options.whole(),
-        multiple=True,
-        help=f"Number of ranks on a node of output that does not tell it; {_EACH}.",
-    ),
-    options.measured_as(help="How the times of plain CSV files were measured."),
-    options.parameter,
-)

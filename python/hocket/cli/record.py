@@ -10,10 +10,11 @@ from hocket.base import files
 from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.cli import options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import print_result
 from hocket.cli.printing import say
-from hocket.cli.schedules import as_bytes, calc_machine_option, format_option, hand_out
+from hocket.cli.schedules import ENDINGS, FORMAT, as_bytes, hand_out
 from hocket.definitions.calls import prepare
 from hocket.definitions.library import Algorithm
 from hocket.definitions.machine import Machine
@@ -23,18 +24,7 @@ from hocket.schedules.schedule import record as record_call
 from hocket.simulating.effort import recording_s
 
 
-@click.command()
-@options.algorithm
-@options.ranks(required=True)
-@options.size
-@options.call
-@format_option
-@options.output
-@calc_machine_option
-@options.graph
-@options.load
-@yes_option
-@options.as_json
+@command(fields=ENDINGS, call_of=options.call_of, form=FORMAT, algorithms=options.algorithms)
 def record(
     names: tuple[str, ...],
     ranks: int,

@@ -11,9 +11,11 @@ import click
 
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.output import answer, print_facts, print_files, print_table, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
+from hocket.cli.values import factor
 from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
 from hocket.drawing.encoding import picture_of
@@ -25,23 +27,7 @@ from hocket.simulating.replays import replay as replay_trace
 from hocket.words.simulations import network_load, spread
 
 
-@click.command()
-@click.argument("trace", type=click.Path())
-@options.machine
-@click.option("--rule", multiple=True, help="A rule, such as 'allreduce: ring'; takes precedence over --rules.")
-@click.option("--rules", type=click.Path(), help="A file of rules, one per line, or mpich-5.0, openmpi-5.0 or nccl-2.")
-@click.option(
-    "--scale-compute",
-    type=options.factor("a factor, at least 0", lambda factor: factor >= 0),
-    default="1",
-    help="Multiply the traced computation time between calls by this factor.",
-)
-@options.trials
-@options.seed
-@options.until_ci
-@options.timeline
-@options.space_time
-@options.as_json
+@command(machine=options.machine, scale_compute=factor("a factor, at least 0", lambda factor: factor >= 0))
 def replay(
     trace: str,
     machine: Machine,

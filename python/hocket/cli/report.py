@@ -4,58 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from hocket.base import files
 from hocket.base.units import format_ranks
-from hocket.cli import completion, options
+from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.measurements import measured_files
 from hocket.cli.output import progress
 from hocket.cli.printing import say
-from hocket.cli.trials import compared_trials, compared_trials_option
+from hocket.cli.trials import compared_trials
+from hocket.cli.values import OneOf
 from hocket.definitions.library import COLLECTIVES, find_collective
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import VERIFIED_RANKS, Question, Sources
 from hocket.explorer.report import report as report_of
 from hocket.explorer.views import VIEWS, names_of_views, sections
 from hocket.simulating.scenes import Scene
+from hocket.simulating.simulation import UNTIL_DECIDED
 
 
-@click.command()
-@click.argument("file", type=options.FILE)
-@click.argument("collective", shell_complete=completion.collectives)
-@click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-@options.rank_counts
-@options.sizes
-@options.parameter
-@options.machine
-@click.option("--beside", "other_machine", type=options.MACHINE, help="A second machine, shown beside the first.")
-@options.scene
-@compared_trials_option
-@options.seed
-@click.option(
-    "--explain", "algorithm", metavar="ALGORITHM", help="The algorithm to draw and to verify; by default the fastest."
+@command(
+    fields={"most_trials": UNTIL_DECIDED.count, "verified_ranks": format_ranks(VERIFIED_RANKS)},
+    machine=options.machine,
+    scene=options.scene,
+    choices=("names", "algorithm", "size_bytes", "verified_ranks"),
+    views=OneOf(list(VIEWS)),
 )
-@click.option("--at", "size_bytes", type=options.SIZE, help="The size at which to draw it; by default the largest.")
-@click.option(
-    "--verify-ranks",
-    "verified_ranks",
-    type=options.RANK_COUNTS,
-    default=VERIFIED_RANKS,
-    show_default=format_ranks(VERIFIED_RANKS),
-    help="Rank counts at which to verify it.",
-)
-@click.option(
-    "--view",
-    "views",
-    type=options.OneOf(list(VIEWS)),
-    multiple=True,
-    help="Only this view; may be given several times.",
-)
-@options.measured(help="Measured times to show beside the simulated ones: a file that `hocket fit` reads.")
-@options.measured_algorithm
-@options.measured_ranks
-@options.load_paths
 def report(
     file: str,
     collective: str,
@@ -67,12 +40,12 @@ def report(
     scene: Scene,
     trials: int | None,
     seed: int,
+    choices: dict[str, Any],
     views: tuple[str, ...],
     measured: tuple[str, ...],
     measured_algorithm: tuple[str, ...],
     measured_ranks: tuple[int, ...],
     load: tuple[str, ...],
-    **choices: Any,
 ) -> None:
     """Save the explorer's views of algorithms for a COLLECTIVE as one self-contained HTML FILE.
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 import click
 
 from hocket.base import files
-from hocket.cli import options
+from hocket.cli.values import OneOf
 from hocket.definitions.machine import Machine
 from hocket.schedules.formats import FORMATS, format_of, load
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=options.OneOf(list(FORMATS)),
-    help="The format; by default the ending of the file's name tells it "
-    f"({', '.join(format.ending for format in FORMATS.values())}), else goal.",
-)
-calc_machine_option = options.optional_machine(
-    help="The machine that gives the times of reductions and copies in GOAL and Chakra; without it they are 0. "
-    "It also completes a recorded call, for example with the sizes of the torus."
-)
+FORMAT = OneOf(list(FORMATS))
+ENDINGS = {"endings": ", ".join(format.ending for format in FORMATS.values())}
+"""For the help of --format."""
 
 
 def read_schedule(names: tuple[str, ...], size_bytes: int | None) -> Schedule:

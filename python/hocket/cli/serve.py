@@ -5,33 +5,17 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-import click
-
 from hocket.base.packages import optional
-from hocket.cli import completion, options
+from hocket.cli.command import command
 from hocket.cli.measurements import measured_files
 from hocket.cli.printing import say
+from hocket.cli.values import whole
 from hocket.definitions.machine import Machine
 from hocket.explorer.questions import Sources
 
 
-@click.command()
-@click.option(
-    "--port", type=options.whole(0, 65535), default=0, show_default="a free one", help="The port to listen on."
-)
-@click.option(
-    "--machine",
-    "machines",
-    multiple=True,
-    metavar="FILE",
-    shell_complete=completion.machines,
-    help="A machine file that the page offers beside the presets; may be given several times.",
-)
-@options.measured(help="Measured times that the page shows beside simulated ones: a file that `hocket fit` reads.")
-@options.measured_algorithm
-@options.measured_ranks
-@options.load_paths
-def serve(port: int, machines: tuple[str, ...], load: tuple[str, ...], **measured: Any) -> None:
+@command(port=whole(0, 65535), measured=("measured", "measured_algorithm", "measured_ranks"))
+def serve(port: int, machines: tuple[str, ...], measured: dict[str, Any], load: tuple[str, ...]) -> None:
     """Explore algorithms and machines in the browser; the server is for this computer only, until Ctrl-C.
 
     The command prints an address with a token. The server answers only requests with this token.

@@ -11,9 +11,11 @@ import click
 from hocket._native import Error
 from hocket.base.units import format_value
 from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.output import algorithm_entry, answer, print_facts, print_json, print_table, width
 from hocket.cli.printing import say
 from hocket.cli.show_machine import show_machine
+from hocket.cli.values import VALUES
 from hocket.definitions.library import COLLECTIVES, MEANINGS, Algorithm, Parameter, find_collective, is_collective
 from hocket.definitions.machine import Machine
 from hocket.drawing.picture import picture
@@ -23,18 +25,7 @@ _RANKS = 8
 _MOST_RANKS = 64  # rows of a picture
 
 
-@click.command()
-@options.algorithm
-@options.ranks(help=f"Number of ranks of an algorithm's space-time picture; by default {_RANKS}.")
-@click.option("--route", nargs=2, type=options.RANK, metavar="A B", help="Show the route between two ranks.")
-@options.schedule_size
-@options.optional_machine(help="The machine on which --plot runs a schedule; by default cluster.")
-@options.picture(
-    help=f"Also draw the network of a machine, or what the ranks of a schedule do over time; {options.PICTURE_ENDS}."
-)
-@options.graph
-@options.load
-@options.as_json
+@command(fields={"ranks": _RANKS}, route=VALUES["RANK"], algorithms=options.algorithms)
 def show(
     names: tuple[str, ...],
     ranks: int | None,

@@ -16,7 +16,8 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import answer, csv_text, print_facts, print_files, progress, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
@@ -37,43 +38,14 @@ from hocket.words import simulations
 if TYPE_CHECKING:
     from hocket.simulating.estimates import Estimate
 
-_MAP_ENDS = f"the file ends in {', '.join(PICTURES)}"
 
-
-@click.command()
-@options.algorithm
-@options.ranks()
-@options.size
-@options.call
-@options.machine
-@options.engine
-@options.measured_as_option
-@options.sends
-@options.scene
-@options.trials
-@options.seed
-@options.until_ci
-@click.option(
-    "--estimate",
-    type=options.SHARE,
-    help="Estimate the time of a long pipeline from a part of its segments, within this share, such as 1%.",
+@command(
+    fields={"map_ends": f"the file ends in {', '.join(PICTURES)}"},
+    call_of=options.call_of,
+    machine=options.machine,
+    scene=options.scene,
+    algorithms=options.algorithms,
 )
-@options.timeline
-@click.option(
-    "--links",
-    type=options.FILE,
-    help="Also write the load of each link, on a machine where messages share links: as CSV, "
-    f"or as a map if {_MAP_ENDS}.",
-)
-@click.option(
-    "--links-over-time",
-    type=options.FILE,
-    help=f"Also write the load of links over time: as CSV, or as maps if {_MAP_ENDS}; HTML has a slider.",
-)
-@options.space_time
-@options.load
-@yes_option
-@options.as_json
 def simulate(
     names: tuple[str, ...],
     ranks: int | None,

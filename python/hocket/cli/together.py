@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from hocket.base.units import format_bytes, format_count, format_ratio, format_reach, format_time
 from hocket.cli import options
-from hocket.cli.effort import announce, yes_option
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import answer, print_table, print_words, progress, with_version
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials
@@ -20,27 +19,17 @@ from hocket.simulating.together import Place, Together, effort_s, simulate_toget
 _MOST_LINKS = 5  # shown
 
 
-@click.command()
-@click.argument("texts", nargs=-1, required=True, metavar="JOB...")
-@options.machine
-@options.place
-@options.engine
-@options.faults
-@options.trials
-@options.seed
-@options.load
-@yes_option
-@options.as_json
+@command(machine=options.machine, how=("engine", "faults"), algorithms=options.algorithms)
 def together(
     texts: tuple[str, ...],
     machine: Machine,
     place: Place,
+    how: dict[str, Any],
     trials: int,
     seed: int,
     algorithms: tuple[Algorithm, ...],
     yes: bool,
     as_json: bool,
-    **how: Any,
 ) -> None:
     """Simulate several jobs at once, and report how much longer each of them takes than alone.
 

@@ -6,20 +6,11 @@ from dataclasses import replace
 
 import click
 
-from hocket.cli import options
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 _MOST_TRIALS = 1_000_000
 """The default of --trials if --until-ci is given."""
-
-
-compared_trials_option = click.option(
-    "--trials",
-    type=options.whole(),
-    help="Number of trials on a machine with noise; by default until the fastest is known, "
-    f"at most {UNTIL_DECIDED.count}.",
-)
 
 
 def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False) -> Trials:

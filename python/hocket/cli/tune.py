@@ -14,13 +14,14 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_count
-from hocket.cli import completion, options
-from hocket.cli.effort import announce, yes_option
-from hocket.cli.mpi.options import found_installation, hosts_option, lab_option, launcher_for, mpi_options
+from hocket.cli import options
+from hocket.cli.effort import announce
+from hocket.cli.mpi.options import command, found_installation, launcher_for
 from hocket.cli.output import answer, print_json, progress, with_version
 from hocket.cli.printing import note, say
 from hocket.cli.trials import asked_trials
 from hocket.cli.tune_trace import tune_trace
+from hocket.cli.values import Read, factor
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.activation import environment_of, parameters_text
 from hocket.rules.tuning_files.counterparts import Library, library_of
@@ -35,74 +36,12 @@ from hocket.tuning.tune import GuidelineCheck, check_defaults, run_plan
 from hocket.tuning.work import ByMeasurement, BySimulation, Work
 
 
-@click.command()
-@click.argument("collectives", nargs=-1, metavar="[COLLECTIVE]...", shell_complete=completion.collectives)
-@click.option("--ranks", "-n", type=options.RANK_COUNTS, help="Numbers of ranks, such as 2 or 2,4,8.")
-@options.sizes
-@options.optional_machine(
-    help="Simulate on this machine; with --mpi, --mpicc or --launcher, to find out what need not be measured."
+@command(
+    fields={"noisy_trials": NOISY_TRIALS},
+    factor=factor("a number above 1", lambda factor: factor > 1),
+    library=Read(library_of, name="LIBRARY"),
+    measuring=("mpi", "mpicc", "launcher", "hosts", "lab"),
 )
-@click.option(
-    "--factor",
-    type=options.factor("a number above 1", lambda factor: factor > 1),
-    default=4.0,
-    help="With a machine and an MPI: skip choices that the machine predicts to be slower by more than this factor.",
-)
-@click.option(
-    "--library",
-    type=options.Read(library_of, name="LIBRARY"),
-    help="With --machine alone: try only algorithms of this library, such as openmpi-5.0, mpich, ucc or nccl.",
-)
-@click.option(
-    "--order",
-    type=options.OneOf(["any", "fixed"]),
-    default="any",
-    help="fixed, if results of reductions must not depend on the size, to the last bit.",
-)
-@mpi_options
-@hosts_option
-@lab_option
-@options.time_limit(
-    "limit_s",
-    default="30m",
-    help="How long to measure, such as 90s, 30m or 2h; calls that are not reached are left to the MPI.",
-)
-@click.option("--tolerance", type=options.SHARE, default="3%", help="How much slower than the fastest a choice may be.")
-@click.option("--check", is_flag=True, help="Test the defaults of an MPI against guidelines instead of deciding.")
-@options.measured(
-    help="Decide from measured times alone, of a file that `hocket fit` reads; given several times, for several "
-    "algorithms."
-)
-@options.measured_algorithm
-@click.option("--trace", type=click.Path(), help="Decide for the calls in this trace of a program, by replaying it.")
-@click.option(
-    "--baseline",
-    type=click.Path(),
-    help="With --trace: the rules to compare with: a file, mpich-5.0 or openmpi-5.0; by default a replay's.",
-)
-@click.option(
-    "--threshold",
-    type=options.SHARE,
-    default="1%",
-    help="With --trace: leaving out rules may lose this share of the gain.",
-)
-@click.option(
-    "--trials",
-    type=options.whole(),
-    show_default=f"1, or {NOISY_TRIALS} on a machine with noise",
-    help="Number of trials on a machine with noise.",
-)
-@options.seed
-@click.option(
-    "--output",
-    "-o",
-    type=options.Read(files.writable_folder, name="DIR"),
-    help="Folder for the results; optional with --check.",
-)
-@options.executor
-@options.jobs
-@yes_option
-@options.as_json
 def tune(
     collectives: tuple[str, ...],
     ranks: tuple[int, ...] | None,
@@ -111,6 +50,7 @@ def tune(
     factor: float,
     library: Library | None,
     order: Literal["any", "fixed"],
+    measuring: dict[str, str | None],
     limit_s: float,
     tolerance: float,
     check: bool,
@@ -126,14 +66,12 @@ def tune(
     jobs: int,
     yes: bool,
     as_json: bool,
-    **measuring: str | None,
 ) -> None:
     """Choose algorithms for each COLLECTIVE, by measurement or simulation or both, and write them as rules."""
     folder = output or ""
     if not check:
         folder = options.required(output, "--output", "the folder of the results")
     names = tuned_collectives(collectives)
-    measuring = {name: measuring[name] for name in ("mpi", "mpicc", "launcher", "hosts", "lab")}
     mpi, mpicc, launcher, hosts, lab = measuring.values()
     is_simulated = not any(measuring.values())
     if executor.name != "local" and (machine is None or trace or measured or not is_simulated):

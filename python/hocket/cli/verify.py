@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from hocket.base.executors import ExecutorKind, open_executor
-from hocket.base.units import format_count, format_ranks, parse_count
-from hocket.cli import completion, options
-from hocket.cli.effort import announce, yes_option
+from hocket.base.units import format_count, format_ranks
+from hocket.cli import options
+from hocket.cli.command import command
+from hocket.cli.effort import announce
 from hocket.cli.output import answer, print_result, print_words, progress, width, with_version, wrap
 from hocket.cli.printing import StyledText, note, say
 from hocket.definitions.library import Algorithm, algorithms_named, is_collective
@@ -30,26 +31,7 @@ _SHOWN_GAPS = 10
 _WRONG = 1
 
 
-@click.command()
-@click.argument(
-    "names", nargs=-1, metavar="[COLLECTIVE] [ALGORITHM] | schedule FILE | trace FILE", shell_complete=completion.names
-)
-@click.option("--all", "is_all", is_flag=True, help="Check every algorithm.")
-@options.rank_counts
-@click.option(
-    "--count",
-    type=options.Read(parse_count, name="N"),
-    help="Check only this number of elements instead of several small ones, if the collective has elements.",
-)
-@click.option("--root", type=options.RANK, help="Check only this root instead of all, if the collective has one.")
-@options.element
-@options.parameter
-@options.load
-@options.executor
-@options.jobs
-@options.sends
-@yes_option
-@options.as_json
+@command(algorithms=options.algorithms)
 def verify(
     names: tuple[str, ...],
     is_all: bool,

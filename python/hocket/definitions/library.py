@@ -12,6 +12,7 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
+from hocket.base.files import read_rows
 from hocket.base.names import unknown
 from hocket.base.units import format_value
 from hocket.typing import Program, Steps
@@ -137,24 +138,7 @@ COLLECTIVES_OF_KNOWN_SIZE = tuple(
 )
 """The collectives whose ranks all know the size of a call and which need no neighbours, in alphabetical order."""
 
-MEANINGS = {
-    "allgather": "Every rank contributes a block, and receives all blocks in rank order.",
-    "allreduce": "Every rank contributes a vector, and receives the combination of all vectors.",
-    "alltoall": "Every rank has a block for every rank, and receives one from every rank.",
-    "alltoallv": "Every rank has a block for every rank, each of its own size, and receives one from every rank.",
-    "barrier": "No rank ends before all have begun.",
-    "broadcast": "Every rank receives the vector of the root.",
-    "exscan": "Every rank but the first receives the combination of the vectors of the ranks before itself.",
-    "gather": "The root receives a block from every rank.",
-    "gatherv": "The root receives a block from every rank, of a size that only the root and that rank know.",
-    "neighbor_allgather": "Every rank contributes a block, and receives the blocks of its neighbours.",
-    "neighbor_alltoall": "Every rank has a block for each of its neighbours, and receives one from each.",
-    "reduce": "The root receives the combination of all vectors.",
-    "reduce_scatter": "Every rank receives its own block of the combination of all vectors.",
-    "scan": "Every rank receives the combination of the vectors of the ranks up to itself.",
-    "scatter": "Every rank receives its own block of what the root holds.",
-    "scatterv": "Every rank receives its own block of what the root holds, of a size that only they know.",
-}
+MEANINGS = {row["collective"]: row["meaning"] for row in read_rows(__file__, "collectives.csv")}
 """The final data of the ranks, by collective."""
 
 Refuses = Callable[[Call], "str | None"]

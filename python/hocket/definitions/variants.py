@@ -10,29 +10,13 @@ from typing import Any, TypeAlias
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.files import parse_toml, read_text
+from hocket.base.files import parse_toml, read_rows, read_text
 from hocket.base.toml import toml
 from hocket.definitions.machine import Machine, shape_of_job
 
 _OVERHEADS = ("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer")
-KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "latency": (("latency", "L", "link_latency", "router_latency", "credit_latency", "request", "answer"), ()),
-    "bandwidth": (
-        ("G",),
-        (
-            "bandwidth",
-            "link_bandwidth",
-            "injection_bandwidth",
-            "ejection_bandwidth",
-            "memory_bandwidth",
-            "shared_bandwidth",
-        ),
-    ),
-    "overhead": ((*_OVERHEADS, "gap", "message_gap", "send_overhead", "software_latency"), ()),
-    "computation": (
-        ("reduce_latency", "copy_latency", "call_overhead", "per_byte"),
-        ("reduce_bandwidth", "copy_bandwidth"),
-    ),
+KINDS: Mapping[str, tuple[list[str], list[str]]] = {
+    row["kind"]: (row["costs"].split(), row["rates"].split()) for row in read_rows(__file__, "costs.csv")
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 

@@ -347,10 +347,6 @@ def _machine(text: str, sources: Sources) -> Machine:
 
 def _has_file(values: Any) -> bool:
     """Return whether some key refers to a file."""
-    waiting = [values]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict) and "file" in value:
-            return True
-        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return False
+    if isinstance(values, dict):
+        return "file" in values or any(map(_has_file, values.values()))
+    return isinstance(values, list) and any(map(_has_file, values))

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from hocket.base.files import read_rows
 from hocket.base.packages import optional
 from hocket.fitting.cells import Cell, Floats, Simulator, TimeOverError
 from hocket.fitting.result import WIDE, Pair, Value
@@ -41,24 +42,8 @@ _ROUNDS = 3  # of moving to a better point
 _HIGH_CORRELATION = 0.95
 _BOUND_MARGIN = 1e-3  # difference of logarithms
 
-_SMALL = "a ping-pong of small messages"
-_LARGE = "a ping-pong of large messages, and a collective without combining, such as an allgather"
-_SENDING = "a linear scatter of small blocks"
-_RECEIVING = "a linear gather of small blocks"
-_COMBINING = "an allreduce of large vectors, beside an allgather"
-_COPYING = "an alltoall by Bruck's algorithm, beside one by pairwise exchange"
-_ALLOCATING = "a reduce_scatter of large vectors, beside an allreduce by a ring"
 _ADVICE: Mapping[str, str] = {
-    **dict.fromkeys(("L", "latency", "router_latency"), _SMALL),
-    **dict.fromkeys(("G", "bandwidth", "link_bandwidth", "injection_bandwidth", "both_ways"), _LARGE),
-    **dict.fromkeys(("o", "o_send", "O_send", "g", "send_overhead", "software_latency"), _SENDING),
-    **dict.fromkeys(("o_receive", "O_receive", "O", "ejection_bandwidth", "memory_bandwidth"), _RECEIVING),
-    **dict.fromkeys(("reduce_bandwidth", "reduce_latency"), _COMBINING),
-    **dict.fromkeys(("copy_bandwidth", "copy_latency"), _COPYING),
-    **dict.fromkeys(("S", "request", "answer"), "a ping-pong of sizes on both sides of the rendezvous"),
-    **dict.fromkeys(("per_byte", "together_from"), _ALLOCATING),
-    "link_latency": "a ping-pong of small messages between nodes at several distances",
-    "call_overhead": "a barrier, and a broadcast to two ranks",
+    key: row["measurements"] for row in read_rows(__file__, "advice.csv") for key in row["keys"].split()
 }
 _ANY_ADVICE = "more collectives, algorithms and sizes"
 

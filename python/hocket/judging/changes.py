@@ -21,8 +21,9 @@ from hocket.base.results import Result
 from hocket.base.units import format_bytes, format_count, from_to
 from hocket.definitions.libraries import library_named
 from hocket.judging.finding import Finding, Kind
-from hocket.judging.noise import WRONG, Basis, Noise, exponential, log_ratio, noises
+from hocket.judging.noise import Basis, Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, Series, median_s, pairs_of, several_fields
+from hocket.judging.student import WRONG
 from hocket.measurements.measurement import DEFAULT, Measurement
 
 _EXPECTED = "measurements, as hocket.read_measurements returns them"
@@ -121,8 +122,8 @@ def _ranges(changes: Iterable[Change]) -> Iterator[Range]:
     """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
     for _, group in groupby(changes, lambda one: (one.series, one.direction)):
         own = tuple(group)
-        ratio, *ends = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
-        yield Range(own, ratio or 1.0, *ends)
+        ratio, low, high = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
+        yield Range(own, ratio or 1.0, low, high)
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:

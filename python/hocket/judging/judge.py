@@ -241,8 +241,9 @@ def changes_of_algorithms(before: Assessment, after: Assessment) -> tuple[Findin
     for title, rows in ((one.curve.title, one.rows) for one in after.curves):
         pairs = [(row.size_bytes, one, row.guess) for row in rows if (one := ran.get((title, row.size_bytes)))]
         for (old, new), group in groupby(pairs, key=lambda pair: (pair[1].programs, pair[2].programs)):
-            sizes, *guesses = zip(*group, strict=True)
-            if all(one.is_told for each in guesses for one in each) and not {*old} & {*new}:
-                where = from_to(sizes[0], sizes[-1])
+            run = [*group]
+            are_told = all(was.is_told and now.is_told for _, was, now in run)
+            if are_told and not {*old} & {*new}:
+                where = from_to(run[0][0], run[-1][0])
                 findings.append(conclude("another program", title=title, where=where, after=new[0], before=old[0]))
     return tuple(findings)

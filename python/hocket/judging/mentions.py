@@ -10,17 +10,17 @@ from typing import NamedTuple
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
+from hocket.judging.figures import figures_in
 from hocket.judging.lines import (
     DEVICE,
     NUMBER,
     ROW,
-    figures_in,
     lines_of,
-    rows_in,
     whole_number,
     with_words,
 )
 from hocket.judging.mention import Mention, Mentions
+from hocket.judging.tables import rows_in
 
 _DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
 _LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")

@@ -9,8 +9,7 @@ the ratios of neighbouring sizes agree, whichever is wider.
 
 Source: B. L. Welch, Biometrika 34 (1947). Averaged variances: G. K. Smyth, Statistical Applications in Genetics and
 Molecular Biology 3 (2004), here with the mean variance and a fixed weight. The scatter of neighbouring sizes is their
-median absolute difference. Student's distribution: M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions",
-26.5.8 (the continued fraction of the incomplete beta function) and 26.7.1.
+median absolute difference.
 """
 
 from __future__ import annotations
@@ -18,23 +17,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby, pairwise
 from statistics import fmean, median
 from typing import Literal, NamedTuple, TypeAlias
 
 from hocket.judging.pairs import Pair, Series, median_s
+from hocket.judging.student import quantile, two_sided
 from hocket.measurements.measurement import Measurement
 
 Basis: TypeAlias = Literal["runs", "runs of one side", "intervals", "iterations", "sizes", "nothing"]
 """What an interval is from: repeated runs, the intervals or the iterations of one run, or the scatter of the ratio
 between neighbouring sizes."""
 
-_STEPS = 300
-_TINY = 1e-300
-_EXACT = 1e-15
-_INFINITE = 1e9  # a quantile is as good as that
-WRONG = 0.05
 _NORMAL_95 = 1.959964
 _NORMAL_90 = 1.281552  # 80 % of the values are at most so many standard deviations from the mean
 _MEDIAN_SPREAD = math.sqrt(math.pi / 2)  # the standard error of a median to that of a mean
@@ -191,51 +185,3 @@ def _scatter(differences: Iterable[float]) -> tuple[float, float] | None:
     if len(sizes) < _LEAST_DIFFERENCES:
         return None
     return _MAD * median(sizes) / math.sqrt(2), _FREEDOM_SHARE * len(sizes)
-
-
-def two_sided(t: float, freedom: float) -> float:
-    """Return the probability that a number of Student's distribution is at least as far from 0 as `t`.
-
-    There is at least one degree of freedom; infinity is the normal distribution.
-    """
-    if math.isinf(freedom):
-        return math.erfc(abs(t) / math.sqrt(2))
-    return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-
-
-@lru_cache(maxsize=4096)
-def quantile(freedom: float) -> float:
-    """Return how far from 0 only 5 % of the numbers are."""
-    low, high = 0.0, 1.0
-    while two_sided(high, freedom) > WRONG and high < _INFINITE:
-        low, high = high, 2 * high
-    while high - low > _EXACT * high and (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if two_sided(middle, freedom) > WRONG else (low, middle)
-    return high
-
-
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """Return the regularised incomplete beta function of x, with the parameters a and b."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(1 - x, b, a)
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    return math.exp(scale) / (a * _fraction(x, a, b))
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction 1 + d1/(1 + d2/(1 + ...)), by Lentz's method."""
-    value, upper, lower = 1.0, 1.0, 0.0
-    for step in range(1, _STEPS):
-        m = step // 2
-        if step % 2:
-            d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        lower = 1 / (1 + d * lower or _TINY)
-        upper = 1 + d / upper or _TINY
-        value *= upper * lower
-        if abs(upper * lower - 1) < _EXACT:
-            break
-    return value

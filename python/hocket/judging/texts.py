@@ -11,9 +11,10 @@ from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.library import find_collective
 from hocket.judging.finding import Finding
-from hocket.judging.lines import lines_of, row_of_nccl, tables_in
+from hocket.judging.lines import lines_of, row_of_nccl
 from hocket.judging.mention import Mentions, Table
 from hocket.judging.mentions import mentions_of
+from hocket.judging.tables import tables_in
 from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading

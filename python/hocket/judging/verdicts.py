@@ -157,10 +157,13 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
 
 def _is_as_chosen(row: Row) -> bool:
     """Return whether a log names what ran, or what the library chooses takes as long, within the machine's error."""
-    if row.choice is None or row.choice.source:
-        return row.choice is not None
-    own_s = row.choice.time_s if row.choice.library in BY_MACHINE else None
-    return own_s is not None and row.low_s <= row.measured_s / own_s * row.expected_s <= row.high_s
+    if row.choice is None:
+        return False
+    if row.choice.source:
+        return True
+    if row.choice.library not in BY_MACHINE or row.choice.time_s is None:
+        return False
+    return row.low_s <= row.measured_s / row.choice.time_s * row.expected_s <= row.high_s
 
 
 _CHANNELS = re.compile(r", channels=([0-9]+)")

@@ -17,6 +17,7 @@ from typing import cast, get_args
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
+from hocket.base.files import read_rows
 from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective
@@ -39,57 +40,30 @@ from hocket.measurements.measurement import (
     type_bytes,
 )
 
-_UNIT_S: Mapping[str, float] = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
-    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), 1e-3),
-    **dict.fromkeys(("us", "usec", "usecs", "microsecond", "microseconds", "µs", "μs"), 1e-6),
-    **dict.fromkeys(("ns", "nsec", "nsecs", "nanosecond", "nanoseconds"), 1e-9),
-}
-_UNIT_BYTES: Mapping[str, int] = {
-    **dict.fromkeys(("b", "byte", "bytes"), 1),
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
-_UNCLEAR_UNITS = ("k", "kb", "kbyte", "kbytes", "m", "mb", "mbyte", "mbytes", "g", "gb")
+_WORDS = [(row["what"], row["value"], row["words"].split()) for row in read_rows(__file__, "table_words.csv")]
+
+
+def _words(meaning: str) -> dict[str, str]:
+    """Return the words that stand for something, with their values."""
+    return {word: value for what, value, words in _WORDS if what == meaning for word in words}
+
+
+_UNIT_S: Mapping[str, float] = {unit: float(value) for unit, value in _words("unit of times").items()}
+_UNIT_BYTES: Mapping[str, int] = {unit: int(value) for unit, value in _words("unit of sizes").items()}
+_UNCLEAR_UNITS = _words("unclear unit")
 _UNITS = frozenset((*_UNIT_S, *_UNIT_BYTES, *_UNCLEAR_UNITS))
 _UNIT = re.compile(r"(?P<name>.*?)[\s_]*[(\[](?P<unit>[^)\]]*)[)\]]")
-_TIME_WORDS = frozenset({"time", "times", "latency", "lat", "t", "duration", "elapsed", "runtime"})
-_KINDS_OF_TIME: Mapping[str, int] = {
-    "": 0,
-    **dict.fromkeys(("median", "med", "p50"), 1),
-    **dict.fromkeys(("avg", "average", "mean"), 2),
-    **dict.fromkeys(("max", "maximum"), 3),
-}
+_TIME_WORDS = frozenset(_words("time"))
+_KINDS_OF_TIME: Mapping[str, int] = {"": 0, **{word: int(kind) for word, kind in _words("kind of time").items()}}
 """Which times are read first: those of the lowest number."""
 
-_SIZE_WORDS = frozenset({"size", "sizes", "bytes", "byte", "nbytes", "length"})
-_OF_SIZES = frozenset(
-    {"msg", "message", "msgsize", "data", "buffer", "vector", "payload", "transfer", "num", "in", "of"}
-)
+_SIZE_WORDS = frozenset(_words("size"))
+_OF_SIZES = frozenset(_words("beside size"))
+_NAMES = _words("role")
+"""The roles of columns, by their names."""
+
 _SIZE_WORD = re.compile("size|byte|length|count|elem")
 _ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")
-_NAMES: Mapping[str, Sequence[str]] = {
-    "count": ("count", "counts", "elements", "num_elements", "nelem", "n_elements"),
-    "type": ("type", "datatype", "dtype", "data_type"),
-    "collective": ("collective", "coll", "operation", "benchmark", "primitive", "collective_name"),
-    "algorithm": ("algorithm", "algo", "alg", "algorithm_name"),
-    "parameters": ("parameters", "params"),
-    "ranks": ("ranks", "nranks", "num_ranks", "n_ranks", "np", "nprocs", "nproc", "num_procs", "procs", "processes",
-              "num_processes", "comm_size", "world_size", "gpus", "ngpus", "num_gpus", "p"),
-    "nodes": ("nodes", "nnodes", "num_nodes", "n_nodes"),
-    "ranks_per_node": ("ranks_per_node", "ppn", "procs_per_node", "processes_per_node", "tasks_per_node"),
-    "element_bytes": ("element_bytes",),
-    "dims": ("dims",),
-    "in_place": ("in_place", "inplace"),
-    "layout": ("layout",),
-    "system": ("system", "machine", "cluster"),
-    "library": ("library", "mpi", "mpi_library"),
-    "buffers": ("buffers", "buffer_kind", "memory"),
-    "measured_as": ("measured_as",),
-    "spread": ("spread",),
-    "iterations": ("iterations",),
-}  # fmt: skip
 _MOST_DIGITS = 15
 _TRUTHS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "true", "yes"), True),
@@ -102,7 +76,7 @@ class _Column:
     """What a column has.
 
     Attributes:
-        role: What it is: "time", "size", "low", "high", or a key of `_NAMES`.
+        role: What it is: "time", "size", "low", "high", or one of `_NAMES`.
         unit: The unit in its name; empty without one.
         kind: For times, their number in `_KINDS_OF_TIME`.
     """
@@ -119,7 +93,7 @@ def _column(name: str) -> _Column | None:
     unit = match["unit"].strip() if match is not None else ""
     words = [word for word in re.split(r"[^a-z0-9µμ]+", match["name"] if match is not None else name.lower()) if word]
     base = "_".join(words)
-    role = next((role for role, names in _NAMES.items() if base in names), None)
+    role = _NAMES.get(base)
     if role is not None:
         return _Column(role)
     if not unit and words and words[-1] in _UNITS - _SIZE_WORDS:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.error import printable
-from hocket.base.files import parse_object, read_text
+from hocket.base.files import parse_object, read_rows, read_text
 
 T = TypeVar("T")
 
@@ -45,25 +45,11 @@ class Form:
     has_flush: bool = False
 
 
-_ANY = ("memory", "port", "none")
 FORMS: Mapping[str, Form] = {
-    "put": Form("l*", "r*", kinds=("memory", "port")),
-    "pws": Form("l*", "r*", kinds=("port",), has_signal=True),
-    "pwsf": Form("l*", "r*", kinds=("port",), has_signal=True, has_flush=True),
-    "get": Form("r*", "l*"),
-    "copy": Form("l", "l", kinds=_ANY),
-    "re": Form("l*", "l", is_reduction=True, kinds=_ANY),
-    "res": Form("l*", "lr*", is_reduction=True),
-    "rre": Form("lr*", "l", is_reduction=True),
-    "rres": Form("lr*", "lr*", is_reduction=True),
-    "ppkt": Form("l*", "R*", kinds=("memory", "port")),
-    "rppkt": Form("L", "R*", kinds=("memory", "port")),
-    "cpkt": Form("l", "L", kinds=_ANY),
-    "upkt": Form("L", "l", kinds=_ANY),
-    "repkt": Form("lL*", "l", is_reduction=True, kinds=_ANY),
-    "respkt": Form("lL*", "lR*", is_reduction=True),
-    "recpkt": Form("lL*", "lL", is_reduction=True, kinds=_ANY),
-    "recspkt": Form("lL*", "lLR*", is_reduction=True),
+    row["operation"]: Form(
+        row["sources"], row["targets"], kinds=tuple(row["kinds"].split()), **dict.fromkeys(row["terms"].split(), True)
+    )
+    for row in read_rows(__file__, "mscclpp_operations.csv")
 }
 """The operations on data."""
 

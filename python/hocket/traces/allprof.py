@@ -15,17 +15,9 @@ from hocket.base import checks, files
 from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
-_TYPE_NAMES = (
-    "INT INTEGER LONG SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_SHORT FLOAT REAL DOUBLE DOUBLE_PRECISION LONG_DOUBLE BYTE "
-    "FLOAT_INT DOUBLE_INT LONG_INT 2INT SHORT_INT LONG_DOUBLE_INT LOGICAL CHARACTER"
-)
-_OPERATOR_NAMES = "MIN MAX SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC"
-TYPES = {
-    **{f"MPI_{name}": number for number, name in enumerate(_TYPE_NAMES.split(), 1)},
-    "MPI_COMPLEX": 21,  # the number of MPI_CHARACTER
-    "MPI_DOUBLE_COMPLEX": 22,
-}
-OPERATORS = {f"MPI_{name}": number for number, name in enumerate(_OPERATOR_NAMES.split(), 1)}
+_NUMBERS = files.read_rows(__file__, "allprof_numbers.csv")
+TYPES = {row["name"]: int(row["number"]) for row in _NUMBERS if row["kind"] == "type"}
+OPERATORS = {row["name"]: int(row["number"]) for row in _NUMBERS if row["kind"] == "operator"}
 """The numbers of types and operators in liballprof's numbers.h; others are written as 0."""
 _REQUEST_BYTES = 8
 _NO_ADDRESS = 0
@@ -71,9 +63,9 @@ def _lines(number: int, rank: RankTrace, call: Call) -> Iterator[str]:
         yield f"MPI_Finalize:{start}:{end}"
     elif "tries" not in call.arguments and peers != {NOBODY}:
         name = _NAMES_IN_LOG.get(call.function, call.function)
-        arguments = ARGUMENTS.get(function.blocking or name)
-        if arguments is not None:
-            texts = [_text(argument, number, rank, call) for argument in arguments.split()]
+        form = function.blocking or name
+        if form in _WRITTEN_FUNCTIONS:
+            texts = [_text(argument, number, rank, call) for argument in ARGUMENTS[form].split()]
             if function.is_started:
                 texts.append(str(_address(call["request"])))
             yield ":".join([name, str(start), *texts, str(end)])
@@ -100,19 +92,7 @@ def _text(argument: str, number: int, rank: RankTrace, call: Call) -> str:
 _NAMES_IN_LOG = {"MPI_Mrecv": "MPI_Recv", "MPI_Imrecv": "MPI_Irecv", "MPI_Sendrecv_replace": "MPI_Sendrecv"}
 """Receives of probed messages, which liballprof does not know; each is written as an equivalent function."""
 
-_MESSAGE = "buffer count type peer tag comm"
-ARGUMENTS = {
-    **dict.fromkeys(("MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend"), _MESSAGE),
-    "MPI_Recv": f"{_MESSAGE} buffer",
-    "MPI_Sendrecv": "buffer count type peer tag buffer recv_count recv_type recv_peer recv_tag comm buffer",
-    "MPI_Barrier": "comm",
-    "MPI_Bcast": "buffer count type root comm",
-    "MPI_Reduce": "buffer buffer count type op root comm",
-    **dict.fromkeys(
-        ("MPI_Allreduce", "MPI_Scan", "MPI_Exscan", "MPI_Reduce_scatter_block"), "buffer buffer count type op comm"
-    ),
-    **dict.fromkeys(("MPI_Allgather", "MPI_Alltoall"), "buffer count type buffer recv_count recv_type comm"),
-    **dict.fromkeys(("MPI_Gather", "MPI_Scatter"), "buffer count type buffer recv_count recv_type root comm"),
-    **dict.fromkeys(("MPI_Isend", "MPI_Ibsend", "MPI_Issend", "MPI_Irsend", "MPI_Irecv"), _MESSAGE),
-}
-"""The arguments of functions in C's order. Other functions are not written; their time becomes computation."""
+_ROWS = files.read_rows(__file__, "allprof.csv")
+ARGUMENTS = {function: row["arguments"] for row in _ROWS for function in row["functions"].split()}
+"""The arguments of functions."""
+_WRITTEN_FUNCTIONS = frozenset(function for row in _ROWS if row["is_written"] for function in row["functions"].split())

@@ -31,23 +31,6 @@ _IN_PLACE = frozenset({"1", str((1 << 64) - 1)})
 _NAMES = {number: name for name, number in TYPES.items()}
 _OPERATOR_NAMES = {number: name for name, number in OPERATORS.items()}
 
-_ARGUMENTS: Mapping[str, str] = {
-    **ARGUMENTS,
-    "MPI_Sendrecv_replace": "buffer count type peer tag recv_peer recv_tag comm buffer",
-    "MPI_Alltoallv": "buffer counts displacements type buffer recv_counts displacements recv_type comm",
-    "MPI_Allgatherv": "buffer count type buffer recv_counts displacements recv_type comm",
-    "MPI_Gatherv": "buffer count type buffer recv_counts displacements recv_type root comm",
-    "MPI_Scatterv": "buffer counts displacements type buffer recv_count recv_type root comm",
-    **dict.fromkeys(("MPI_Send_init", "MPI_Bsend_init", "MPI_Ssend_init", "MPI_Rsend_init"), ARGUMENTS["MPI_Send"]),
-    "MPI_Recv_init": ARGUMENTS["MPI_Send"],
-    **dict.fromkeys(("MPI_Wait", "MPI_Test", "MPI_Start", "MPI_Cancel", "MPI_Request_free"), "request"),
-    **dict.fromkeys(
-        ("MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Startall"),
-        "requests request",
-    ),
-}
-"""The values of each function, in order; for functions with requests, only the first values."""
-
 _COUNTS = ("counts", "recv_counts", "displacements")
 _BEFORE = frozenset({"MPI_Init", "MPI_Init_thread"})
 
@@ -189,7 +172,7 @@ class _Rank:
             self._is_finished = True
             self.log.settle()
             self._call(name, [words[0], words[0]] if words else [], {})
-        elif _form(name) not in _ARGUMENTS:
+        elif _form(name) not in ARGUMENTS:
             why = "liballprof does not record its arguments"
             raise self._error(f"{name}: {why}, expected a function with recorded arguments")
         else:
@@ -229,7 +212,7 @@ class _Rank:
 
     def _values(self, name: str, function: Function, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of a call by name."""
-        names = _ARGUMENTS[_form(name)].split() + (["request"] if function.is_started else [])
+        names = ARGUMENTS[_form(name)].split() + (["request"] if function.is_started else [])
         fields = [field for field in names for _ in range(1 + (field in _COUNTS))]
         expected = f"{name}: got {len(words)} values, expected start, {', '.join(fields)}, end"
         if len(words) < len(fields) + 2 or (function.kind is not Kind.COMPLETE and len(words) != len(fields) + 2):
@@ -376,7 +359,7 @@ def _addresses(name: str, *words: str) -> Iterator[int]:
     """Give the address of the request that a function starts or uses."""
     function = FUNCTIONS.get(name)
     if function and (function.is_started or "requests" in function.needs) and len(words) > 2:
-        at = -2 if function.is_started else len(_ARGUMENTS.get(name, "request").split())
+        at = -2 if function.is_started else len(ARGUMENTS.get(name, "request").split())
         if _is_whole(words[at]):
             yield int(words[at])
 

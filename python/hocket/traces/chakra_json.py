@@ -17,14 +17,14 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.kinds import CHAKRA_JSON
+from hocket.base.kinds import KINDS
 from hocket.traces.lines import Lines
 
 _KIND_NAMES = "INVALID METADATA MEM_LOAD MEM_STORE COMP COMM_SEND COMM_RECV COMM_COLL"
 _KINDS = tuple(f"{name}_NODE" for name in _KIND_NAMES.split())
 """The NodeTypes, by their numbers."""
 
-_BEGINS = re.compile(CHAKRA_JSON)
+_BEGINS = next(kind.pattern for kind in KINDS if kind.what == "a Chakra trace as JSON")
 _GRAPH = "workload_graph"
 _GRAPH_KEYS = ("Id", "Name", "NodeType", "data_deps", "ctrl_deps", "runtime")
 _MESSAGE_KEYS = ("id", "name", "type", "dataDeps", "ctrlDeps", "durationMicros")

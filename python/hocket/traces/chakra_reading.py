@@ -16,6 +16,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.files import read_rows
 from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
 from hocket.traces.reconstruction import RankLog, Request, trace_of
@@ -28,16 +29,8 @@ _WORLD_GROUPS = ("", "0")
 _OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
 
 _COLLECTIVES: Mapping[str, tuple[str, str] | None] = {
-    "ALL_REDUCE": ("Iallreduce", "op send"),
-    "REDUCE": ("Ireduce", "op root send"),
-    "ALL_GATHER": ("Iallgather", "send recv"),
-    "GATHER": None,
-    "SCATTER": None,
-    "BROADCAST": ("Ibcast", "root send"),
-    "ALL_TO_ALL": ("Ialltoall", "part send recv"),
-    "REDUCE_SCATTER": ("Ireduce_scatter_block", "part op send"),
-    "REDUCE_SCATTER_BLOCK": ("Ireduce_scatter_block", "part op send"),
-    "BARRIER": ("Ibarrier", ""),
+    row["type"]: (row["function"], row["arguments"]) if row["function"] else None
+    for row in read_rows(__file__, "chakra_collectives.csv")
 }
 """The CollectiveCommTypes in the order of their numbers, each with its MPI function and its arguments; `part`:
 comm_size covers the blocks of all ranks."""

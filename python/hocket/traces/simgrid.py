@@ -159,23 +159,11 @@ class _Rank:
 
 
 _COLLECTIVES: Mapping[str, str] = {
-    "barrier": "barrier",
-    "bcast": "bcast {sent} {root} {type}",
-    "reduce": "reduce {sent} 0 {root} {type}",
-    "allreduce": "allreduce {sent} 0 {type}",
-    "scan": "scan {sent} 0 {type}",
-    "exscan": "exscan {sent} 0 {type}",
-    "gather": "gather {sent} {received} {root} {type} {type}",
-    "scatter": "scatter {sent} {received} {root} {type} {type}",
-    "allgather": "allgather {sent} {received} {type} {type}",
-    "alltoall": "alltoall {sent} {received} {type} {type}",
-    "gatherv": "gatherv {sent} {recv_counts} {root} {type} {type}",
-    "scatterv": "scatterv {counts} {received} {root}",
-    "allgatherv": "allgatherv {sent} {recv_counts} {type}",
-    **dict.fromkeys(("alltoallv", "alltoallw"), "alltoallv {sent} {counts} {received} {recv_counts} {type} {type}"),
-    **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "reducescatter {counts} 0 {type}"),
+    function: f"{row['actions']} {row['written']}".rstrip()
+    for row in files.read_rows(__file__, "simgrid_actions.csv")
+    for function in row["functions"].split()
 }
-"""Reductions compute 0 flops: a trace does not contain their duration."""
+"""How collectives are written."""
 
 
 def _blocks(call: Call, prefix: str, ranks: int) -> list[int]:

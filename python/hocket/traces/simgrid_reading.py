@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hocket._native import Error
+from hocket.base.files import read_rows
 from hocket.traces.lines import Budget, lines_of, reading
 from hocket.traces.reconstruction import MOST_BYTES, RankLog, number_in, trace_of
 from hocket.traces.trace import ANY, WORLD, Call, Trace
@@ -31,43 +32,10 @@ _LONGEST_NUMBER = 400  # of a line, in characters
 _LARGEST_NUMBER = sys.float_info.max
 
 _ACTIONS: Mapping[str, str] = {
-    "init": "default?",
-    "finalize": "",
-    "compute": "flops",
-    "sleep": "seconds",
-    "location": "file line",
-    **dict.fromkeys(("comm_size", "comm_split", "comm_dup"), "ignored?"),
-    **dict.fromkeys(("send", "isend"), "rank tag size type?"),
-    **dict.fromkeys(("recv", "irecv"), "source source_tag room type?"),
-    "sendRecv": "size rank recv_size source type? recv_type?",
-    **dict.fromkeys(("wait", "test"), "source rank source_tag"),
-    "waitall": "ignored?",
-    "barrier": "",
-    "bcast": "size root? type?",
-    "reduce": "size flops root? type?",
-    **dict.fromkeys(("allreduce", "scan", "exscan"), "size flops type?"),
-    **dict.fromkeys(("alltoall", "allgather"), "size recv_size type? recv_type?"),
-    **dict.fromkeys(("gather", "scatter"), "size recv_size root? type? recv_type?"),
-    "gatherv": "size recv_sizes root? type? recv_type?",
-    "scatterv": "sizes recv_size root? type? recv_type?",
-    "allgatherv": "size recv_sizes type? recv_type?",
-    "alltoallv": "buffer sizes buffer recv_sizes type? recv_type?",
-    "reducescatter": "sizes flops type?",
+    action: row["values"] for row in read_rows(__file__, "simgrid_actions.csv") for action in row["actions"].split()
 }
-"""The values of each action, in order; values with a question mark are optional. Sizes are in elements."""
-
-_TYPE_NAMES = """
-DOUBLE:8 INT:4 CHAR:1 SHORT:2 LONG:8 FLOAT:4 BYTE:1 LONG_LONG:8 SIGNED_CHAR:1 UNSIGNED_CHAR:1 UNSIGNED_SHORT:2
-UNSIGNED:4 UNSIGNED_LONG:8 UNSIGNED_LONG_LONG:8 LONG_DOUBLE:16 WCHAR:4 C_BOOL:1 INT8_T:1 INT16_T:2 INT32_T:4 INT64_T:8
-UINT8_T:1 UINT16_T:2 UINT32_T:4 UINT64_T:8 C_FLOAT_COMPLEX:8 C_DOUBLE_COMPLEX:16 C_LONG_DOUBLE_COMPLEX:32 AINT:8
-OFFSET:8 FLOAT_INT:8 LONG_INT:16 DOUBLE_INT:16 SHORT_INT:8 2INT:8 2FLOAT:8 2DOUBLE:16 2LONG:16 REAL:4 REAL4:4 REAL8:8
-REAL16:16 COMPLEX8:8 COMPLEX16:16 COMPLEX32:16 INTEGER1:4 INTEGER2:2 INTEGER4:4 INTEGER8:8 INTEGER16:16
-LONG_DOUBLE_INT:32 CXX_BOOL:1 CXX_FLOAT_COMPLEX:8 CXX_DOUBLE_COMPLEX:16 CXX_LONG_DOUBLE_COMPLEX:32 UB:0 LB:0 PACKED:1
-PTR:8 COUNT:8
-"""
 _TYPES: Mapping[str, tuple[str, int]] = {
-    str(number): (f"MPI_{name}", int(size_bytes))
-    for number, (name, size_bytes) in enumerate(pair.split(":") for pair in _TYPE_NAMES.split())
+    str(number): (row["type"], int(row["bytes"])) for number, row in enumerate(read_rows(__file__, "simgrid_types.csv"))
 }
 """SimGrid's types by number: name and size in bytes."""
 

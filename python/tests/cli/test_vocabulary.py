@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 import click
 import pytest
 
+from hocket import cli
+from hocket.base.files import read_rows
 from hocket.cli.app import hocket
 from hocket.cli.group import Group
-from hocket.cli.options import OneOf, Read
+from hocket.cli.values import OneOf, Read
 from tests.conftest import Ran
 
 BY_COMMAND = {
     "--collective": "MPI's name or Hocket's, as the files of the command have it",
     "--library": "one of those that can be simulated, or any",
-    "--machine": "serve takes several, by name",
     "--output": "a file, or a folder of several",
     "--ranks": "one number, or several",
     "--ranks-per-node": "one number, or one for each file of measurements",
@@ -45,6 +46,17 @@ def test_options_of_one_name_are_spelled_alike_and_take_the_same() -> None:
     assert len(spelled) > 70
     assert {name for name, spellings in spelled.items() if len(spellings) > 1} == set()
     assert {name for name, types in taken.items() if len(types) > 1} == BY_COMMAND.keys()
+
+
+def test_every_row_of_the_table_is_a_parameter_of_its_commands() -> None:
+    assert isinstance(hocket, Group)
+    parameters = defaultdict(set)
+    for name, command in (*commands(hocket), ("sweep", hocket.load("sweep"))):
+        for above in ("", name.partition(" ")[0], name):
+            parameters[above] |= {each.name for each in command.params}
+    rows = read_rows(cli.__file__, "options.csv")
+    assert len(rows) > 150
+    assert [row for row in rows for name in row["command"].split(";") if row["parameter"] not in parameters[name]] == []
 
 
 def test_every_command_is_in_one_section_of_help() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import hocket
 from hocket.cli.judge import judge
 from hocket.judging.changes import Change, Changes, changes
-from hocket.judging.noise import quantile, two_sided
+from hocket.judging.student import quantile, two_sided
 from hocket.measurements.measurement import Measurement, Spread
 
 SIZES = [8 << step for step in range(20)]

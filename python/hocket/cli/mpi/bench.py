@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,9 @@ import click
 from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.units import format_bytes, format_count, format_reach, format_time
-from hocket.cli import completion, options
+from hocket.cli import options
 from hocket.cli.effort import tell
-from hocket.cli.mpi.options import measuring_options
-from hocket.cli.options import F
+from hocket.cli.mpi.options import command
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import StyledText, say
 from hocket.cli.sizes import SizeTable
@@ -83,79 +82,37 @@ class BenchRequest:
             return measure(self.installation, self.candidates, self.call, self.sizes_bytes, **more, on_done=on_done)
 
 
-def bench_options(
-    *,
-    usual: tuple[str, ...],
+def bench_request(
+    collective: str,
+    names: tuple[str, ...],
+    ranks: int,
+    sizes: tuple[int, ...] | None,
+    root: int,
+    neighbors: str | None,
+    param: tuple[tuple[str, str], ...],
+    scene: Scene,
+    until_ci: float,
     limit_s: float,
-    mpi_options: Callable[[F], F],
-    with_scene: Callable[[Any], Any] = options.scene_without_faults,
-) -> Callable[[F], F]:
-    """Add options for a measurement, with these defaults; pass `request`. `mpi_options` adds those that find an MPI."""
-
-    def decorate(command: F) -> F:
-        @click.argument("collective", shell_complete=completion.collectives)
-        @click.argument("names", nargs=-1, metavar="[ALGORITHM]...", shell_complete=completion.names)
-        @options.ranks(required=True)
-        @options.sizes
-        @options.root
-        @options.neighbors
-        @options.parameter
-        @with_scene
-        @click.option(
-            "--until-ci",
-            type=options.SHARE,
-            default="2%",
-            help="Repeat until the 95 % confidence interval of each median is within this share of the median.",
-        )
-        @options.time_limit(
-            default=f"{limit_s:g}s",
-            help="Time limit for each size; exceeded if the minimum number of samples takes longer.",
-        )
-        @wraps(command)
-        def with_request(
-            collective: str,
-            ranks: int,
-            installation: Installation,
-            names: tuple[str, ...],
-            sizes: tuple[int, ...] | None,
-            root: int,
-            neighbors: str | None,
-            param: tuple[tuple[str, str], ...],
-            scene: Scene,
-            until_ci: float,
-            time_limit: float,
-            **more: Any,
-        ) -> Any:
-            options.check_scene(scene, "isolated")
-            candidates = _candidates(collective, names or usual)
-            named_candidates = [one for one in candidates if one is not None]
-            if root >= ranks:
-                raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
-            sizes = options.sizes_of(collective, sizes, example="8B..8MiB")
-            call = Call(
-                ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=values_of(param, named_candidates)
-            )
-            request = BenchRequest(installation, candidates, call, sizes, until_ci, time_limit, scene)
-            return command(request=request, **more)
-
-        return mpi_options(with_request)
-
-    return decorate
+    installation: Installation,
+    *,
+    usual: tuple[str, ...] = (ALL, NATIVE_NAME),
+) -> BenchRequest:
+    """Return what the options ask for; without names, the usual algorithms."""
+    options.check_scene(scene, "isolated")
+    candidates = _candidates(collective, names or usual)
+    named_candidates = [one for one in candidates if one is not None]
+    if root >= ranks:
+        raise click.UsageError(f"--root: got {root}, expected a rank below {ranks}")
+    sizes = options.sizes_of(collective, sizes, example="8B..8MiB")
+    parameters = values_of(param, named_candidates)
+    call = Call(ranks=ranks, size_bytes=0, root=root, neighbors=neighbors, parameters=parameters)
+    return BenchRequest(installation, candidates, call, sizes, until_ci, limit_s, scene)
 
 
-@click.command()
-@bench_options(usual=(ALL, NATIVE_NAME), limit_s=3.0, mpi_options=measuring_options)
-@options.optional_machine(
-    help="Also simulate on this machine, such as one of `hocket mpi calibrate`; all messages then go through MPI."
-)
-@options.plot
-@options.output
-@options.every
-@options.as_json
+@command(request=bench_request, scene=options.scene_without_faults)
 def bench(
+    launcher_and_lab: tuple[Launcher, Lab | None],
     request: BenchRequest,
-    launcher: Launcher,
-    lab: Lab | None,
     machine: Machine | None,
     plot: str | None,
     output: str | None,
@@ -168,6 +125,7 @@ def bench(
     algorithms run in one program. The library's own count proves that each one ran, and each result is checked. In a
     lab, times are as measured there.
     """
+    launcher, lab = launcher_and_lab
     more: dict[str, Any] = {"only_by_mpi": machine is not None}
     if lab is not None:
         lab.check_scene(request.scene)

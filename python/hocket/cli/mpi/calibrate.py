@@ -11,10 +11,10 @@ import click
 
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.cli import options
-from hocket.cli.mpi.options import measuring_options
+from hocket.cli.mpi.options import command
 from hocket.cli.output import print_facts, print_json, print_table, progress, write_picture
 from hocket.cli.printing import say
+from hocket.cli.values import whole
 from hocket.definitions.machine import Machine
 from hocket.drawing.plot import calibration_chart
 from hocket.mpi import Installation
@@ -28,33 +28,15 @@ if TYPE_CHECKING:
 _LEAST_BYTES, _MOST_BYTES, _MOST_LAB_BYTES = 2**16, 2**23, 2**18
 
 
-@click.command()
-@options.ranks(
-    type=options.whole(2, what="number of ranks", name="P"),
-    required=True,
-    help="Number of ranks; rank 0 pairs with each.",
-)
-@options.output
-@click.option(
-    "--model",
-    type=options.OneOf(["loggp", "hockney"]),
-    default="loggp",
-    help="The network model of the file: loggp fits a line to each range of sizes, hockney one line to all.",
-)
-@click.option("--most", type=options.SIZE, show_default="8MiB, 256KiB in a lab", help="Size of the largest message.")
-@options.time_limit("limit_s", default="10s", help="Time limit; exceeded if ten measurements of each size take longer.")
-@measuring_options
-@options.plot
-@options.as_json
+@command(ranks=whole(2, what="number of ranks", name="P"))
 def calibrate(
     ranks: int,
-    installation: Installation,
-    launcher: Launcher,
-    lab: Lab | None,
     output: str | None,
     model: Model,
     most: int | None,
     limit_s: float,
+    installation: Installation,
+    launcher_and_lab: tuple[Launcher, Lab | None],
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -65,6 +47,7 @@ def calibrate(
     from hocket.fitting.calibrating import calibrate_library, steps
     from hocket.mpi.machine_files import machine_file
 
+    launcher, lab = launcher_and_lab
     if most is None:
         most = _MOST_BYTES if lab is None else _MOST_LAB_BYTES
     if not _LEAST_BYTES <= most < 2**30:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-import click
-
-from hocket.cli import options
-from hocket.cli.mpi.options import installation_options, rule_options
+from hocket.cli.mpi.options import command
 from hocket.cli.output import print_json
 from hocket.cli.printing import say
 from hocket.mpi import Installation, environment, saved_rules
 
 
-@click.command()
-@rule_options
-@installation_options
-@options.as_json
-def env(installation: Installation, rules: tuple[str, ...], file: str | None, log: str | None, as_json: bool) -> None:
+@command()
+def env(rules: tuple[str, ...], file: str | None, log: str | None, installation: Installation, as_json: bool) -> None:
     """Print the environment variables that make a program follow the rules, for your own launcher."""
     variables = environment(installation, saved_rules(rules, file), log)
     if as_json:

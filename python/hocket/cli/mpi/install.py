@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from hocket.cli import options
-from hocket.cli.mpi.options import installation_options, rules_options
+from hocket.cli.mpi.options import command
 from hocket.cli.output import print_facts, print_json
 from hocket.cli.printing import say
 from hocket.mpi import Installation
@@ -15,23 +12,14 @@ from hocket.mpi.installing import install as install_library
 from hocket.mpi.launch import joined_rules
 
 
-@click.command()
-@click.option(
-    "--prefix", required=True, type=click.Path(), help="The folder to install into; it can serve several MPIs."
-)
-@rules_options
-@click.option("--job-logs", type=click.Path(), help="The folder for job logs; by default no logs are written.")
-@click.option("--requires", help="The MPI's module, which users have to load first.")
-@click.option("--name", help="Name and version of the MPI; by default such as mpich-5.0.2.")
-@installation_options
-@options.as_json
+@command(library_options=("job_logs", "requires", "name"))
 def install(
-    installation: Installation,
     prefix: str,
     rules: tuple[str, ...],
     file: str | None,
+    library_options: dict[str, Any],
+    installation: Installation,
     as_json: bool,
-    **library_options: Any,
 ) -> None:
     """Install the library for one MPI, rules and a module file for all users of a machine.
 

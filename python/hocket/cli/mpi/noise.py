@@ -11,9 +11,10 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_time, parse_ranks, parse_time
-from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.output import answer, print_facts, print_table, write_all
 from hocket.cli.printing import say
+from hocket.cli.values import Read
 from hocket.mpi.noise import Kinds, Recording, by_duration, noise_trace, record
 
 
@@ -30,26 +31,10 @@ def _processors(text: str) -> tuple[int, ...]:
     return numbers
 
 
-@click.command()
-@click.option(
-    "--time", "length_s", type=options.Read(parse_time, name="TIME"), default="10 s", help="How long to record."
-)
-@click.option(
-    "--shortest",
-    "threshold_s",
-    type=options.Read(parse_time, name="TIME"),
-    default="1 us",
-    help="The shortest interruption to record.",
-)
-@click.option(
-    "--processors",
-    type=options.Read(_processors, name="LIST"),
-    help="Numbers of the processors, such as 0-3 or 0,2; by default all that this program may use.",
-)
-@click.option(
-    "--output", "-o", type=options.FILE, help='Also write a noise trace, for `model = "trace"` of a machine file.'
-)
-@options.as_json
+_LENGTH = Read(parse_time, name="TIME")
+
+
+@command(length_s=_LENGTH, threshold_s=_LENGTH, processors=Read(_processors, name="LIST"))
 def noise(
     length_s: float, threshold_s: float, processors: tuple[int, ...] | None, output: str | None, as_json: bool
 ) -> None:

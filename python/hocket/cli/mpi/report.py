@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base.names import unknown
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.cli import options
+from hocket.cli.command import command
 from hocket.cli.output import answer, print_facts, print_table, progress, with_version
 from hocket.cli.printing import note, say
+from hocket.cli.values import Read
 from hocket.mpi.job_logs import GROUPS, Report, ReportRow, log_files, read_job_log
 
 _NUMBERS = ("jobs", "calls", "data", "time", "share", "per call")
@@ -27,19 +26,7 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-@click.command()
-@click.argument("logs", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
-@click.option(
-    "--by",
-    "criteria",
-    type=options.Read(_names, name="NAMES"),
-    default="collective,size,algorithm",
-    show_default=False,
-    help=f"Group calls by these, separated by commas: {', '.join(GROUPS)}.",
-)
-@click.option("--top", type=options.whole(), default=30, help="Number of rows to print.")
-@click.option("--skip-damaged", is_flag=True, help="Skip files that are not logs, and say so on stderr.")
-@options.as_json
+@command(fields={"groups": ", ".join(GROUPS)}, criteria=Read(_names, name="NAMES"))
 def report(logs: tuple[str, ...], criteria: tuple[str, ...], top: int, skip_damaged: bool, as_json: bool) -> None:
     """Add up job logs that programs wrote under HOCKET_JOB_LOG, given as files or folders.
 

@@ -11,8 +11,7 @@ import click
 from hocket import traces
 from hocket.base import files
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.cli import options
-from hocket.cli.mpi.options import installation_options, say_what_root_lacks
+from hocket.cli.mpi.options import program_command, say_what_root_lacks
 from hocket.cli.output import answer, print_facts, print_table
 from hocket.cli.printing import say
 from hocket.mpi import Installation
@@ -21,20 +20,13 @@ from hocket.mpi.tracing import trace as trace_program
 from hocket.traces import Trace
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
-@options.ranks(required=True)
-@click.option("--output", "-o", type=options.FILE, help="The trace file; by default PROGRAM.hktrace.")
-@click.option("--simgrid", type=options.FOLDER, help="Also write SimGrid's time-independent traces to this folder.")
-@click.option("--allprof", type=options.FOLDER, help="Also write logs in liballprof's format to this folder.")
-@installation_options
-@options.as_json
-@click.argument("program", nargs=-1, type=click.UNPROCESSED)
+@program_command()
 def trace(
     ranks: int,
-    installation: Installation,
     output: str | None,
     simgrid: str | None,
     allprof: str | None,
+    installation: Installation,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:

@@ -8,7 +8,6 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count, format_time
-from hocket.cli import options
 from hocket.cli.output import print_json, print_table
 from hocket.cli.printing import say
 from hocket.definitions.libraries import BY_MACHINE
@@ -17,10 +16,6 @@ from hocket.rules.nccl.choosing import Alternative, Decision
 from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-
-machine_option = options.optional_machine(
-    help=f"For {' and '.join(BY_MACHINE)}: the machine, with a section [gpu], that it decides by."
-)
 
 
 def decides_by_machine(name: str) -> bool:

@@ -6,29 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
-import click
-
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.units import format_count, format_ranks
 from hocket.cli import options
-from hocket.cli.rules.options import RANKS, SIZES, from_option, per_node_option, print_notes
+from hocket.cli.rules.options import RANKS, SIZES, command, print_notes
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.activation import PARAMETERS_SUFFIX, environment_of, parameters_text, settings_of
 from hocket.rules.tuning_files.conversion import convert_rules
 from hocket.rules.tuning_files.form import Format, Rules
-from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
+from hocket.rules.tuning_files.formats import format_of, read, write_rules
 from hocket.tuning.comparing import kept_gain
 
 
-@click.command()
-@click.argument("source", type=click.Path())
-@click.argument("target", type=options.FILE)
-@from_option
-@click.option("--to", "target_format", help=f"The format of TARGET: {', '.join(FORMATS)}.")
-@options.rank_counts
-@per_node_option
-@options.machine
+@command(machine=options.machine)
 def convert(
     source: str,
     target: str,

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import click
 
-from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import put
-from hocket.cli.rules.by_machine import given_machine, machine_option
-from hocket.cli.rules.options import per_node_option, print_notes
-from hocket.definitions.libraries import BY_MACHINE, BY_NODES, DEFAULTS
+from hocket.cli.rules.by_machine import given_machine
+from hocket.cli.rules.options import command, print_notes
+from hocket.definitions.libraries import BY_MACHINE, BY_NODES
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import SOURCE, rules_on
 from hocket.rules.tuning_files.decisions import Defaults, defaults_of
@@ -20,17 +19,7 @@ from hocket.rules.tuning_files.formats import FORMATS, write_rules
 from hocket.simulating.library_rules import rules_on_nodes
 
 
-@click.command()
-@click.argument("library", metavar=f"[{'|'.join((*DEFAULTS, *BY_MACHINE))}]")
-@machine_option
-@click.option(
-    "--ranks",
-    "-n",
-    type=options.RANK_COUNTS,
-    help=f"For {', '.join((*BY_MACHINE, *BY_NODES))}: the rank counts, such as 8,16.",
-)
-@per_node_option
-@options.as_json
+@command()
 def defaults(
     library: str, machine: Machine | None, ranks: tuple[int, ...] | None, ranks_per_node: int, as_json: bool
 ) -> None:

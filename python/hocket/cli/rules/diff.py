@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import click
-
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time
 from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
 from hocket.cli.rules.by_machine import decides_by_machine
-from hocket.cli.rules.options import RANKS, SIZES, function_option, per_node_option
+from hocket.cli.rules.options import RANKS, SIZES, command
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import rules_on
@@ -24,18 +22,7 @@ from hocket.rules.tuning_files.hocket_rules import has_size
 from hocket.tuning.comparing import Difference, Side, differences, is_simulated
 
 
-@click.command()
-@click.argument("one", type=click.Path())
-@click.argument("two", type=click.Path())
-@options.machine
-@options.rank_counts
-@per_node_option
-@options.sizes
-@options.element
-@function_option
-@click.option("--from-one", help="The format of ONE, unless the file's name tells it.")
-@click.option("--from-two", help="The format of TWO, unless the file's name tells it.")
-@options.as_json
+@command(machine=options.machine)
 def diff(
     one: str,
     two: str,

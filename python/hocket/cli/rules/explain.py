@@ -10,11 +10,10 @@ import click
 
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_count
-from hocket.cli import options
 from hocket.cli.output import print_json, print_table, print_words
 from hocket.cli.printing import say
-from hocket.cli.rules.by_machine import decides_by_machine, explain_by_machine, given_machine, machine_option
-from hocket.cli.rules.options import from_option, function_option, per_node_option
+from hocket.cli.rules.by_machine import decides_by_machine, explain_by_machine, given_machine
+from hocket.cli.rules.options import command
 from hocket.definitions.libraries import MPI_DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.rules.tuning_files.checking import LARGEST_ELEMENT
@@ -28,16 +27,7 @@ from hocket.rules.tuning_files.openmpi_han import LEVEL, LIBRARY, calls_by_level
 from hocket.rules.tuning_files.translation import perform
 
 
-@click.command()
-@click.argument("file", type=click.Path())
-@options.ranks(required=True)
-@per_node_option
-@options.size
-@options.element
-@function_option
-@from_option
-@machine_option
-@options.as_json
+@command()
 def explain(
     file: str,
     ranks: int,

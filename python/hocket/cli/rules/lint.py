@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import click
-
 from hocket.base.units import format_count
-from hocket.cli import options
 from hocket.cli.output import print_json
 from hocket.cli.printing import say
-from hocket.cli.rules.options import from_option
+from hocket.cli.rules.options import command
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.formats import format_of, read
 
 
-@click.command()
-@click.argument("file", type=click.Path())
-@from_option
-@click.option("--ranks", "-n", type=options.RANKS, help="How many ranks jobs have, for files of Open MPI.")
-@click.option(
-    "--ranks-per-node",
-    type=options.whole(what="number of ranks", name="K"),
-    help="How many ranks each of their nodes has, for files of Open MPI.",
-)
-@options.as_json
+@command()
 def lint(file: str, source_format: str | None, ranks: int | None, ranks_per_node: int | None, as_json: bool) -> int:
     """Report lines of FILE that its library may read in an unintended way.
 

@@ -6,16 +6,15 @@ from collections import defaultdict
 from dataclasses import asdict
 from itertools import chain
 
-import click
-
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_reach, format_time
-from hocket.cli import options
-from hocket.cli.effort import announce, yes_option
-from hocket.cli.group import CommandGroup
+from hocket.cli.command import command
+from hocket.cli.effort import announce
+from hocket.cli.group import CommandGroup, commands_of
 from hocket.cli.output import GrowingTable, answer, print_files, print_words, progress, with_version, write_picture
 from hocket.cli.printing import note, say
+from hocket.cli.values import Read
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.sweeps import sweep as sweep_grid
 from hocket.simulating.sweeps import unfinished_cells
@@ -29,24 +28,12 @@ def _table_file(path: str) -> str:
     return files.writable(path)
 
 
-_SUMMARIES = {
-    "plot": "Draw time over size, ranks or a parameter from the TABLE of a sweep, a file that ends in .csv or .parquet."
-}
-
-
-@click.group(cls=CommandGroup, package="hocket.cli.sweep", summaries=_SUMMARIES, subcommand_metavar="| plot TABLE")
-@click.argument("spec")
-@click.option(
-    "--output",
-    "-o",
-    type=options.Read(_table_file, name="FILE"),
-    help=f"Also write the table; the file ends in {' or '.join(FORMATS)}. An interrupted sweep can go on later.",
+@command(
+    cls=CommandGroup,
+    fields={"formats": " or ".join(FORMATS)},
+    settings={"package": "hocket.cli.sweep", "rows": commands_of("sweep"), "subcommand_metavar": "| plot TABLE"},
+    output=Read(_table_file, name="FILE"),
 )
-@options.picture(help=f"Also draw the times; {options.PICTURE_ENDS}. `hocket sweep plot` draws a saved table.")
-@options.executor
-@options.jobs
-@yes_option
-@options.as_json
 def sweep(
     spec: str, output: str | None, plot: str | None, executor: ExecutorKind, jobs: int, yes: bool, as_json: bool
 ) -> None:

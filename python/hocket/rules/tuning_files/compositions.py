@@ -40,22 +40,31 @@ class Composition:
     similar: str
 
 
+_ROWS = read_rows(__file__, "compositions.csv")
+_ALL = "all"
+"""The steps of compositions that pass a call on undivided."""
+
+
 def _composition(row: Mapping[str, str]) -> Composition:
     condition, _, value = row["needs"].partition("=")
-    needs, steps = (condition, value) if condition else None, calls_of(row["steps"])
+    needs, steps = (condition, value) if condition else None, calls_of("" if row["steps"] == _ALL else row["steps"])
     return Composition(row["what"], needs, row["otherwise"], steps, row["remark"], row["similar"])
 
 
 COMPOSITIONS: Mapping[str, Composition] = {
-    row["composition"].format(function): _composition(row)
-    for row in read_rows(__file__, "compositions.csv")
-    for function in row["functions"].split()
+    row["composition"].format(function): _composition(row) for row in _ROWS for function in row["functions"].split()
 }
 """The compositions and the algorithms by shared memory, by name."""
 
-_WHOLE = {"Barrier": "beta", "Bcast": "gamma", "Reduce": "gamma", "Allreduce": "beta", "Scan": "beta"}
+_DIVIDED_FUNCTIONS = {
+    function for row in _ROWS if row["steps"] not in ("", _ALL) for function in row["functions"].split()
+}
 WHOLE_COMPOSITIONS: Mapping[str, str] = {
-    name.lower(): f"MPIDI_{name}_intra_composition_{letter}" for name, letter in _WHOLE.items()
+    function.lower(): row["composition"].format(function)
+    for row in _ROWS
+    if row["steps"] == _ALL
+    for function in row["functions"].split()
+    if function in _DIVIDED_FUNCTIONS
 }
 """The functions that the device may divide into steps, and the composition that passes their calls on undivided."""
 

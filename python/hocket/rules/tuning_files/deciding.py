@@ -24,26 +24,13 @@ from hocket.rules.tuning_files.decisions import default_rules
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Situation, Span, measured
 from hocket.rules.tuning_files.grid import size_starts
 from hocket.rules.tuning_files.hocket_rules import collective_of, of_function
-from hocket.rules.tuning_files.mpich_json import DEVICE, LIBRARY, SHARED_MEMORY
+from hocket.rules.tuning_files.mpich_json import CONDITIONS, DEVICE, LIBRARY, SHARED_MEMORY
 from hocket.rules.tuning_files.openmpi_han import refusal_of
 from hocket.rules.tuning_files.translation import HOCKET, passes_over, to_hocket
 from hocket.rules.tuning_files.ucc_defaults import EVEN_RANKS
 
-DEFAULT_CONDITIONS = {
-    "comm_type": "intra",
-    "comm_hierarchy": "flat",
-    "is_commutative": "yes",
-    "is_op_built_in": "yes",
-    "is_sendbuf_inplace": "no",
-    "is_block_regular": "yes",
-    "is_node_consecutive": "no",
-    "is_multi_threaded": "no",
-    "numPipeOps": "1",
-    "regBuff": "0",
-    "level": "global_communicator",
-}
-"""The default for calls that no rule mentions: one rank per node, an operator of MPI's, no MPI_IN_PLACE, no
-other calls in its group, buffers that are not registered, and a communicator that HAN did not make."""
+DEFAULT_CONDITIONS = {row["condition"]: row["default"] for row in CONDITIONS if row["default"]}
+"""The default for calls that no rule mentions."""
 
 _OF_FILES = "simple"  # the protocol whose costs a machine file has by itself
 _ABOVE = {LIBRARY: (DEVICE, SHARED_MEMORY)}

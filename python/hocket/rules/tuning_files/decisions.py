@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from hocket.base.files import read_rows
 from hocket.definitions.libraries import LIBRARY_RULES, no_defaults
 from hocket.rules.tuning_files import hocket_rules, mpich_json, ucc_defaults, ucc_tune
 from hocket.rules.tuning_files.form import Rules
@@ -20,20 +21,7 @@ class Defaults:
     text: str
 
 
-_MPICH = "the selection tree compiled into MPICH 5.0.2, maint/tuning/coll/{}.json"
-_OPEN_MPI = "ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of Open MPI {}"
-_UCC = (
-    "the default scores of TL/UCP in UCC's sources of 2025 and 2026, for memory of hosts; those of allgather and "
-    "alltoall are exact on powers of two of ranks and one more"
-)
-_SOURCES = {
-    mpich_json.LIBRARY: _MPICH.format("mpir/generic"),
-    mpich_json.DEVICE: _MPICH.format("ch4/generic"),
-    mpich_json.SHARED_MEMORY: _MPICH.format("ch4/posix_generic"),
-    "openmpi-5.0": _OPEN_MPI.format("5.0, on one node, or with one rank per node"),
-    "openmpi-4.1": _OPEN_MPI.format("4.1"),
-    ucc_tune.LIBRARY: _UCC,
-}
+_SOURCES = {row["library"]: row["source"] for row in read_rows(__file__, "decisions.csv")}
 
 
 def defaults_of(name: str) -> Defaults:

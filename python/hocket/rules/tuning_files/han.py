@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from hocket.base.units import format_bytes, format_count
+from hocket.base.files import read_rows
+from hocket.base.units import format_bytes, format_count, parse_choice
 from hocket.rules.tuning_files.components import Component, Inner, InnerChoice, calls_of
 from hocket.rules.tuning_files.counterparts import LIBRARIES, WHOLE_BYTES
 from hocket.rules.tuning_files.form import Choice, Situation
@@ -44,32 +45,15 @@ class Algorithm:
 
 
 _PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
-_CALLS = {
-    "allgather": "within gather gather; between allgather network node; within bcast broadcast all",
-    "allreduce": "within reduce reduce segment; between ireduce network_reduce segment; "
-    "between ibcast network_broadcast segment; within bcast broadcast segment",
-    "barrier": "within barrier local; between barrier network",
-    "bcast": "between bcast network_first segment first; between ibcast network segment later; "
-    "within bcast local segment",
-    "gather": "within gather local; between gather network node",
-    "reduce": "within reduce local segment; between ireduce network segment",
-    "scatter": "between scatter network node; within scatter local",
-}
+_ROWS = {row["function"]: row for row in read_rows(__file__, "han.csv")}
 ALGORITHMS: Mapping[str, Algorithm] = {
-    function: Algorithm("simple" if function in ("barrier", "gather") else "intra", calls_of(text))
-    for function, text in _CALLS.items()
+    function: Algorithm(row["algorithm"], calls_of(row["calls"])) for function, row in _ROWS.items() if row["calls"]
 }
 """What HAN runs by default for the functions that it has, at every size."""
 
-_NEEDS_COMMUTATIVE = ("allreduce", "reduce")
-_TAKES_UNEVEN_NODES = ("allreduce", "barrier")
-_ALSO_IN_6_0 = ("alltoall", "alltoallv", "gatherv", "scatterv")
-_NEAREST = {
-    "allgather": Choice("ring"),
-    **dict.fromkeys(("barrier", "gather", "scatter"), Choice("linear")),
-    **dict.fromkeys(("bcast", "reduce"), Choice("tree", (("shape", "binary"),))),
-}
-"""What stands for an algorithm of tuned that Hocket does not have, within HAN's algorithms."""
+
+def _has(function: str, term: str) -> bool:
+    return term in _ROWS[function]["terms"].split()
 
 
 def component(version: str, call: Situation, tuned_table: TunedTable) -> Component:
@@ -100,11 +84,11 @@ def why_not_han(version: str, call: Situation) -> str:
         return "the ranks are on one node; HAN is for several"
     if call.nodes == call.ranks:
         return "HAN steps back where no node has several ranks"
-    if call.function not in (*ALGORITHMS, *(_ALSO_IN_6_0 if version == "openmpi-6.0" else ())):
+    if call.function not in _ROWS or (_has(call.function, "in_6_0") and version != "openmpi-6.0"):
         return f"HAN has no {call.function}"
-    if call.function in _NEEDS_COMMUTATIVE and call.conditions.get("is_commutative") == "no":
+    if _has(call.function, "needs_commutative") and call.conditions.get("is_commutative") == "no":
         return "HAN leaves operators that do not commute to the next component"
-    if call.function not in _TAKES_UNEVEN_NODES and not call.is_even:
+    if not (call.is_even or _has(call.function, "takes_uneven")):
         return f"HAN leaves {call.function} to the next component where nodes have different numbers of ranks"
     return ""
 
@@ -151,7 +135,8 @@ def _decide(one: Inner, ranks: int, size_bytes: int, element_bytes: int, tuned_t
     choice = tuned_table(one.function, ranks, size_bytes)
     if choice is not None:
         return InnerChoice(one, ranks, size_bytes, "tuned", choice)
-    nearest = _NEAREST[one.function]
+    name, parameters = parse_choice(_ROWS[one.function]["nearest"])
+    nearest = Choice(name, tuple(parameters.items()))
     remark = f"{nearest} stands for tuned's {one.function} on {format_count(ranks, 'rank')}, which Hocket does not have"
     return InnerChoice(one, ranks, size_bytes, "tuned", nearest, remark)
 

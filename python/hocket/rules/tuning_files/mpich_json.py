@@ -20,6 +20,7 @@ from importlib.resources import files as resources
 from typing import Any
 
 from hocket._native import Error
+from hocket.base.files import read_rows
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
@@ -44,16 +45,9 @@ _COLLECTIVE = "collective="
 _POWER_OF_TWO = "comm_size=pow2"
 _WITHIN = "comm_type=intra"
 _BELOW_POWER_OF_TWO = "count<pow2"
-_YES_OR_NO = (
-    *("is_commutative", "is_sendbuf_inplace", "is_op_built_in"),
-    *("is_block_regular", "is_node_consecutive", "is_multi_threaded"),
-)
-_WORDS = {
-    "comm_type": ("intra", "inter"),
-    "comm_size": ("node_comm_size",),
-    "comm_hierarchy": ("parent", "node_roots", "node", "flat"),
-    **dict.fromkeys(_YES_OR_NO, ("yes", "no")),
-}
+CONDITIONS = read_rows(__file__, "conditions.csv")
+"""The conditions of rules of all libraries."""
+_WORDS = {row["condition"]: row["values"].split() for row in CONDITIONS}
 _OTHERS = {"yes": "no", "no": "yes", "intra": "inter", "inter": "intra"}
 _AVERAGE = ("allreduce", "bcast", "reduce", "alltoall")
 _TOTAL = (*_AVERAGE, "alltoallv", "alltoallw", "allgather", "allgatherv", "gather", "scatter", "reduce_scatter",

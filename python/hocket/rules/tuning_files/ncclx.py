@@ -68,7 +68,12 @@ def _span(line: Line, place: int) -> Span:
     single, opening, first, last, closing = match.groups()
     if single:
         return Span(int(single), int(single))
-    span = Span(int(first) + (opening == "(") if first else 0, int(last) - (closing == ")") if last else None)
+    least, most = int(first) if first else 0, int(last) if last else None
+    if first and opening == "(":
+        least += 1
+    if most is not None and closing == ")":
+        most -= 1
+    span = Span(least, most)
     return _NOTHING if span.is_empty else span
 
 

@@ -1,37 +1,25 @@
-"""Fuzz the readers of measurements and `hocket judge`: whatever a text holds, there is an answer or one line of error.
+"""Readers of measurements, and `hocket judge`.
 
 It changes texts of benchmarks at random: it cuts, repeats, swaps, widens, tabs and labels their lines, and mixes texts.
 A traceback, or another exit status than 0, 1 or 2, is a failure.
-Example: `python tools/fuzz_measurements.py python/tests/judging/public`.
 """
 
 import contextlib
 import io
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from fuzzing import CHANGES, main, of_one_file, parser_of
-
+from fuzzers.harness import CHANGES, Target, of_one_file
 from hocket import Error, read_measurements
 from hocket.cli import main as run_hocket
 from hocket.measurements.measurement import Facts
 
-MARGINS = (
-    b"0: ",
-    b"[1]\t",
-    b"7 ",
-    b"> ",
-    b"| ",
-    b"\t",
-    b"12:30:01.5 ",
-    b"2026-01-02 host ",
-    b"[0]\t\t",
-    b"2.5 ",
-    b"# ",
-)
+MARGINS = b"0: ,[1]\t,7 ,> ,| ,\t,12:30:01.5 ,2026-01-02 host ,[0]\t\t,2.5 ,# ".split(b",")
 FACTS = ([], ["--ranks", "8"], ["--ranks", "4", "--collective", "allreduce"])
 STATUSES = (0, 1, 2)
+MEMORY_BYTES, TIME_S = 4 << 30, 60
 
 
 def widen(content: bytes, other: bytes, chance: random.Random) -> bytes:
@@ -75,11 +63,7 @@ def check(file: Path, chance: random.Random) -> bool:
     return status == 0
 
 
-if __name__ == "__main__":
-    parser = parser_of(__doc__)
-    parser.add_argument("texts", type=Path, nargs="+", help="Texts, and folders of texts, that are changed.")
-    options = parser.parse_args()
-    files = [file for one in options.texts for file in (sorted(one.iterdir()) if one.is_dir() else [one])]
-    texts = [file.read_bytes() for file in files if file.is_file()]
-    target = of_one_file(texts, check, (*CHANGES, widen, put_tabs, label), are_valid=False)
-    main({"measurements": target}, options, memory_bytes=4 << 30, time_s=60)
+def targets(texts: Sequence[Path]) -> dict[str, Target]:
+    files = [file for one in texts for file in (sorted(one.iterdir()) if one.is_dir() else [one])]
+    samples = [file.read_bytes() for file in files if file.is_file()]
+    return {"measurements": of_one_file(samples, check, (*CHANGES, widen, put_tabs, label), are_valid=False)}

@@ -1,28 +1,23 @@
-"""Fuzz the readers of traces, and replays: whatever a file holds, there is a trace or an error of one line.
-
-It changes valid files at random and reads them under limits of memory and time. It also replays traces, writes them in
-Hocket's own format, and reads them again. On any result but a trace or an `Error`, it prints the failure and the place
-of the files, and ends with status 1. Example: `python tools/fuzz_traces.py --minutes 10 --seed 7`.
-"""
+"""Readers of traces, and replays; traces are also written in Hocket's own format and read again."""
 
 import gzip
 import random
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fuzzing import CHANGES, LONGEST_LINE, Files, Target, changed, is_one_line, main, parser_of, times
-
 import hocket
+from fuzzers.harness import CHANGES, LONGEST_LINE, Files, Target, changed, is_one_line, times
 from hocket import Error, traces
 from hocket.schedules import formats as schedule_formats
 from hocket.traces import Call, Communicator, RankTrace, Trace, chakra
 from hocket.traces.chakra import Node
 
 T = TypeVar("T")
+MEMORY_BYTES, TIME_S = 1 << 30, 10
 
 SIMGRID = b"""0 init
 1 init
@@ -222,8 +217,9 @@ def check(file: Path, _: random.Random) -> bool:
     return True
 
 
-if __name__ == "__main__":
-    SAMPLES = samples()
-    OTHERS = [text for some in SAMPLES.values() for files in some for text in files.values()]
-    targets = {name: Target(some, check, change) for name, some in SAMPLES.items()}
-    main(targets, parser_of(__doc__).parse_args(), memory_bytes=1 << 30)
+SAMPLES = samples()
+OTHERS = [text for some in SAMPLES.values() for files in some for text in files.values()]
+
+
+def targets(_: Sequence[Path]) -> dict[str, Target]:
+    return {name: Target(some, check, change) for name, some in SAMPLES.items()}

@@ -10,7 +10,6 @@ import re
 import resource
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -192,20 +191,9 @@ def _fuzz(name: str, target: Target, options: argparse.Namespace, time_s: float)
     return False
 
 
-def parser_of(doc: str) -> argparse.ArgumentParser:
-    """Return the options of all fuzzers."""
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10.0, help="How long, for each target.")
-    parser.add_argument("--inputs", type=int, help="The most inputs for each target.")
-    parser.add_argument("--seed", type=int, default=0, help="Same seed, same inputs.")
-    parser.add_argument("--only", help="Only this target.")
-    parser.add_argument("--save", type=Path, default=Path("fuzzed"), help="Where to keep files that something led to.")
-    return parser
-
-
-def main(targets: Mapping[str, Target], options: argparse.Namespace, memory_bytes: int, time_s: float = 10.0) -> None:
-    """Fuzz the targets."""
+def fuzz(targets: Mapping[str, Target], options: argparse.Namespace, memory_bytes: int, time_s: float) -> int:
+    """Fuzz the targets, and return the exit status."""
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     signal.signal(signal.SIGALRM, _out_of_time)
     names = [options.only] if options.only else sorted(targets)
-    sys.exit(int(any([_fuzz(name, targets[name], options, time_s) for name in names])))
+    return int(any([_fuzz(name, targets[name], options, time_s) for name in names]))

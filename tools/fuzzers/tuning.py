@@ -1,17 +1,12 @@
-"""Fuzz the readers of tuning files: whatever a file holds, there are rules or an error of one line.
-
-It changes valid files at random and reads them under limits of memory and time. It also checks, converts, writes and
-rereads the rules, which must still decide alike. On a failure it prints the failure and the place of the file, and ends
-with status 1. Example: `python tools/fuzz_tuning.py --minutes 10 --seed 7`.
-"""
+"""Readers of tuning files; rules are also checked, converted, written and read again, and must decide alike."""
 
 import random
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
 
-from fuzzing import LONGEST_LINE, is_one_line, main, of_one_file, parser_of
-
+from fuzzers.harness import LONGEST_LINE, Target, is_one_line, of_one_file
 from hocket import LIBRARY_RULES, Error
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.conversion import convert_rules
@@ -23,6 +18,7 @@ from hocket.rules.tuning_files.formats import FORMATS, read
 RANKS = (1, 2, 7, 8, 64)
 SIZES = (0, 1, 100, 4096, 1 << 20)
 PER_NODE = (1, 4)
+MEMORY_BYTES, TIME_S = 2 << 30, 10
 MOST_RULES = 300
 """Files with more rules are only read: the time of the other checks grows with the square of the rules."""
 
@@ -99,6 +95,5 @@ def written_again(format: Format, rules: Rules) -> Rules | None:
     return format.read(text, "written")
 
 
-if __name__ == "__main__":
-    targets = {name: of_one_file(some, partial(check, FORMATS[name])) for name, some in samples().items()}
-    main(targets, parser_of(__doc__).parse_args(), memory_bytes=2 << 30)
+def targets(_: Sequence[Path]) -> dict[str, Target]:
+    return {name: of_one_file(some, partial(check, FORMATS[name])) for name, some in samples().items()}

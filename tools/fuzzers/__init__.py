@@ -1,0 +1,1 @@
+"""What is fuzzed, one subject per file, and the harness."""
