@@ -15,7 +15,7 @@ use crate::symmetry::check_symmetry;
 pub(crate) const MOST_DECISIONS: usize = 100_000;
 
 /// The result of verifying an algorithm at one number of ranks, or a schedule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Number of calls that were run.
     pub calls: usize,
@@ -55,28 +55,8 @@ impl Report {
     }
 }
 
-impl Default for Report {
-    fn default() -> Self {
-        let exploration = Exploration::Deterministic;
-        let (counterexample, fewer_elements) = (None, None);
-        Self {
-            calls: 0,
-            refused: None,
-            exploration,
-            orders: 0,
-            overtaking: 0,
-            counterexample,
-            fewer_elements,
-            calls_left: 0,
-        }
-    }
-}
-
 /// The result of `run` on a call, or on the same call with fewer elements where `run` takes too much work. No result if
 /// none is short enough, or `accept` refuses the shorter call.
-///
-/// # Errors
-/// Other errors of `run`.
 pub(crate) fn with_less_work<T>(
     mut call: Call,
     accept: impl Fn(&Call) -> Result<Call>,
@@ -141,9 +121,6 @@ fn shrunk(
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
-///
-/// # Errors
-/// Too little memory.
 pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Result<Report> {
     let calls = cases::calls_to_verify(entry.collective, ranks);
     verify_calls(entry.program(), None, calls, |call| entry.accept(call, parameters), limits, &|| false)
@@ -151,9 +128,6 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
 
 /// Verifies a program on the calls that `accept` accepts, up to the first counterexample. The ranks of
 /// `second_program`, the same program, share no state.
-///
-/// # Errors
-/// As [`hocket_verify::verify`] and [`check_symmetry`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
     second_program: Option<&dyn AnyProgram>,
@@ -205,9 +179,6 @@ pub fn verify_calls(
 
 /// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. A schedule does not
 /// define the expected data.
-///
-/// # Errors
-/// As [`verify_messages`].
 pub fn verify_schedule(
     schedule: &Schedule,
     sends_wait: bool,
@@ -221,9 +192,6 @@ pub fn verify_schedule(
 }
 
 /// Verifies the data of a schedule as those of a call, with eager sends; see [`verify_tasks`].
-///
-/// # Errors
-/// As [`verify_tasks`].
 pub fn verify_schedule_as(
     schedule: &Schedule,
     call: &Call,
@@ -238,7 +206,7 @@ pub fn verify_schedule_as(
 
 fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {
     let actions = schedule.tasks(rank).actions;
-    let in_words = |action: Action| {
+    let description = |action: Action| {
         let bytes = |len: usize| len * schedule.element_bytes();
         match action {
             Action::Send { to, tag, data } => format!("send {} B to rank {to} (tag {tag})", bytes(data.len)),
@@ -256,6 +224,6 @@ fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Count
         span: None,
         expected: "messages of the same two ranks and tag one after another, or of equal length".to_owned(),
         got: "both in flight at the same time".to_owned(),
-        details: tasks.map(|task| format!("task {task}: {}", in_words(actions[task as usize]))).to_vec(),
+        details: tasks.map(|task| format!("task {task}: {}", description(actions[task as usize]))).to_vec(),
     }
 }

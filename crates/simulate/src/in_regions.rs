@@ -22,9 +22,6 @@ pub fn useful_threads(ranks: usize, threads: usize) -> usize {
 }
 
 /// Runs a program on up to `options.threads` threads.
-///
-/// # Errors
-/// As [`events::run`].
 pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { call, network, options, .. } = *run;
     let is_observed = options.trace || options.passages;
@@ -93,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Trial;
-    use crate::network::{Meeting, SharedNetwork};
+    use crate::network::{NetworkWithContention, SharedNetwork};
     use crate::{NetworkModel, Platform};
 
     /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
@@ -129,7 +126,7 @@ mod tests {
                 NetworkModel::Packets(packets) => packets,
                 other => panic!("{other:?}"),
             };
-            let network = &Meeting(network_of_links);
+            let network = &NetworkWithContention(network_of_links);
             let noise = Noise::default();
             let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
             let options = Options { keeps_threads: true, ..Options::default() };

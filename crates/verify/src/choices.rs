@@ -62,9 +62,10 @@ impl Limits {
 }
 
 /// How orders of messages were tried, up to the counterexample if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exploration {
     /// There is only one order: no receive takes from any source, and nothing races.
+    #[default]
     Deterministic,
     /// All orders.
     Exhaustive,
@@ -186,7 +187,7 @@ impl Choices {
     }
 
     /// The decisions of this run as text.
-    pub fn in_words(&self) -> Vec<String> {
+    pub fn descriptions(&self) -> Vec<String> {
         const MOST: usize = 8;
         let Some(more) = self.trail.len().checked_sub(MOST + 1) else {
             return self.trail.iter().map(|decision| format!("order: {decision}")).collect();

@@ -76,9 +76,6 @@ pub fn verify(
 }
 
 /// Runs a program once, and returns the expected number of runs that [`verify`] takes, and of their decisions.
-///
-/// # Errors
-/// As [`verify`].
 pub fn estimate_runs(
     program: &dyn AnyProgram,
     call: &Call,
@@ -97,9 +94,6 @@ pub fn estimate_runs(
 
 /// Runs a schedule symbolically with eager sends, and judges its results as those of the call. All of its receives must
 /// name their senders. Findings name tasks.
-///
-/// # Errors
-/// As [`verify`].
 pub fn verify_tasks(
     schedule: &dyn AnyProgram,
     call: &Call,
@@ -157,7 +151,7 @@ fn explore(
         loop {
             let counterexample = run(is_rendezvous, &mut choices)?;
             verdict.counterexample =
-                counterexample.map(|counterexample| counterexample.with_details(choices.in_words()));
+                counterexample.map(|counterexample| counterexample.with_details(choices.descriptions()));
             verdict.orders += 1;
             if verdict.counterexample.is_some() {
                 verdict.exploration = exploration_of(&verdict, &choices);

@@ -8,7 +8,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.cli import options
 from hocket.cli.command import command
 from hocket.cli.effort import announce
@@ -87,5 +87,5 @@ def _print(explanation: Explanation) -> None:
     _print_words(faster)
 
 
-def _print_words(table: Words) -> None:
+def _print_words(table: TextTable) -> None:
     print_table(table.columns, table.rows, right=table.right)

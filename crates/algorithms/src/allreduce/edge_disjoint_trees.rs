@@ -25,7 +25,6 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::allreduce::trinaryx3_overlapped::reduce_and_broadcast;
 use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
@@ -39,5 +38,5 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    reduce_and_broadcast(r, c, Trees::both_ways(c)).await;
+    Trees::both_ways(c).allreduce(r, c).await;
 }

@@ -17,8 +17,6 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::broadcast::trinaryx3::broadcast_from;
-use crate::reduce::trinaryx3::reduce_to;
 use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
@@ -32,7 +30,7 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let result = c.result(r);
-    reduce_to(r, c, Trees::one_way(c), 0, c.input(r), result).await;
-    broadcast_from(r, c, Trees::one_way(c), 0, result).await;
+    let (trees, result) = (Trees::one_way(c), c.result(r));
+    trees.reduce(r, c, 0, result).await;
+    trees.broadcast(r, c, 0, result).await;
 }

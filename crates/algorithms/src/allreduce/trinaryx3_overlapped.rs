@@ -17,35 +17,11 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::Segments;
-use crate::shapes::pipeline;
-use crate::shapes::torus::needs_torus_and_commutative;
+use crate::allreduce::edge_disjoint_trees;
 use crate::shapes::torus_trees::Trees;
 
-pub const ABOUT: About = About::new(
-    "(2*ceil(ports/k) - 1)*(height*(2*alpha + largest*(2*beta + gamma)) \
-     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
-    "2*(P-1)*all_segments",
-)
-.along_one_way()
-.on_ports(|c| 2 * Trees::one_way(c).count())
-.refusing(needs_torus_and_commutative);
+pub const ABOUT: About = edge_disjoint_trees::ABOUT.along_one_way().on_ports(|c| 2 * Trees::one_way(c).count());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    reduce_and_broadcast(r, c, Trees::one_way(c)).await;
-}
-
-/// Reduces to rank 0 up these trees, and broadcasts down the same trees.
-pub async fn reduce_and_broadcast(r: &Rank<'_>, c: &Call, trees: Trees) {
-    let (input, result) = (c.input(r), c.result(r));
-    let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
-    let own = if r.size() == 1 || input == result { sums } else { input };
-    r.copy(input, own).await; // if one rank is alone, or the result may overwrite an input that is still on its way up
-
-    let places = trees.places(c, 0, r.rank());
-    let parts = places.iter().enumerate().map(async |(tree, place)| {
-        let segments = |vector: hocket_core::Span| Segments::new(c, vector.chunk(tree, places.len()));
-        pipeline::reduce_and_broadcast(r, place, &segments(own), &segments(sums), &segments(result)).await;
-    });
-    r.join_all(parts).await;
+    Trees::one_way(c).allreduce(r, c).await;
 }

@@ -25,7 +25,6 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::broadcast::trinaryx3::broadcast_from;
 use crate::shapes::torus::needs_torus;
 use crate::shapes::torus_trees::Trees;
 
@@ -35,5 +34,5 @@ pub const ABOUT: About =
         .refusing(needs_torus);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    broadcast_from(r, c, Trees::both_ways(c), c.root, c.result(r)).await;
+    Trees::both_ways(c).broadcast(r, c, c.root, c.result(r)).await;
 }

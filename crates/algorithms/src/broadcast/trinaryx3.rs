@@ -16,29 +16,14 @@
 //!                                           ▲      ▲ from 7, 8
 //! ```
 
-use hocket_core::{Call, Rank, Span};
+use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::Segments;
-use crate::shapes::pipeline;
-use crate::shapes::torus::needs_torus;
+use crate::broadcast::edge_disjoint_trees;
 use crate::shapes::torus_trees::Trees;
 
-pub const ABOUT: About =
-    About::new("(2*ceil(ports/k) - 1)*(height - 1 + segments)*(alpha + largest*beta)", "(P-1)*all_segments")
-        .along_one_way()
-        .refusing(needs_torus);
+pub const ABOUT: About = edge_disjoint_trees::ABOUT.along_one_way();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    broadcast_from(r, c, Trees::one_way(c), c.root, c.result(r)).await;
-}
-
-/// Broadcasts `message` from `root` down these trees.
-pub async fn broadcast_from(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, message: Span) {
-    let places = trees.places(c, root, r.rank());
-    let parts = places.iter().enumerate().map(async |(tree, place)| {
-        let segments = Segments::new(c, message.chunk(tree, places.len()));
-        pipeline::broadcast(r, place, &segments).await;
-    });
-    r.join_all(parts).await;
+    Trees::one_way(c).broadcast(r, c, c.root, c.result(r)).await;
 }

@@ -23,7 +23,6 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::reduce::trinaryx3::reduce;
 use crate::shapes::torus::needs_torus_and_commutative;
 use crate::shapes::torus_trees::Trees;
 
@@ -36,5 +35,6 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    reduce(r, c, Trees::both_ways(c)).await;
+    let sums = if r.rank() == c.root { c.result(r) } else { r.scratch(c.input(r).len) };
+    Trees::both_ways(c).reduce(r, c, c.root, sums).await;
 }

@@ -17,42 +17,15 @@
 //! 0 ◀─── 1 ◀─── 2               0 + 1
 //! ```
 
-use hocket_core::{Call, Rank, Span};
+use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::Segments;
-use crate::shapes::pipeline;
-use crate::shapes::torus::needs_torus_and_commutative;
+use crate::reduce::edge_disjoint_trees;
 use crate::shapes::torus_trees::Trees;
 
-pub const ABOUT: About = About::new(
-    "(2*ceil(ports/k) - 1)*(height*(alpha + largest*(beta + gamma)) \
-     + (segments - 1)*max(alpha + largest*beta, children*largest*gamma))",
-    "(P-1)*all_segments",
-)
-.along_one_way()
-.refusing(needs_torus_and_commutative);
+pub const ABOUT: About = edge_disjoint_trees::ABOUT.along_one_way();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    reduce(r, c, Trees::one_way(c)).await;
-}
-
-/// Combines the inputs of all ranks into the result of the root, up these trees.
-pub async fn reduce(r: &Rank<'_>, c: &Call, trees: Trees) {
-    let input = c.input(r);
-    let sums = if r.rank() == c.root { c.result(r) } else { r.scratch(input.len) };
-    reduce_to(r, c, trees, c.root, input, sums).await;
-}
-
-/// Combines the vectors `own` of all ranks into `sums` of `root`, up these trees. Other ranks have partial sums there.
-pub async fn reduce_to(r: &Rank<'_>, c: &Call, trees: Trees, root: usize, own: Span, sums: Span) {
-    if r.size() == 1 {
-        r.copy(own, sums).await;
-    }
-    let places = trees.places(c, root, r.rank());
-    let parts = places.iter().enumerate().map(async |(tree, place)| {
-        let segments = |vector: Span| Segments::new(c, vector.chunk(tree, places.len()));
-        pipeline::reduce(r, place, &segments(own), &segments(sums)).await;
-    });
-    r.join_all(parts).await;
+    let sums = if r.rank() == c.root { c.result(r) } else { r.scratch(c.input(r).len) };
+    Trees::one_way(c).reduce(r, c, c.root, sums).await;
 }

@@ -136,12 +136,14 @@ impl Torus {
 /// X x Y x Z    port 0: +x +y +z    port 2: +y +z +x    port 4: +z +x +y
 ///              port 1: -x -y -z    port 3: -y -z -x    port 5: -z -x -y
 /// ```
+#[derive(Debug)]
 pub struct Port {
     /// The torus.
     pub torus: Torus,
     /// The axes of more than one rank, in order.
     pub order: Vec<usize>,
-    is_mirrored: bool,
+    /// Whether it uses the negative directions.
+    pub is_mirrored: bool,
 }
 
 impl Port {

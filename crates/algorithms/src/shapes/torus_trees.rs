@@ -1,15 +1,15 @@
-//! Trees that span a torus and share no link, and the parts of a message that they carry.
+//! Trees that span a torus and share no link, the parts of a message that they carry, and what algorithms do on them.
 
-use hocket_core::{Buffer, Call, Span};
+use hocket_core::{Buffer, Call, Rank, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
 use crate::automatic::segments;
 use crate::shapes::Segments;
-use crate::shapes::pipeline::Place;
-use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, U, V, W, X, Y, Z, sizes};
+use crate::shapes::pipeline::{self, Place};
+use crate::shapes::torus::{Port, Torus, U, V, W, X, Y, Z, sizes};
 
-/// A tree that spans a torus. Its coordinates (a, b, c, ..) are counted from the root, in the order of the tree's axes.
+/// A tree that spans a torus. Its coordinates (a, b, c, ..) are counted from the root, in the order of the port's axes.
 /// The tree leads from the root along +a, from each rank it reaches there along +b, from all these ranks along +c, and
 /// so on, never round the ring. It reaches the other ranks with the root's coordinate a last, round the ring, from
 /// their neighbours along +a. Drawn for 3 x 3.
@@ -28,175 +28,148 @@ use crate::shapes::torus::{Coordinates, MOST_AXES, Torus, U, V, W, X, Y, Z, size
 /// go from the link's axis to the next axes, in cyclic order, up to the first one along which the link's rank differs
 /// from the root; the tree begins with that axis. There is no tree that begins with an axis of one rank.
 ///
-/// Mirrored trees lead along -a, -b, -c, .. in the same way. They use other links, unless an axis has two ranks: then
-/// both directions are the same link.
+/// Trees of mirrored ports lead along -a, -b, -c, .. in the same way. They use other links, unless an axis has two
+/// ranks: then both directions are the same link.
 ///
 /// Source: the edge-disjoint trees of "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs); with the
 /// mirrored ones, and for any number of axes, IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
-#[derive(Clone, Copy, Debug)]
-pub struct TorusTree {
-    torus: Torus,
-    root: Coordinates,
-    /// The axes a, b, c, ..
-    order: [usize; MOST_AXES],
-    is_mirrored: bool,
+struct TorusTree<'a> {
+    port: &'a Port,
+    root: usize,
 }
 
-impl TorusTree {
+impl TorusTree<'_> {
     /// The parent of a rank, and its children by increasing height. No two siblings have the same height.
-    pub fn place(&self, rank: usize) -> Place {
-        let at = self.relative(rank);
-        let mut children: Vec<_> = self.children(at).collect();
-        children.sort_by_key(|child| self.height(*child));
-        Place {
-            parent: self.parent(at).map(|parent| self.rank_at(parent)),
-            children: children.into_iter().map(|child| self.rank_at(child)).collect(),
-            ..Place::default()
-        }
+    fn place(&self, rank: usize) -> Place {
+        let (at, sizes) = (self.coordinates(rank), self.sizes());
+        let moved = |i: usize, coordinate: usize| self.moved(rank, i, coordinate);
+        let last_moved = at.iter().rposition(|coordinate| *coordinate > 0);
+        let parent = last_moved.map(|last| if at[0] == 0 { moved(0, sizes[0] - 1) } else { moved(last, at[last] - 1) });
+
+        // By increasing height: the leaf round the ring, then along the axes from the last one to the first one.
+        let last = last_moved.unwrap_or(0);
+        let round_the_ring = (last > 0 && at[0] + 1 == sizes[0]).then(|| moved(0, 0));
+        let leads_ahead = |i: &usize| (*i == 0 || at[0] > 0) && at[*i] + 1 < sizes[*i];
+        let ahead = (last..at.len()).rev().filter(leads_ahead).map(|i| moved(i, at[i] + 1));
+        Place { parent, children: round_the_ring.into_iter().chain(ahead).collect(), ..Place::default() }
     }
 
-    fn sizes(&self) -> [usize; MOST_AXES] {
-        self.order.map(|axis| self.torus.sizes[axis])
+    /// The sizes of the axes a, b, c, ..
+    fn sizes(&self) -> Vec<usize> {
+        self.port.order.iter().map(|axis| self.port.torus.sizes[*axis]).collect()
     }
 
-    fn relative(&self, rank: usize) -> Coordinates {
-        let (sizes, at) = (self.torus.sizes, self.torus.coordinates(rank));
-        let [from, to] = if self.is_mirrored { [at, self.root] } else { [self.root, at] };
-        self.order.map(|axis| (to[axis] + sizes[axis] - from[axis]) % sizes[axis])
-    }
-
-    fn rank_at(&self, at: Coordinates) -> usize {
-        let mut coordinates = self.root;
-        for (axis, distance) in self.order.into_iter().zip(at) {
-            let size = self.torus.sizes[axis];
-            let ahead = if self.is_mirrored { size - distance } else { distance };
-            coordinates[axis] = (coordinates[axis] + ahead) % size;
-        }
-        self.torus.rank(coordinates)
-    }
-
-    fn parent(&self, at: Coordinates) -> Option<Coordinates> {
-        let last = last_moved(at)?;
-        let mut parent = at;
-        if at[0] == 0 {
-            parent[0] = self.sizes()[0] - 1;
-        } else {
-            parent[last] -= 1;
-        }
-        Some(parent)
-    }
-
-    /// The children along a, b, c, ... Along a, a rank on the root's line has a child ahead. Another rank has a child
-    /// along a only if it is the last one before the ring closes.
-    fn children(&self, at: Coordinates) -> impl Iterator<Item = Coordinates> {
-        let (sizes, last) = (self.sizes(), last_moved(at).unwrap_or(0));
-        let leads_on = move |i: usize| match i {
-            0 => (at[0] + 1 < sizes[0]) == (last == 0),
-            _ => at[0] > 0 && i >= last && at[i] + 1 < sizes[i],
+    /// The coordinates (a, b, c, ..) of a rank.
+    fn coordinates(&self, rank: usize) -> Vec<usize> {
+        let Port { torus, order, .. } = self.port;
+        let from_root = |axis: &usize| {
+            let [at, root] = [rank, self.root].map(|rank| self.port.coordinate(rank, *axis));
+            (at + torus.sizes[*axis] - root) % torus.sizes[*axis]
         };
-        (0..at.len()).filter(move |i| leads_on(*i)).map(move |i| {
-            let mut child = at;
-            child[i] = (at[i] + 1) % sizes[i];
-            child
-        })
+        order.iter().map(from_root).collect()
     }
 
-    /// Number of links from here to the farthest leaf.
-    fn height(&self, at: Coordinates) -> usize {
-        let sizes = self.sizes();
-        let last = last_moved(at).unwrap_or(0);
-        if at[0] == 0 && last > 0 {
-            return 0;
-        }
-        let rest: usize = sizes[last + 1..].iter().map(|size| size - 1).sum();
-        let round_the_ring = if last > 0 { at[0] + 1 == sizes[0] } else { rest > 0 };
-        sizes[last] - 1 - at[last] + rest + usize::from(round_the_ring)
+    /// The rank that differs from `rank` only in coordinate `i` of (a, b, c, ..).
+    fn moved(&self, rank: usize, i: usize, coordinate: usize) -> usize {
+        let axis = self.port.order[i];
+        let from_origin = self.port.coordinate(self.root, axis) + coordinate;
+        self.port.moved(rank, axis, from_origin % self.port.torus.sizes[axis])
     }
-
-    /// The most children that any rank has.
-    fn most_children(&self) -> usize {
-        let sizes = self.sizes();
-        let on_axis = |a: usize| {
-            let mut at = Coordinates::default();
-            at[0] = a;
-            at
-        };
-        let beside_the_last = (1..sizes.len()).filter(|axis| sizes[*axis] > 1).map(|axis| {
-            let mut at = on_axis(sizes[0] - 1);
-            at[axis] = 1;
-            at
-        });
-        let rich = [on_axis(0), on_axis(1)].into_iter().chain(beside_the_last);
-        rich.map(|at| self.children(at).count()).max().unwrap_or(0)
-    }
-}
-
-/// The last of the tree's axes along which a rank differs from the root; none for the root.
-fn last_moved(at: Coordinates) -> Option<usize> {
-    at.iter().rposition(|distance| *distance > 0)
 }
 
 /// The trees that carry a message; each carries a part of it. No directed link is in two trees.
-#[derive(Clone, Copy, Debug)]
 pub struct Trees {
     torus: Torus,
-    /// The trees that begin with the same axis: for each, whether it is mirrored.
-    ways: &'static [bool],
+    /// A tree for each of these ports.
+    ports: Vec<Port>,
 }
 
 impl Trees {
     /// For each axis of more than one rank, the tree that begins with it, in the positive direction.
     pub fn one_way(c: &Call) -> Self {
-        Self { torus: Torus::of(c), ways: &[false] }
+        Self::new(Torus::of(c), false)
     }
 
     /// The trees of [`Self::one_way`] and the mirrored trees. Without the latter if they use the same links, on a torus
     /// with an axis of two ranks.
     pub fn both_ways(c: &Call) -> Self {
-        Self::on(Torus::of(c))
+        Self::in_both_directions(Torus::of(c))
     }
 
-    fn on(torus: Torus) -> Self {
-        let has_pairs = torus.sizes.contains(&2);
-        Self { torus, ways: if has_pairs { &[false] } else { &[false, true] } }
+    fn in_both_directions(torus: Torus) -> Self {
+        Self::new(torus, !torus.sizes.contains(&2))
     }
 
-    /// The trees rooted at `root`.
-    pub fn at(self, root: usize) -> impl Iterator<Item = TorusTree> + Clone {
-        let (torus, root) = (self.torus, self.torus.coordinates(root));
-        torus.axes().flat_map(move |a| {
-            let order = std::array::from_fn(|i| (a + i) % root.len());
-            self.ways.iter().map(move |is_mirrored| TorusTree { torus, root, order, is_mirrored: *is_mirrored })
-        })
+    fn new(torus: Torus, has_mirrored: bool) -> Self {
+        let has_tree = |port: &Port| !port.order.is_empty() && (has_mirrored || !port.is_mirrored);
+        Self { torus, ports: torus.ports().filter(has_tree).collect() }
     }
 
     /// Number of trees. As trees share no link, it is also the most children that a rank has in all trees together.
-    pub fn count(self) -> usize {
-        self.torus.axes().count() * self.ways.len()
+    pub fn count(&self) -> usize {
+        self.ports.len()
     }
 
-    /// The place of `rank` in each tree that carries a part of the message: all trees, unless there are fewer elements
-    /// than trees.
-    pub fn places(self, c: &Call, root: usize, rank: usize) -> Vec<Place> {
-        self.at(root).take(self.parts(c)).map(|tree| tree.place(rank)).collect()
-    }
-
-    fn parts(self, c: &Call) -> usize {
+    /// Number of trees that carry a part of the message: all trees, unless there are fewer elements than trees.
+    fn parts(&self, c: &Call) -> usize {
         self.count().min(c.count(0).max(1))
+    }
+
+    /// Broadcasts `message` from `root` down the trees.
+    pub async fn broadcast(&self, r: &Rank<'_>, c: &Call, root: usize, message: Span) {
+        self.run(r, c, root, async |place, part| pipeline::broadcast(r, place, &part(message)).await).await;
+    }
+
+    /// Combines the inputs of all ranks into `sums` of `root`, up the trees. Other ranks have partial sums there.
+    pub async fn reduce(&self, r: &Rank<'_>, c: &Call, root: usize, sums: Span) {
+        let input = c.input(r);
+        if r.size() == 1 {
+            r.copy(input, sums).await;
+        }
+        self.run(r, c, root, async |place, part| pipeline::reduce(r, place, &part(input), &part(sums)).await).await;
+    }
+
+    /// Reduces to rank 0 up the trees. It broadcasts each segment down the same trees as soon as it is reduced.
+    pub async fn allreduce(&self, r: &Rank<'_>, c: &Call) {
+        let (input, result) = (c.input(r), c.result(r));
+        let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
+        let own = if r.size() == 1 || input == result { sums } else { input };
+        // If one rank is alone, or the result may overwrite an input that is still on its way up.
+        r.copy(input, own).await;
+        self.run(r, c, 0, async |place, part| {
+            pipeline::reduce_and_broadcast(r, place, &part(own), &part(sums), &part(result)).await;
+        })
+        .await;
+    }
+
+    /// Runs a pipeline in each tree that carries a part of the message. A pipeline gets the place of this rank in the
+    /// tree, and a function that returns the segments of the part of a vector.
+    async fn run(
+        &self,
+        r: &Rank<'_>,
+        c: &Call,
+        root: usize,
+        pipeline: impl AsyncFn(&Place, &dyn Fn(Span) -> Segments),
+    ) {
+        let parts = self.parts(c);
+        let places: Vec<_> = self.ports[..parts].iter().map(|port| TorusTree { port, root }.place(r.rank())).collect();
+        let pipelines = places.iter().enumerate().map(async |(part, place)| {
+            pipeline(place, &|vector| Segments::new(c, vector.chunk(part, parts))).await;
+        });
+        r.join_all(pipelines).await;
     }
 
     /// The sizes of the axes, and the values in formulas of trees: the number of `trees`, their `height`, the most
     /// `children` of a rank in one tree, the `segments` of the longest part and `all_segments` of all parts, and the
     /// bytes of the `largest` segment.
-    pub fn values(self, c: &Call) -> Vec<(&'static str, u64)> {
-        let trees = self.at(0);
+    fn values(&self, c: &Call) -> Vec<(&'static str, u64)> {
         let message = Span::new(Buffer::Result, c.count(0));
         let parts = self.parts(c).max(1);
         let segments = |part| Segments::new(c, message.chunk(part, parts));
         let values = [
             ("trees", self.count()),
-            ("height", trees.clone().next().map_or(0, |tree| tree.height(Coordinates::default()))),
-            ("children", trees.map(|tree| tree.most_children()).max().unwrap_or(0)),
+            ("height", self.height()),
+            ("children", self.most_children()),
             ("segments", segments(0).count()),
             ("all_segments", (0..parts).map(|part| segments(part).count()).sum()),
             ("largest", segments(0).get(0).len * c.element_bytes),
@@ -204,8 +177,20 @@ impl Trees {
         sizes(c).into_iter().chain(values.map(|(name, value)| (name, value as u64))).collect()
     }
 
+    /// Number of links from the root of a tree to the farthest leaf: to the opposite corner, and round the ring.
+    fn height(&self) -> usize {
+        self.torus.hops() + usize::from(self.torus.axes().count() > 1)
+    }
+
+    /// The most children that a rank has in one tree: one along each axis, or one less if all axes have two ranks.
+    fn most_children(&self) -> usize {
+        let axes = self.torus.axes().count();
+        let has_long_axis = self.torus.sizes.iter().any(|size| *size > 2);
+        if has_long_axis || axes < 2 { axes } else { axes - 1 }
+    }
+
     /// Whether all segments of all parts have the same number of elements, and there is more than one rank.
-    pub fn have_equal_parts(self, c: &Call) -> bool {
+    fn have_equal_parts(&self, c: &Call) -> bool {
         let parts = self.parts(c);
         if parts == 0 || !c.count(0).is_multiple_of(parts) {
             return false;
@@ -247,7 +232,7 @@ mod tests {
     type Shares = HashMap<(usize, usize), usize>;
 
     fn one_way(sizes: &[usize]) -> Trees {
-        Trees { torus: Torus::new(sizes), ways: &[false] }
+        Trees::new(Torus::new(sizes), false)
     }
 
     /// All tori of this many axes, with these sizes along each axis.
@@ -257,46 +242,47 @@ mod tests {
     }
 
     /// Fails if no link leads from `rank` to `child` in the direction of the tree.
-    fn check_link(tree: &TorusTree, rank: usize, child: usize) {
-        let [from, to] = [rank, child].map(|rank| tree.relative(rank));
+    fn check_link(tree: &TorusTree<'_>, rank: usize, child: usize) {
+        let [from, to] = [rank, child].map(|rank| tree.coordinates(rank));
         let moved: Vec<_> = (0..from.len()).filter(|i| from[*i] != to[*i]).collect();
         let is_link = matches!(moved[..], [i] if (from[i] + 1) % tree.sizes()[i] == to[i]);
-        assert!(is_link, "{rank} to {child} of {tree:?}");
+        assert!(is_link, "{rank} to {child} of {:?}", tree.port);
     }
 
-    /// Returns the height of the tree and counts its links. Checks that the tree spans the torus, that parents and
-    /// children agree, and that the heights of children increase.
-    fn checked_height(tree: TorusTree, root: usize, shares: &mut Shares) -> usize {
-        let ranks = tree.torus.ranks();
+    /// Returns the height of the tree and counts its links. Adds to `most_children`. Checks that the tree spans the
+    /// torus, that parents and children agree, and that the heights of children increase.
+    fn checked_height(tree: &TorusTree<'_>, shares: &mut Shares, most_children: &mut usize) -> usize {
+        let (root, ranks) = (tree.root, tree.port.torus.ranks());
         let (mut reached, mut heights) = (vec![root], vec![0; ranks]);
         for number in 0..ranks {
-            let rank = *reached.get(number).unwrap_or_else(|| panic!("{tree:?} reaches {number} ranks only"));
+            let rank = *reached.get(number).unwrap_or_else(|| panic!("{:?} reaches {number} ranks only", tree.port));
             for child in tree.place(rank).children {
-                assert_eq!(tree.place(child).parent, Some(rank), "{tree:?}");
-                check_link(&tree, rank, child);
+                assert_eq!(tree.place(child).parent, Some(rank), "{:?}", tree.port);
+                check_link(tree, rank, child);
                 *shares.entry((rank, child)).or_default() += 1;
                 reached.push(child);
             }
         }
-        assert_eq!((reached.len(), tree.place(root).parent), (ranks, None), "{tree:?}");
+        assert_eq!((reached.len(), tree.place(root).parent), (ranks, None), "{:?}", tree.port);
         for rank in reached.iter().rev() {
             let children = tree.place(*rank).children;
-            assert!(children.is_sorted_by(|a, b| heights[*a] < heights[*b]), "{tree:?}: children of {rank}");
+            let is_sorted = children.is_sorted_by(|a, b| heights[*a] < heights[*b]);
+            assert!(is_sorted, "{:?}: children of {rank}", tree.port);
             heights[*rank] = children.last().map_or(0, |child| heights[*child] + 1);
-            assert_eq!(tree.height(tree.relative(*rank)), heights[*rank], "{tree:?}: {rank}");
+            *most_children = children.len().max(*most_children);
         }
-        let most = reached.iter().map(|rank| tree.place(*rank).children.len()).max();
-        assert_eq!(most, Some(tree.most_children()), "{tree:?}");
         heights[root]
     }
 
-    /// The heights of the trees. Checks that no two trees share a link.
-    fn checked_heights(trees: Trees, root: usize) -> Vec<usize> {
-        let mut shares = Shares::new();
-        let heights: Vec<_> = trees.at(root).map(|tree| checked_height(tree, root, &mut shares)).collect();
-        assert_eq!(shares.len(), trees.count() * (trees.torus.ranks() - 1), "links of {trees:?}");
-        assert!(shares.values().all(|trees| *trees == 1), "{trees:?}");
-        heights
+    /// Checks that all trees have the declared height, that one has the most children, and that no two share a link.
+    fn check(trees: &Trees, root: usize) {
+        let (mut shares, mut most_children) = (Shares::new(), 0);
+        for port in &trees.ports {
+            assert_eq!(checked_height(&TorusTree { port, root }, &mut shares, &mut most_children), trees.height());
+        }
+        assert_eq!(most_children, trees.most_children(), "{:?}", trees.torus);
+        assert_eq!(shares.len(), trees.count() * (trees.torus.ranks() - 1), "links of {:?}", trees.torus);
+        assert!(shares.values().all(|trees| *trees == 1), "{:?}", trees.torus);
     }
 
     /// All roots of a small torus, and some of a large one.
@@ -308,28 +294,23 @@ mod tests {
     fn three_trees_span_the_torus_share_no_link_and_are_of_height_x_y_z_minus_2() {
         for sizes in shapes(&[2, 3, 4, 5, 6, 7, 8], 3) {
             let trees = one_way(&sizes);
-            let height = sizes.iter().sum::<usize>() - 2;
-            for root in roots(trees.torus) {
-                assert_eq!(checked_heights(trees, root), [height; 3], "{sizes:?}");
-            }
+            assert_eq!((trees.count(), trees.height()), (3, sizes.iter().sum::<usize>() - 2), "{sizes:?}");
+            roots(trees.torus).for_each(|root| check(&trees, root));
         }
     }
 
     #[test]
     fn on_the_k_computer_they_are_of_height_84_from_any_root() {
-        for root in [0, 1, 47, 48, 5000, 9215] {
-            assert_eq!(checked_heights(one_way(&[48, 6, 32]), root), [84; 3]);
-        }
+        let trees = one_way(&[48, 6, 32]);
+        assert_eq!((trees.count(), trees.height()), (3, 84));
+        [0, 1, 47, 48, 5000, 9215].into_iter().for_each(|root| check(&trees, root));
     }
 
     #[test]
     fn axes_of_one_rank_have_no_tree_and_the_others_span_all_the_same() {
         for sizes in shapes(&[1, 2, 3, 5], 3).filter(|sizes| sizes.contains(&1)) {
             let trees = one_way(&sizes);
-            let height = trees.torus.hops() + usize::from(trees.count() == 2);
-            for root in roots(trees.torus) {
-                assert_eq!(checked_heights(trees, root), vec![height; trees.count()], "{sizes:?}");
-            }
+            roots(trees.torus).for_each(|root| check(&trees, root));
         }
     }
 
@@ -338,22 +319,18 @@ mod tests {
         let of_many_axes = [vec![2; 6], vec![3; 5], vec![3, 1, 4, 2, 3], vec![4, 3, 1, 5, 3], vec![2, 3, 2, 2, 3, 2]];
         let all = (1..=4).flat_map(|axes| shapes(&[1, 2, 3, 4], axes)).chain(of_many_axes);
         for sizes in all.chain([vec![17], vec![16, 9], vec![8, 8, 8]]) {
-            let trees = Trees::on(Torus::new(&sizes));
+            let trees = Trees::in_both_directions(Torus::new(&sizes));
             let axes = trees.torus.axes().count();
             assert_eq!(trees.count(), if sizes.contains(&2) { axes } else { 2 * axes }, "{sizes:?}");
-            let height = trees.torus.hops() + usize::from(axes > 1);
-            for root in roots(trees.torus) {
-                assert_eq!(checked_heights(trees, root), vec![height; trees.count()], "{sizes:?}");
-            }
+            roots(trees.torus).for_each(|root| check(&trees, root));
         }
     }
 
     #[test]
     fn along_an_axis_of_two_ranks_mirrored_trees_would_share_links() {
-        let trees = Trees { torus: Torus::new(&[2, 3, 3]), ways: &[false, true] };
         let mut shares = Shares::new();
-        for tree in trees.at(0) {
-            checked_height(tree, 0, &mut shares);
+        for port in &Trees::new(Torus::new(&[2, 3, 3]), true).ports {
+            checked_height(&TorusTree { port, root: 0 }, &mut shares, &mut 0);
         }
         for ((from, to), trees) in shares {
             assert_eq!(trees, if from / 2 == to / 2 { 2 } else { 1 }, "{from} to {to}");

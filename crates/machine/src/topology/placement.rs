@@ -194,9 +194,6 @@ impl Placement {
     }
 
     /// Reads the keys for a network without a topology, on which only the sets of ranks that share a node matter.
-    ///
-    /// # Errors
-    /// Something else than a map.
     pub fn read_without_topology(section: &Section) -> Result<Self> {
         let MapOfFile { map, listed_ranks, .. } = MapOfFile::read(section, MOST_NODES)?;
         Ok(Self { map, listed_ranks, order: None })
@@ -250,7 +247,7 @@ impl Placement {
 
     /// The place of the node of a rank in the order of nodes, and the place of the rank among those of the node.
     #[inline]
-    pub fn seat_of(&self, rank: usize, ranks: usize) -> (usize, usize) {
+    pub fn node_and_place(&self, rank: usize, ranks: usize) -> (usize, usize) {
         match &self.map {
             Map::Block(size) => (rank / size, rank % size),
             Map::Cyclic(most) => (rank % ranks.div_ceil(*most), rank / ranks.div_ceil(*most)),
@@ -322,9 +319,6 @@ impl Placement {
     }
 
     /// Checks that the map lists this many ranks.
-    ///
-    /// # Errors
-    /// More ranks than it lists.
     pub fn check_listed(&self, ranks: usize) -> Result<()> {
         match self.listed_ranks {
             Some(most) if ranks > most => {
