@@ -18,9 +18,8 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::allreduce::ring::allgather;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, repeats_by_groups};
+use crate::shapes::channels::{CHANNELS, CHUNK, ChannelOrder, Shares, channels, layout, repeats_by_groups};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::Levels;
 
 pub const ABOUT: About = About::new("(P-1)*ceil(channels/k)*(loops*alpha + chunks*beta)", "P*(P-1)*all_loops")
     .exact_when(|_| false)
@@ -31,13 +30,13 @@ pub const ABOUT: About = About::new("(P-1)*ceil(channels/k)*(loops*alpha + chunk
     .symmetric(repeats_by_groups);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (result, levels, shares) = (c.result(r), Levels::of(c), Shares::of(c));
+    let (result, shares) = (c.result(r), Shares::of(c));
     r.copy(c.input(r), c.block(result, r.rank())).await;
     r.join_all(channels(c).map(async |channel| {
-        let ring = Ring::of_channel(c, r.rank(), channel);
-        let block = |position| c.block(result, Ring::rank_at(c, &levels, channel, position));
-        for turn in 0..shares.loops {
-            allgather(r, &ring, |position| shares.of_block(block(position), channel, turn)).await;
+        let (ring, order) = (Ring::of_channel(c, r.rank(), channel), ChannelOrder::new(c, channel));
+        let block = |position| c.block(result, Ring::rank_at(&order, position));
+        for number in 0..shares.loops {
+            allgather(r, &ring, |position| shares.of_block(block(position), channel, number)).await;
         }
     }))
     .await;

@@ -22,7 +22,7 @@ use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
 use crate::About;
 use crate::about::{SEGMENT, needs_commutative};
 use crate::automatic::segments;
-use crate::shapes::channels::{CHANNELS, channels, layout, turn};
+use crate::shapes::channels::{CHANNELS, ChannelOrder, channels, layout};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 use crate::shapes::pipeline::{self, Place, TAGS};
@@ -51,32 +51,31 @@ pub const ABOUT: About = About::new(
 .completing(|c| [layout(c), counts(c)].concat());
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (levels, count) = (Levels::of(c), channels(c).len());
+    let count = channels(c).len();
     r.join_all(channels(c).map(async |channel| {
-        let place = place(c, &levels, r.rank(), channel);
+        let place = place(c, channel, r.rank());
         pipeline::allreduce(r, c, &place, |vector| vector.chunk(channel, count)).await;
     }))
     .await;
 }
 
 /// The place of a rank in the tree of a channel.
-fn place(c: &Call, levels: &Levels, rank: usize, channel: usize) -> Place {
-    let (own, place) = levels.place(rank);
-    let size = levels.size(own);
-    let within = (place + size - turn(c, channel, size)) % size;
-    let at = |group: usize, within: usize| {
-        let size = levels.size(group);
-        levels.rank(group, within.min(size - 1) + turn(c, channel, size))
+fn place(c: &Call, channel: usize, rank: usize) -> Place {
+    let chain = ChannelOrder::new(c, channel);
+    let (group, position) = chain.position(rank);
+    let last = |group| chain.levels.size(group) - 1;
+    // The first two ranks of a chain have a child in another group each; a rank that is alone has both.
+    let parent_of_child = |group, side: usize| chain.rank(group, side.min(last(group)));
+
+    let TreeNode { parent, children } = tree_node(channel % 2, chain.levels.count(), group);
+    let parent = match position {
+        0 => parent.map(|(parent, side)| parent_of_child(parent, side)),
+        _ => Some(chain.rank(group, position - 1)),
     };
-    let TreeNode { parent, children } = tree_node(channel % 2, levels.count(), own);
-    let parent = match within {
-        0 => parent.map(|(group, side)| at(group, side)),
-        _ => Some(at(own, within - 1)),
-    };
-    let in_chain = (within + 1 < size).then(|| at(own, within + 1));
-    let of_other_groups = children.into_iter().enumerate().filter(|(side, _)| within == (*side).min(size - 1));
-    let below = of_other_groups.filter_map(|(_, group)| group.map(|group| at(group, 0)));
-    let children = in_chain.into_iter().chain(below).collect();
+    let in_group = (position < last(group)).then(|| chain.rank(group, position + 1));
+    let own_sides = (0..2).filter(|side| parent_of_child(group, *side) == rank);
+    let in_other_groups = own_sides.filter_map(|side| Some(chain.rank(children[side]?, 0)));
+    let children = in_group.into_iter().chain(in_other_groups).collect();
     Place { parent, children, tag: channel as Tag * TAGS, ..Place::default() }
 }
 

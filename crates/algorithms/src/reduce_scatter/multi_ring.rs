@@ -18,9 +18,8 @@ use hocket_core::{Call, Rank, Side};
 use crate::About;
 use crate::about::needs_commutative;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, Shares, channels, layout, longest, repeats_by_groups};
+use crate::shapes::channels::{CHANNELS, CHUNK, ChannelOrder, Shares, channels, layout, longest, repeats_by_groups};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::Levels;
 
 pub const ABOUT: About =
     About::new("(P-1)*(ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "P*(P-1)*all_loops")
@@ -33,15 +32,16 @@ pub const ABOUT: About =
         .symmetric(repeats_by_groups);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (input, result, levels, shares) = (c.input(r), c.result(r), Levels::of(c), Shares::of(c));
+    let (input, result, shares) = (c.input(r), c.result(r), Shares::of(c));
     let sums = if c.in_place { r.scratch(result.len) } else { result }; // in place, other channels still send from there
     r.join_all(channels(c).map(async |channel| {
+        let order = ChannelOrder::new(c, channel);
         let Ring { position, size, previous, next, tag } = Ring::of_channel(c, r.rank(), channel);
         let most = shares.of_block(longest(c), channel, 0).len;
         let scratch = [r.scratch(most), r.scratch(most)];
-        for turn in 0..shares.loops {
-            let block = |position: usize| c.block(input, Ring::rank_at(c, &levels, channel, position % size));
-            let chunk = |position| shares.of_block(block(position), channel, turn);
+        for number in 0..shares.loops {
+            let block = |position: usize| c.block(input, Ring::rank_at(&order, position % size));
+            let chunk = |position| shares.of_block(block(position), channel, number);
             let mut outgoing = chunk(position + size - 1);
             for step in 1..size {
                 let own = chunk(position + 2 * size - step - 1);
@@ -50,7 +50,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
                 r.combine(own, arrived, Side::Right).await;
                 outgoing = arrived;
             }
-            r.copy(outgoing, shares.of_block(sums, channel, turn)).await;
+            r.copy(outgoing, shares.of_block(sums, channel, number)).await;
         }
     }))
     .await;

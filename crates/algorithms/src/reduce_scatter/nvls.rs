@@ -43,7 +43,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         let of_center = block(c, input, center);
         let own = if center == rank { sums } else { of_center };
         r.copy(of_center, own).await;
-        let (place, segments) = (Place::in_star(center, rank, size), Segments::new(c, own));
+        let (place, segments) = (Place::in_star(center, rank, size, |rank| rank), Segments::new(c, own));
         pipeline::reduce(r, &place, &segments, &segments).await;
     }))
     .await;

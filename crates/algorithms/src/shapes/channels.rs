@@ -32,11 +32,6 @@ pub const CHUNK: Parameter = Parameter {
     ..SEGMENT
 };
 
-/// The place of a group of `size` ranks at which a channel begins. The channels divide the places evenly.
-pub fn turn(c: &Call, channel: usize, size: usize) -> usize {
-    channel * size / channels(c).len()
-}
-
 /// The numbers of the channels of a call.
 pub fn channels(c: &Call) -> std::ops::Range<usize> {
     0..match c.parameter(CHANNELS.name) as usize {
@@ -50,6 +45,44 @@ fn by_nodes(c: &Call) -> usize {
     let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
     let levels = Levels::of(c);
     if is_unknown || levels.count() == 1 { USUAL } else { levels.size(0).min(MOST) }
+}
+
+/// The order of the ranks of each group in a channel. Channels begin at different ranks. Drawn for groups of 4 ranks and 2
+/// channels.
+///
+/// ```text
+/// channel 0     0 1 2 3     4 5 6 7
+/// channel 1     2 3 0 1     6 7 4 5
+/// ```
+pub struct ChannelOrder {
+    /// The groups.
+    pub levels: Levels,
+    channel: usize,
+    channels: usize,
+}
+
+impl ChannelOrder {
+    /// The order in a channel of a call.
+    pub fn new(c: &Call, channel: usize) -> Self {
+        Self { levels: Levels::of(c), channel, channels: channels(c).len() }
+    }
+
+    /// The group of a rank, and its position in the order of the group.
+    pub fn position(&self, rank: usize) -> (usize, usize) {
+        let (group, place) = self.levels.place(rank);
+        let size = self.levels.size(group);
+        (group, (place + size - self.first(group)) % size)
+    }
+
+    /// The rank at a position in the order of a group.
+    pub fn rank(&self, group: usize, position: usize) -> usize {
+        self.levels.rank(group, self.first(group) + position)
+    }
+
+    /// The place in a group at which the channel begins. The channels divide the places evenly.
+    fn first(&self, group: usize) -> usize {
+        self.channel * self.levels.size(group) / self.channels
+    }
 }
 
 /// The ranks of a group do what those of every group do, if all groups are as large and all blocks as long.
@@ -85,9 +118,9 @@ impl Shares {
         Self { channels, loops: most.div_ceil(c.parameter(CHUNK.name) as usize).max(1) }
     }
 
-    /// The share of a block in a loop of a channel.
-    pub fn of_block(&self, block: Span, channel: usize, turn: usize) -> Span {
-        block.chunk(channel, self.channels).chunk(turn, self.loops)
+    /// The share of a block in a channel, in the loop of this number.
+    pub fn of_block(&self, block: Span, channel: usize, number: usize) -> Span {
+        block.chunk(channel, self.channels).chunk(number, self.loops)
     }
 
     /// Names for the formulas: `loops`; `chunks`, the bytes that a rank sends in a round on the first channel, in all loops

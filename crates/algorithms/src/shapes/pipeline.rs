@@ -43,14 +43,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// A rank's place in the star of `center`, through the switch of a node: all other ranks are children of the center, in
-    /// the order after it. All stars can have the same tag: a message up from one rank to another is only in the star of the
-    /// other one.
-    pub fn in_star(center: usize, rank: usize, ranks: usize) -> Self {
-        if rank != center {
-            return Self { parent: Some(center), mode: Mode::Switched, ..Self::default() };
+    /// The place of a node's rank `own` in the star of its rank `center`, through the switch of the node: all other ranks
+    /// are children of the center, in the order after it. `rank` turns these numbers, below `size`, into ranks of the call.
+    /// All stars can have the same tag: a message up from one rank to another is only in the star of the other one.
+    pub fn in_star(center: usize, own: usize, size: usize, rank: impl Fn(usize) -> usize) -> Self {
+        if own != center {
+            return Self { parent: Some(rank(center)), mode: Mode::Switched, ..Self::default() };
         }
-        Self { by_switch: (1..ranks).map(|distance| (center + distance) % ranks).collect(), ..Self::default() }
+        Self { by_switch: (1..size).map(|distance| rank((center + distance) % size)).collect(), ..Self::default() }
     }
 
     /// All children in the order in which their vectors are combined, with how messages to them are sent.

@@ -2,8 +2,7 @@
 
 use hocket_core::{Call, Tag};
 
-use crate::shapes::channels::turn;
-use crate::shapes::levels::Levels;
+use crate::shapes::channels::ChannelOrder;
 
 /// A ring of ranks, as the rank at `position` sees it.
 ///
@@ -33,26 +32,22 @@ impl Ring {
     /// channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
     /// ```
     pub fn of_channel(c: &Call, rank: usize, channel: usize) -> Self {
-        let levels = Levels::of(c);
-        let (group, place) = levels.place(rank);
-        let size = levels.size(group);
-        let within = (place + size - turn(c, channel, size)) % size;
-        let at = |group: usize, within: usize| levels.rank(group, within + turn(c, channel, levels.size(group)));
-        let after = (group + 1) % levels.count();
-        let before = (group + levels.count() - 1) % levels.count();
+        let order = ChannelOrder::new(c, channel);
+        let (group, position_in_group) = order.position(rank);
+        let (position, size) = (order.levels.ranks_before(group) + position_in_group, c.ranks);
         Self {
-            position: levels.ranks_before(group) + within,
-            size: c.ranks,
-            previous: if within > 0 { at(group, within - 1) } else { at(before, levels.size(before) - 1) },
-            next: if within + 1 < size { at(group, within + 1) } else { at(after, 0) },
+            position,
+            size,
+            previous: Self::rank_at(&order, (position + size - 1) % size),
+            next: Self::rank_at(&order, (position + 1) % size),
             tag: channel as Tag,
         }
     }
 
     /// The rank at a position of the ring of a channel.
-    pub fn rank_at(c: &Call, levels: &Levels, channel: usize, position: usize) -> usize {
-        let (group, within) = levels.at(position);
-        levels.rank(group, within + turn(c, channel, levels.size(group)))
+    pub fn rank_at(order: &ChannelOrder, position: usize) -> usize {
+        let (group, position_in_group) = order.levels.at(position);
+        order.rank(group, position_in_group)
     }
 }
 
@@ -91,12 +86,12 @@ mod tests {
         fn every_channel_has_all_ranks(ranks in 1_usize..40, group in 0_u64..9, channels in 1_u64..9, nodes in 1_usize..5) {
             let round_robin: Vec<_> = (0..ranks).map(|rank| rank % nodes).collect();
             let call = call(ranks, group, channels, Nodes::of(&round_robin));
-            let levels = Levels::of(&call);
             for (channel, ring) in rings(ranks, group, channels, Nodes::of(&round_robin)).iter().enumerate() {
+                let order = ChannelOrder::new(&call, channel);
                 let mut at = vec![ranks; ranks];
                 for (rank, place) in ring.iter().enumerate() {
                     at[place.position] = rank;
-                    prop_assert_eq!(Ring::rank_at(&call, &levels, channel, place.position), rank);
+                    prop_assert_eq!(Ring::rank_at(&order, place.position), rank);
                 }
                 for (position, rank) in at.iter().enumerate() {
                     prop_assert_eq!(ring[*rank].next, at[(position + 1) % ranks]);

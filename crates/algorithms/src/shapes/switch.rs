@@ -38,11 +38,18 @@ pub fn block(c: &Call, vector: Span, center: usize) -> Span {
     }
 }
 
-/// Names for the formulas: `longest`, the bytes of the longest block, and `all_segments` of all blocks.
+/// The values of [`longest_and_segments`] for the blocks of all stars.
 pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let len = if c.collective == Collective::Allreduce { c.count(0) } else { c.total() };
-    let blocks = (0..c.ranks).map(|center| block(c, Span::new(Buffer::Result, len), center));
-    let longest = blocks.clone().map(|block| block.len).max().unwrap_or(0) * c.element_bytes;
-    let segments: usize = blocks.map(|block| Segments::new(c, block).count()).sum();
+    longest_and_segments(c, (0..c.ranks).map(|center| block(c, Span::new(Buffer::Result, len), center)))
+}
+
+/// Names for the formulas: `longest`, the bytes of the longest part of the data, and `all_segments` of all parts.
+pub fn longest_and_segments(c: &Call, parts: impl Iterator<Item = Span>) -> Vec<(&'static str, u64)> {
+    let (mut longest, mut segments) = (0, 0);
+    for part in parts {
+        longest = longest.max(part.len * c.element_bytes);
+        segments += Segments::new(c, part).count();
+    }
     vec![("longest", longest as u64), ("all_segments", segments as u64)]
 }
