@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use crate::executor::{FEW, Poller};
 use crate::rank::{Rank, Ranks};
-use crate::seat::{Ground, Seat, Seats};
+use crate::rank_state::{RankState, RankStates, SharedWorld};
 use crate::world::World;
 use crate::{Call, Moment, Result, Symmetry, budget};
 
@@ -47,9 +47,9 @@ pub trait Restartable {
 }
 
 /// A world of which this process is one rank.
-pub trait Home {
+pub trait ProcessWorld {
     /// The world, with its number of ranks.
-    fn ground(&self) -> Ground<'_>;
+    fn shared_world(&self) -> SharedWorld<'_>;
     /// The rank of this process.
     fn rank(&self) -> usize;
 }
@@ -98,15 +98,15 @@ impl<M: Fn() -> F, F: Future<Output = ()>> Restartable for Remade<M, F> {
 
 /// The program of this process in one call, which can be started anew without allocating memory.
 pub struct Repeated {
-    world: Rc<dyn Home>,
-    stage: Rc<Cell<Stage>>,
+    world: Rc<dyn ProcessWorld>,
+    run_state: Rc<Cell<RunState>>,
     /// Never ends: it waits for the next start.
     runs: Steps<'static>,
     poller: Poller,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Stage {
+enum RunState {
     Starts,
     Runs,
     Ended,
@@ -114,44 +114,49 @@ enum Stage {
 
 impl Repeated {
     /// The program in `world`, not yet started.
-    pub fn new(program: &'static dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>) -> Self {
-        let stage = Rc::new(Cell::new(Stage::Ended));
-        let runs = Box::pin(all_runs(program, world.clone(), call, stage.clone()));
-        Self { world, stage, runs, poller: Poller::default() }
+    pub fn new(program: &'static dyn AnyProgram, world: Rc<dyn ProcessWorld>, call: Rc<Call>) -> Self {
+        let run_state = Rc::new(Cell::new(RunState::Ended));
+        let runs = Box::pin(all_runs(program, world.clone(), call, run_state.clone()));
+        Self { world, run_state, runs, poller: Poller::default() }
     }
 
     /// Starts the program again.
     pub fn restart(&mut self) {
-        self.stage.set(Stage::Starts);
+        self.run_state.set(RunState::Starts);
     }
 
     /// Resumes the program until it waits or ends. No effect on an ended program.
     pub fn resume(&mut self) {
         if !self.has_ended() {
-            let poll_again = || self.world.ground().poll_again(self.world.rank());
+            let poll_again = || self.world.shared_world().poll_again(self.world.rank());
             let _ = self.poller.poll(self.runs.as_mut(), poll_again);
         }
     }
 
     /// Whether the program has ended, or was never started.
     pub fn has_ended(&self) -> bool {
-        self.stage.get() == Stage::Ended
+        self.run_state.get() == RunState::Ended
     }
 }
 
-/// Runs the program whenever `stage` says that it starts.
-async fn all_runs(program: &dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>, stage: Rc<Cell<Stage>>) {
-    let ground = world.ground();
-    let seat = Seat::new(&ground, world.rank());
-    let rank = Rank::new(&seat);
+/// Runs the program whenever `run_state` says that it starts.
+async fn all_runs(
+    program: &dyn AnyProgram,
+    world: Rc<dyn ProcessWorld>,
+    call: Rc<Call>,
+    run_state: Rc<Cell<RunState>>,
+) {
+    let shared_world = world.shared_world();
+    let rank_state = RankState::new(&shared_world, world.rank());
+    let rank = Rank::new(&rank_state);
     let mut program = program.restartable(&rank, &call);
     poll_fn(|context| {
-        if stage.replace(Stage::Runs) == Stage::Starts {
-            seat.give(world.rank());
+        if run_state.replace(RunState::Runs) == RunState::Starts {
+            rank_state.begin(world.rank());
             program.begin();
         }
         if program.poll(context).is_ready() {
-            stage.set(Stage::Ended);
+            run_state.set(RunState::Ended);
         }
         // After its end, the program may be polled once more: one of its branches woke another at the last step.
         Poll::Pending
@@ -159,7 +164,7 @@ async fn all_runs(program: &dyn AnyProgram, world: Rc<dyn Home>, call: Rc<Call>,
     .await
 }
 
-/// The programs of all ranks. Those that have begun and not ended take a slot, the slot of their seat.
+/// The programs of all ranks. Those that have begun and not ended take a slot, the slot of their state.
 struct Programs<'a> {
     program: &'a dyn AnyProgram,
     call: &'a Call,
@@ -206,7 +211,7 @@ impl<'a> Programs<'a> {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
-        self.slots[slot as usize] = Some(self.program.steps(self.ranks.seat_rank(slot as usize, rank), self.call));
+        self.slots[slot as usize] = Some(self.program.steps(self.ranks.begin_rank(slot as usize, rank), self.call));
         self.places[rank] = slot;
         slot
     }
@@ -220,7 +225,7 @@ impl<'a> Programs<'a> {
 pub fn check_ranks(program: &dyn AnyProgram, call: &Call, ranks: usize, kept_bytes: usize) -> Result<()> {
     let are_at_once = call.ranks <= FEW || call.waits_for_all();
     let program_bytes =
-        program.bytes_of_a_rank() + size_of::<Option<Steps<'_>>>() + size_of::<Seat<'_>>() + size_of::<Rank<'_>>();
+        program.bytes_of_a_rank() + size_of::<Option<Steps<'_>>>() + size_of::<RankState<'_>>() + size_of::<Rank<'_>>();
     let each_bytes = kept_bytes + if are_at_once { program_bytes } else { size_of::<u32>() };
     budget::check(format_args!("{} ranks", call.ranks), ranks as f64 * each_bytes as f64)
 }
@@ -229,9 +234,9 @@ pub fn check_ranks(program: &dyn AnyProgram, call: &Call, ranks: usize, kept_byt
 pub fn run<W: World>(program: &dyn AnyProgram, call: &Call, world: W) -> W {
     let world = RefCell::new(world);
     {
-        let ground = Ground::new(&world, call.ranks);
-        let seats = Seats::new(&ground);
-        let ranks = Ranks::new(&seats);
+        let shared_world = SharedWorld::new(&world, call.ranks);
+        let rank_states = RankStates::new(&shared_world);
+        let ranks = Ranks::new(&rank_states);
         let mut programs = Programs::new(program, call, &ranks);
         loop {
             let Some(rank) = world.borrow_mut().next() else { break };

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::seat::{Arena, Ground, Pair, Seat, Seats, State};
+use crate::rank_state::{Arena, Pair, RankState, RankStates, SharedWorld, StepState};
 use crate::step::{Failure, Received, SendRecv, Step};
 use crate::world::{At, World};
 use crate::{Moment, Moments, Path, Result, Span};
@@ -46,38 +46,38 @@ pub trait View {
 /// One rank, as its program sees it. Verbs are futures: nothing happens until they are awaited or joined.
 #[derive(Clone, Copy)]
 pub struct Rank<'r> {
-    seat: &'r Seat<'r>,
+    rank_state: &'r RankState<'r>,
     view: Option<&'r dyn View>,
 }
 
 impl<'r> Rank<'r> {
-    /// The rank of this seat.
-    pub fn new(seat: &'r Seat<'r>) -> Self {
-        Self { seat, view: None }
+    /// The rank in this state.
+    pub fn new(rank_state: &'r RankState<'r>) -> Self {
+        Self { rank_state, view: None }
     }
 
     /// The rank of `view`, as seen by a program that runs through `view`.
     pub fn through(view: &'r dyn View) -> Self {
-        Self { seat: view.below().seat, view: Some(view) }
+        Self { rank_state: view.below().rank_state, view: Some(view) }
     }
 
     /// This rank's number, `0..size`.
     #[inline]
     pub fn rank(&self) -> usize {
-        self.view.map_or(self.seat.rank.get(), |view| view.rank())
+        self.view.map_or(self.rank_state.rank.get(), |view| view.rank())
     }
 
     /// Number of ranks.
     #[inline]
     pub fn size(&self) -> usize {
-        self.view.map_or(self.ground().size, |view| view.size())
+        self.view.map_or(self.shared_world().size, |view| view.size())
     }
 
     /// `len` fresh elements of working memory; their values are undefined.
     pub fn scratch(&self, len: usize) -> Span {
         match self.view {
             Some(view) => view.scratch(len),
-            None => self.world().scratch(At { rank: self.seat.rank.get(), now: self.moment() }, len),
+            None => self.world().scratch(At { rank: self.rank_state.rank.get(), now: self.moment() }, len),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'r> Rank<'r> {
     /// Number of circuits that a program should open ahead of its messages, the same on all ranks; 0 where circuits
     /// come by themselves. None in a network without circuits.
     pub fn circuits(&self) -> Option<usize> {
-        self.view.map_or(self.ground().features.circuits, |view| view.circuits())
+        self.view.map_or(self.shared_world().features.circuits, |view| view.circuits())
     }
 
     /// The result of this rank is complete and stays unchanged: the collective returns to its caller, who may change
@@ -101,36 +101,36 @@ impl<'r> Rank<'r> {
     pub fn complete(&self) {
         match self.view {
             Some(view) => view.complete(),
-            None => self.world().complete(self.seat.rank.get(), self.moment()),
+            None => self.world().complete(self.rank_state.rank.get(), self.moment()),
         }
     }
 
     /// The program has failed for this reason and never goes on.
     pub fn fail(&self, why: &Failure) {
-        self.world().fail(self.seat.rank.get(), why);
+        self.world().fail(self.rank_state.rank.get(), why);
     }
 
     /// The next step is at this place of the program: its file and line.
     pub fn locate(&self, place: &'static str) {
-        self.world().locate(self.seat.rank.get(), place);
+        self.world().locate(self.rank_state.rank.get(), place);
     }
 
     /// The rank has reached this mark, counted from 0. A simulation reports when the last rank reaches it
     /// (`Ends::marks_s`). Marks of programs within a view are ignored.
     pub fn mark(&self, number: u16) {
         if self.view.is_none() {
-            self.world().mark(self.seat.rank.get(), number, self.moment());
+            self.world().mark(self.rank_state.rank.get(), number, self.moment());
         }
     }
 
     /// The time that a simulation reports for this rank begins now, as if a benchmark read its clock here.
     pub fn start_timer(&self) {
-        self.world().start_timer(self.seat.rank.get(), self.moment());
+        self.world().start_timer(self.rank_state.rank.get(), self.moment());
     }
 
     /// The next message of this rank to each peer costs as much as the first one.
     pub fn forget_peers(&self) {
-        self.world().forget_peers(self.seat.rank.get());
+        self.world().forget_peers(self.rank_state.rank.get());
     }
 
     /// The program will depend on the lengths of messages ([`Received::len`]), and says so before it receives the first
@@ -138,7 +138,7 @@ impl<'r> Rank<'r> {
     pub fn reads_lengths(&self) {
         match self.view {
             Some(view) => view.below().reads_lengths(),
-            None => self.world().reads_lengths(self.seat.rank.get()),
+            None => self.world().reads_lengths(self.rank_state.rank.get()),
         }
     }
 
@@ -148,18 +148,18 @@ impl<'r> Rank<'r> {
     }
 
     #[inline]
-    fn ground(&self) -> &'r Ground<'r> {
-        self.seat.ground
+    fn shared_world(&self) -> &'r SharedWorld<'r> {
+        self.rank_state.world
     }
 
     fn world(&self) -> RefMut<'r, dyn World + 'r> {
-        self.ground().host.world()
+        self.shared_world().host.world()
     }
 
     #[inline(always)]
-    pub(crate) fn issue(&self, step: &Step) -> State {
+    pub(crate) fn issue(&self, step: &Step) -> StepState {
         match self.view {
-            None => self.ground().host.issue(self.seat, step),
+            None => self.shared_world().host.issue(self.rank_state, step),
             Some(view) => self.issue_through(view, step),
         }
     }
@@ -167,7 +167,7 @@ impl<'r> Rank<'r> {
     #[inline(always)]
     pub(crate) fn issue_both(&self, exchange: &SendRecv, pair: &mut Pair) {
         match self.view {
-            None => self.ground().host.issue_both(self.seat, exchange, pair),
+            None => self.shared_world().host.issue_both(self.rank_state, exchange, pair),
             Some(view) => self.issue_both_through(view, [exchange.send(), exchange.recv()], pair),
         }
     }
@@ -182,43 +182,43 @@ impl<'r> Rank<'r> {
         *received = self.received();
     }
 
-    fn issue_through(&self, view: &dyn View, step: &Step) -> State {
+    fn issue_through(&self, view: &dyn View, step: &Step) -> StepState {
         let Some(below) = view.step(*step) else {
-            self.ground().received.set(Received { source: self.rank() as u32, len: 1 });
-            return State::Done;
+            self.shared_world().received.set(Received { source: self.rank() as u32, len: 1 });
+            return StepState::Done;
         };
         self.convert_received(view, step, view.below().issue(&below))
     }
 
     #[inline(always)]
-    pub(crate) fn take(&self, step: impl Fn() -> Step, ticket: u32) -> State {
+    pub(crate) fn take(&self, step: impl Fn() -> Step, ticket: u32) -> StepState {
         match self.view {
-            None => self.ground().host.take(self.seat, ticket),
+            None => self.shared_world().host.take(self.rank_state, ticket),
             Some(view) => self.take_through(view, &step(), ticket),
         }
     }
 
     /// Issues a step again after the outcome of `ticket`.
-    pub(crate) fn issue_after(&self, step: &Step, ticket: u32) -> State {
-        match self.ground().host.take(self.seat, ticket) {
-            State::Done => self.issue(step),
-            _ => State::After(ticket),
+    pub(crate) fn issue_after(&self, step: &Step, ticket: u32) -> StepState {
+        match self.shared_world().host.take(self.rank_state, ticket) {
+            StepState::Done => self.issue(step),
+            _ => StepState::After(ticket),
         }
     }
 
-    fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> State {
+    fn take_through(&self, view: &dyn View, step: &Step, ticket: u32) -> StepState {
         let below = view.below();
         let state = match below.view {
-            None => below.ground().host.take(below.seat, ticket),
-            Some(_) => view.step(*step).map_or(State::Waits(ticket), |step| below.take(|| step, ticket)),
+            None => below.shared_world().host.take(below.rank_state, ticket),
+            Some(_) => view.step(*step).map_or(StepState::Waits(ticket), |step| below.take(|| step, ticket)),
         };
         self.convert_received(view, step, state)
     }
 
     /// Converts the result that the rank below got to the result that `view` gives.
-    fn convert_received(&self, view: &dyn View, step: &Step, state: State) -> State {
-        if let State::Done = state {
-            let received = &self.ground().received;
+    fn convert_received(&self, view: &dyn View, step: &Step, state: StepState) -> StepState {
+        if let StepState::Done = state {
+            let received = &self.shared_world().received;
             received.set(view.received(step, received.get()));
         }
         state
@@ -227,7 +227,7 @@ impl<'r> Rank<'r> {
     /// The result of the step that was done last.
     #[inline]
     pub(crate) fn received(&self) -> Received {
-        self.ground().received.get()
+        self.shared_world().received.get()
     }
 
     #[inline(always)]
@@ -240,33 +240,33 @@ impl<'r> Rank<'r> {
     /// Whether the world knows which branch can go on.
     #[inline]
     pub(crate) fn tells_branches_apart(&self) -> bool {
-        self.ground().features.path.has_branches()
+        self.shared_world().features.path.has_branches()
     }
 
     pub(crate) fn withdraw(&self, ticket: u32) {
-        self.world().withdraw(self.seat.rank.get(), ticket);
+        self.world().withdraw(self.rank_state.rank.get(), ticket);
     }
 
     // Facts about the running branch, for combinators.
 
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
-        self.seat.moment.get()
+        self.rank_state.moment.get()
     }
 
     #[inline]
     pub(crate) fn set_moment(&self, moment: Moment) {
-        self.seat.moment.set(moment);
+        self.rank_state.moment.set(moment);
     }
 
     #[inline]
     pub(crate) fn path(&self) -> Path {
-        self.seat.path.get()
+        self.rank_state.path.get()
     }
 
     #[inline]
     pub(crate) fn set_path(&self, path: Path) {
-        self.seat.path.set(path);
+        self.rank_state.path.set(path);
     }
 
     /// Polls a branch at its own moment, and sets `moment` to the moment that the branch has reached.
@@ -285,19 +285,19 @@ impl<'r> Rank<'r> {
 
     #[inline]
     pub(crate) fn can_go_on(&self, path: Path) -> bool {
-        self.ground().host.can_go_on(self.seat.rank.get(), path)
+        self.shared_world().host.can_go_on(self.rank_state.rank.get(), path)
     }
 
     #[inline]
     pub(crate) fn next_to_go_on(&self, parent: Path, from: usize, count: usize) -> usize {
-        self.ground().host.next_to_go_on(self.seat.rank.get(), parent, from, count)
+        self.shared_world().host.next_to_go_on(self.rank_state.rank.get(), parent, from, count)
     }
 
     /// The running branch caused the event for which the branches of `path` wait. They can go on when their turn comes:
     /// in this poll of the program, or else in another one, for which the waker asks.
     pub(crate) fn wake(&self, path: Path, waker: &Waker) {
         let comes_later = path.comes_after(self.path());
-        self.world().wake(self.seat.rank.get(), path, comes_later);
+        self.world().wake(self.rank_state.rank.get(), path, comes_later);
         if !comes_later {
             waker.wake_by_ref();
         }
@@ -305,22 +305,22 @@ impl<'r> Rank<'r> {
 
     /// Whether the winner of a `first` is known, given which of its branches have ended.
     pub(crate) fn is_decided(&self, a_ended: bool, b_ended: bool) -> bool {
-        self.world().race(self.seat.rank.get());
+        self.world().race(self.rank_state.rank.get());
         if self.runs_in_order_of_time() { a_ended || b_ended } else { a_ended && b_ended }
     }
 
     /// Whether ranks run in the order of time, so that the first branch to end is the earlier one.
     pub(crate) fn runs_in_order_of_time(&self) -> bool {
-        !self.ground().features.first_waits_for_both
+        !self.shared_world().features.first_waits_for_both
     }
 
     pub(crate) fn drop_ended(&self) {
-        self.world().drop_ended(self.seat.rank.get());
+        self.world().drop_ended(self.rank_state.rank.get());
     }
 
     #[inline]
     fn ordered<T>(&self, by_time: impl FnOnce() -> T, by_world: impl FnOnce(&mut dyn Moments) -> T) -> T {
-        if self.ground().features.has_moments { by_world(self.world().moments()) } else { by_time() }
+        if self.shared_world().features.has_moments { by_world(self.world().moments()) } else { by_time() }
     }
 
     #[inline]
@@ -355,38 +355,38 @@ impl<'r> Rank<'r> {
     }
 }
 
-/// The ranks on their seats.
+/// The ranks in their states.
 pub struct Ranks<'r> {
-    seats: &'r Seats<'r>,
+    rank_states: &'r RankStates<'r>,
     blocks: Arena<Rank<'r>>,
 }
 
 impl<'r> Ranks<'r> {
     /// All ranks, none of which has begun.
-    pub fn new(seats: &'r Seats<'r>) -> Self {
-        Self { seats, blocks: Arena::new(seats.size()) }
+    pub fn new(rank_states: &'r RankStates<'r>) -> Self {
+        Self { rank_states, blocks: Arena::new(rank_states.size()) }
     }
 
     /// Number of ranks.
     pub fn size(&self) -> usize {
-        self.seats.size()
+        self.rank_states.size()
     }
 
-    /// `rank` takes the seat at this place, at the beginning of its program.
+    /// `rank` takes the state at this place, at the beginning of its program.
     #[inline]
-    pub(crate) fn seat_rank(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
-        self.seats.get(place).give(rank);
-        self.blocks.get(place, |place| Rank::new(self.seats.get(place)))
+    pub(crate) fn begin_rank(&'r self, place: usize, rank: usize) -> &'r Rank<'r> {
+        self.rank_states.get(place).begin(rank);
+        self.blocks.get(place, |place| Rank::new(self.rank_states.get(place)))
     }
 
     /// As [`World::poll_again`].
     pub(crate) fn poll_again(&self, rank: usize) {
-        self.seats.poll_again(rank);
+        self.rank_states.poll_again(rank);
     }
 
-    /// The moment that the rank on this seat has reached.
+    /// The moment that the rank in this state has reached.
     #[inline]
     pub(crate) fn moment(&self, place: usize) -> Moment {
-        self.seats.get(place).moment()
+        self.rank_states.get(place).moment()
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::rank::Rank;
-use crate::seat::{Pair, State};
+use crate::rank_state::{Pair, StepState};
 use crate::step::{Options, Received, SendRecv, Side, Source, Step, Tag};
 use crate::{Moment, Span};
 
@@ -100,7 +100,7 @@ impl Rank<'_> {
 
     #[inline]
     pub(crate) fn operation<O>(&self, step: Step) -> Operation<'_, O> {
-        Operation { rank: self, step, state: State::New, output: PhantomData }
+        Operation { rank: self, step, state: StepState::New, output: PhantomData }
     }
 }
 
@@ -130,11 +130,11 @@ impl Output for Received {
 pub struct Operation<'r, O> {
     rank: &'r Rank<'r>,
     step: Step,
-    state: State,
+    state: StepState,
     output: PhantomData<fn() -> O>,
 }
 
-impl State {
+impl StepState {
     /// Tells the world which branch waits for the step, if the world tells branches apart.
     #[inline(always)]
     fn wait(self, rank: &Rank<'_>) {
@@ -158,12 +158,12 @@ impl<O: Output> Future for Operation<'_, O> {
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
         self.state = match self.state {
-            State::New => self.rank.issue(&self.step),
-            State::Waits(ticket) => self.rank.take(|| self.step, ticket),
-            State::After(ticket) => self.rank.issue_after(&self.step, ticket),
-            State::Never | State::Done => return Poll::Pending,
+            StepState::New => self.rank.issue(&self.step),
+            StepState::Waits(ticket) => self.rank.take(|| self.step, ticket),
+            StepState::After(ticket) => self.rank.issue_after(&self.step, ticket),
+            StepState::Never | StepState::Done => return Poll::Pending,
         };
-        if let State::Done = self.state {
+        if let StepState::Done = self.state {
             return Poll::Ready(O::of(self.rank.received()));
         }
         self.state.wait(self.rank);
@@ -189,7 +189,7 @@ impl Pair {
     #[inline(always)]
     fn at(start: Moment, rank: &Rank<'_>) -> Self {
         let moments = [rank.branch_of(start, 0), rank.branch_of(start, 1)];
-        Self { states: [State::New; 2], moments, received: Received { source: 0, len: 0 } }
+        Self { states: [StepState::New; 2], moments, received: Received { source: 0, len: 0 } }
     }
 
     /// Takes the outcomes that are there.
@@ -197,15 +197,15 @@ impl Pair {
     fn take(&mut self, rank: &Rank<'_>, exchange: &SendRecv) {
         for branch in 0..2 {
             let state = self.states[branch];
-            let (State::Waits(ticket) | State::After(ticket)) = state else { continue };
+            let (StepState::Waits(ticket) | StepState::After(ticket)) = state else { continue };
             rank.set_moment(self.moments[branch]);
             let step = || if branch == 0 { exchange.send() } else { exchange.recv() };
             self.states[branch] = match state {
-                State::After(_) => rank.issue_after(&step(), ticket),
+                StepState::After(_) => rank.issue_after(&step(), ticket),
                 _ => rank.take(step, ticket),
             };
             self.moments[branch] = rank.moment();
-            if let (1, State::Done) = (branch, self.states[branch]) {
+            if let (1, StepState::Done) = (branch, self.states[branch]) {
                 self.received = rank.received();
             }
         }
@@ -215,7 +215,7 @@ impl Pair {
     /// usually when both are there.
     #[inline(always)]
     fn waits(&self, rank: &Rank<'_>) -> bool {
-        let missing = self.states.into_iter().rev().find(|state| !matches!(state, State::Done));
+        let missing = self.states.into_iter().rev().find(|state| !matches!(state, StepState::Done));
         missing.inspect(|state| state.wait(rank)).is_some()
     }
 }

@@ -304,7 +304,7 @@ proptest! {
         for rank in 0..ranks {
             let node = placement.node_of(rank, ranks);
             prop_assert!(on[node].contains(&rank) && on[node].is_sorted());
-            let (place, on_node) = placement.seat_of(rank, ranks);
+            let (place, on_node) = placement.node_and_place(rank, ranks);
             prop_assert_eq!(place, placement.place_of(rank, ranks));
             prop_assert_eq!((placement.count_at(place, ranks), on[node][on_node]), (on[node].len(), rank));
             for other in [0, rank, ranks - 1] {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use hocket_core::matching::Slots;
 use hocket_core::{
-    At, Features, Ground, Home, Mode, Moment, Outcome, Path, Progress, Received, Side, Source, Span, Step, Tag, Woken,
-    World,
+    At, Features, Mode, Moment, Outcome, Path, ProcessWorld, Progress, Received, SharedWorld, Side, Source, Span, Step,
+    Tag, Woken, World,
 };
 
 use crate::buffers::{Buffers, Layout};
@@ -29,9 +29,9 @@ impl Process {
     }
 }
 
-impl Home for Process {
-    fn ground(&self) -> Ground<'_> {
-        Ground::new(&self.world, self.size)
+impl ProcessWorld for Process {
+    fn shared_world(&self) -> SharedWorld<'_> {
+        SharedWorld::new(&self.world, self.size)
     }
 
     fn rank(&self) -> usize {

@@ -250,7 +250,7 @@ impl Placement {
 
     /// The place of the node of a rank in the order of nodes, and the place of the rank among those of the node.
     #[inline]
-    pub fn seat_of(&self, rank: usize, ranks: usize) -> (usize, usize) {
+    pub fn node_and_place(&self, rank: usize, ranks: usize) -> (usize, usize) {
         match &self.map {
             Map::Block(size) => (rank / size, rank % size),
             Map::Cyclic(most) => (rank % ranks.div_ceil(*most), rank / ranks.div_ceil(*most)),

@@ -21,11 +21,11 @@ pub(super) struct Groups<'a> {
 impl<'a> Groups<'a> {
     /// The groups of so many ranks; messages that no level has cost `between`.
     pub fn new(levels: Option<&'a Levels<Level>>, between: &'a Level, placement: &Placement, ranks: usize) -> Self {
-        let seats: Vec<_> = (0..ranks).map(|rank| placement.seat_of(rank, ranks)).collect();
+        let places: Vec<_> = (0..ranks).map(|rank| placement.node_and_place(rank, ranks)).collect();
         let extents = levels.iter().flat_map(|levels| levels.all()).map(|level| level.extent);
-        let of_levels = extents.map(|extent| seats.iter().map(|seat| extent.group_of(*seat)).collect());
+        let of_levels = extents.map(|extent| places.iter().map(|place| extent.group_of(*place)).collect());
         let groups = std::iter::once((0..ranks).map(|rank| (rank, 0)).collect()).chain(of_levels).collect();
-        let on_nodes = counts(seats.iter().map(|(node, _)| node));
+        let on_nodes = counts(places.iter().map(|(node, _)| node));
         let on_node = [on_nodes.values().min(), on_nodes.values().max()].map(|count| count.copied().unwrap_or(1));
         Self { levels, between, groups, on_node }
     }

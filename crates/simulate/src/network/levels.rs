@@ -140,7 +140,7 @@ impl<C> Levels<C> {
     /// As [`super::Network::within`], of ranks that are placed so.
     #[inline]
     pub fn within(&self, placement: &Placement, message: [usize; 2], ranks: usize) -> Option<Within> {
-        let [from, to] = message.map(|rank| placement.seat_of(rank, ranks));
+        let [from, to] = message.map(|rank| placement.node_and_place(rank, ranks));
         let level = match &*self.0 {
             [LevelOf { extent: Extent::Node, .. }] => (from.0 == to.0).then_some(0),
             levels => levels.iter().position(|level| level.extent.group_of(from) == level.extent.group_of(to)),

@@ -106,21 +106,23 @@ impl Resources {
     ///   least one of all groups.
     pub(crate) fn passing_s(&self, call_demand: &CallDemand<'_>, placement: &Placement) -> Option<f64> {
         let ranks = call_demand.call.ranks;
-        let seats: Vec<_> = (0..ranks).map(|rank| placement.seat_of(rank, ranks)).collect();
+        let places: Vec<_> = (0..ranks).map(|rank| placement.node_and_place(rank, ranks)).collect();
         let of_cards = call_demand.ranks_to_try().filter_map(|rank| {
-            let (cards, (node, _)) = (self.cards?, seats[rank]);
+            let (cards, (node, _)) = (self.cards?, places[rank]);
             let on_node = placement.count_at(node, ranks);
             let cards_in_use = if cards.stripe_from_bytes.is_finite() { cards.count } else { cards.count.min(on_node) };
-            let bytes = call_demand.crossing_bytes(&|other| seats[other].0 == node);
+            let bytes = call_demand.crossing_bytes(&|other| places[other].0 == node);
             (bytes > 0.0).then(|| cards.capacity.passing_s(bytes / cards_in_use as f64))
         });
         let nested_levels = self.levels.windows(2).take_while(|pair| pair[0].0.is_within(pair[1].0)).count() + 1;
         let of_groups = self.levels.iter().take(nested_levels).enumerate().filter_map(|(level, (extent, capacity))| {
-            let group_of = |rank: usize| extent.group_of(seats[rank]);
+            let group_of = |rank: usize| extent.group_of(places[rank]);
             let crossing = |group: &dyn Fn(usize) -> bool| call_demand.bytes_out_and_in(group).into_iter().sum::<f64>();
             let within = |rank: usize, other: usize| match level {
                 0 => rank == other,
-                _ => self.levels[level - 1].0.group_of(seats[rank]) == self.levels[level - 1].0.group_of(seats[other]),
+                _ => {
+                    self.levels[level - 1].0.group_of(places[rank]) == self.levels[level - 1].0.group_of(places[other])
+                }
             };
             let of_rank = |rank: usize| {
                 crossing(&|other| group_of(other) == group_of(rank)).max(crossing(&|other| within(rank, other)))
@@ -134,10 +136,10 @@ impl Resources {
     }
 
     /// The groups of a rank that a message passes, up to the level that has it, and for how long.
-    fn groups_of(&self, seat: Seat, message: Passing) -> impl Iterator<Item = (Resource, f64)> {
+    fn groups_of(&self, place: NodePlace, message: Passing) -> impl Iterator<Item = (Resource, f64)> {
         let count = message.within.map_or(self.levels.len(), |within| within.level as usize + 1);
         self.levels.iter().take(count).enumerate().filter_map(move |(level, (extent, capacity))| {
-            let resource = Resource::Group { level, group: extent.group_of(seat) };
+            let resource = Resource::Group { level, group: extent.group_of(place) };
             capacity.map(|capacity| (resource, capacity.occupied_s(message.bytes)))
         })
     }
@@ -146,23 +148,23 @@ impl Resources {
     /// long.
     fn cards_of(
         &self,
-        seat: Seat,
+        place: NodePlace,
         ranks: usize,
         bytes: f64,
         direction: Direction,
     ) -> impl Iterator<Item = (Resource, f64)> {
         let cards = self.cards.map(|cards| {
-            let of_message = cards.of(seat.1, ranks, bytes);
+            let of_message = cards.of(place.1, ranks, bytes);
             (cards.capacity.occupied_s(bytes / of_message.len() as f64), of_message)
         });
         cards.into_iter().flat_map(move |(occupied_s, cards)| {
-            cards.map(move |card| (Resource::Card { node: seat.0, card, direction }, occupied_s))
+            cards.map(move |card| (Resource::Card { node: place.0, card, direction }, occupied_s))
         })
     }
 }
 
 /// The node of a rank, and its place there.
-type Seat = (usize, usize);
+type NodePlace = (usize, usize);
 
 /// A message that passes resources.
 #[derive(Clone, Copy)]
@@ -210,7 +212,7 @@ impl<'a> Occupancy<'a> {
     /// A message starts. Returns the times at which its first byte can pass all that it passes from then on, and at which its
     /// last byte has.
     pub fn leave(&mut self, message: Passing, start_s: f64) -> [f64; 2] {
-        let (resources, [from, to]) = (self.resources, self.seats(message));
+        let (resources, [from, to]) = (self.resources, self.places(message));
         let mut groups: Vec<_> = resources.groups_of(from, message).collect();
         if message.within.is_some() || from.0 == to.0 {
             let others = resources.groups_of(to, message);
@@ -223,7 +225,7 @@ impl<'a> Occupancy<'a> {
     /// A message arrives, its first byte at `first_s`. Returns the time at which its last byte has passed the resources of
     /// its receiver.
     pub fn reach(&mut self, message: Passing, first_s: f64) -> f64 {
-        let (resources, [from, to]) = (self.resources, self.seats(message));
+        let (resources, [from, to]) = (self.resources, self.places(message));
         let is_between_nodes = message.within.is_none() && from.0 != to.0;
         let groups = resources.groups_of(to, message).take_while(|_| is_between_nodes);
         let cards = self.cards_between(to, from, message.bytes, Direction::In);
@@ -231,20 +233,20 @@ impl<'a> Occupancy<'a> {
         last_s
     }
 
-    fn seats(&self, message: Passing) -> [Seat; 2] {
-        message.ranks.map(|rank| self.placement.seat_of(rank as usize, self.ranks))
+    fn places(&self, message: Passing) -> [NodePlace; 2] {
+        message.ranks.map(|rank| self.placement.node_and_place(rank as usize, self.ranks))
     }
 
     /// The cards at a rank, unless the other rank is on the same node.
     fn cards_between(
         &self,
-        seat: Seat,
-        other: Seat,
+        place: NodePlace,
+        other: NodePlace,
         bytes: f64,
         direction: Direction,
     ) -> impl Iterator<Item = (Resource, f64)> + use<'a> {
-        let (resources, ranks) = (self.resources, self.placement.count_at(seat.0, self.ranks));
-        (seat.0 != other.0).then(|| resources.cards_of(seat, ranks, bytes, direction)).into_iter().flatten()
+        let (resources, ranks) = (self.resources, self.placement.count_at(place.0, self.ranks));
+        (place.0 != other.0).then(|| resources.cards_of(place, ranks, bytes, direction)).into_iter().flatten()
     }
 
     /// A message passes resources, each for some seconds, from `now_s` on. Returns when its first byte can pass, and when

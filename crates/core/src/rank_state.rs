@@ -10,7 +10,7 @@ use crate::{Moment, Path};
 /// The state of a step, see [`world`](crate::world).
 #[derive(Clone, Copy)]
 #[repr(u32)]
-pub(crate) enum State {
+pub(crate) enum StepState {
     New,
     Waits(u32),
     After(u32),
@@ -20,19 +20,19 @@ pub(crate) enum State {
 
 /// A send and a receive that have begun, and the moments that their branches have reached.
 pub(crate) struct Pair {
-    pub states: [State; 2],
+    pub states: [StepState; 2],
     pub moments: [Moment; 2],
     pub received: Received,
 }
 
-/// A world as shared by all its ranks. A step that is done moves the rank's seat to its moment and leaves its result in
-/// [`Ground::received`], so that the answer is one word.
+/// A world as shared by all its ranks. A step that is done moves the rank's state to its moment and leaves its result in
+/// [`SharedWorld::received`], so that the answer is one word.
 pub(crate) trait Host {
-    fn issue(&self, seat: &Seat<'_>, step: &Step) -> State;
+    fn issue(&self, rank_state: &RankState<'_>, step: &Step) -> StepState;
     /// Issues a send and a receive, each at its moment; the result is the receive's. Most programs send and receive in
     /// such pairs, and one call with known kinds of steps is faster than two.
-    fn issue_both(&self, seat: &Seat<'_>, exchange: &SendRecv, pair: &mut Pair);
-    fn take(&self, seat: &Seat<'_>, ticket: u32) -> State;
+    fn issue_both(&self, rank_state: &RankState<'_>, exchange: &SendRecv, pair: &mut Pair);
+    fn take(&self, rank_state: &RankState<'_>, ticket: u32) -> StepState;
     /// Whether this branch of `rank`, or one further on, may go on. Asked at every poll, so it is a single call.
     fn can_go_on(&self, rank: usize, path: Path) -> bool;
     /// The next of `count` branches of a `join` at `parent`, from `from` on, that may be able to go on; else `count`.
@@ -41,30 +41,30 @@ pub(crate) trait Host {
 }
 
 impl<W: World> Host for RefCell<W> {
-    fn issue(&self, seat: &Seat<'_>, step: &Step) -> State {
-        let mut moment = seat.moment.get();
-        let state = issue(&mut *self.borrow_mut(), seat, &mut moment, step);
-        seat.moment.set(moment);
+    fn issue(&self, rank_state: &RankState<'_>, step: &Step) -> StepState {
+        let mut moment = rank_state.moment.get();
+        let state = issue(&mut *self.borrow_mut(), rank_state, &mut moment, step);
+        rank_state.moment.set(moment);
         state
     }
 
-    fn issue_both(&self, seat: &Seat<'_>, exchange: &SendRecv, pair: &mut Pair) {
+    fn issue_both(&self, rank_state: &RankState<'_>, exchange: &SendRecv, pair: &mut Pair) {
         let mut world = self.borrow_mut();
         let Pair { states, moments, received } = pair;
-        states[0] = issue(&mut *world, seat, &mut moments[0], &exchange.send());
-        states[1] = issue(&mut *world, seat, &mut moments[1], &exchange.recv());
-        *received = seat.ground.received.get();
+        states[0] = issue(&mut *world, rank_state, &mut moments[0], &exchange.send());
+        states[1] = issue(&mut *world, rank_state, &mut moments[1], &exchange.recv());
+        *received = rank_state.world.received.get();
     }
 
-    fn take(&self, seat: &Seat<'_>, ticket: u32) -> State {
-        let now = seat.moment.get();
-        match self.borrow_mut().take(At { rank: seat.rank.get(), now }, ticket) {
+    fn take(&self, rank_state: &RankState<'_>, ticket: u32) -> StepState {
+        let now = rank_state.moment.get();
+        match self.borrow_mut().take(At { rank: rank_state.rank.get(), now }, ticket) {
             Some((moment, received)) => {
-                seat.moment.set(moment);
-                seat.ground.received.set(received);
-                State::Done
+                rank_state.moment.set(moment);
+                rank_state.world.received.set(received);
+                StepState::Done
             }
-            None => State::Waits(ticket),
+            None => StepState::Waits(ticket),
         }
     }
 
@@ -82,27 +82,27 @@ impl<W: World> Host for RefCell<W> {
 }
 
 #[inline(always)]
-fn issue<W: World>(world: &mut W, seat: &Seat<'_>, moment: &mut Moment, step: &Step) -> State {
+fn issue<W: World>(world: &mut W, rank_state: &RankState<'_>, moment: &mut Moment, step: &Step) -> StepState {
     loop {
-        return match world.issue(At { rank: seat.rank.get(), now: *moment }, step) {
+        return match world.issue(At { rank: rank_state.rank.get(), now: *moment }, step) {
             Progress::Done((end, received)) => {
                 *moment = end;
-                seat.ground.received.set(received);
-                State::Done
+                rank_state.world.received.set(received);
+                StepState::Done
             }
-            Progress::Waits(ticket) => State::Waits(ticket),
+            Progress::Waits(ticket) => StepState::Waits(ticket),
             Progress::Again(later) => {
                 *moment = later;
                 continue;
             }
-            Progress::After(ticket) => State::After(ticket),
-            Progress::Never => State::Never,
+            Progress::After(ticket) => StepState::After(ticket),
+            Progress::Never => StepState::Never,
         };
     }
 }
 
 /// A world, and what its ranks know of it.
-pub struct Ground<'w> {
+pub struct SharedWorld<'w> {
     pub(crate) host: &'w (dyn Host + 'w),
     pub(crate) features: Features,
     pub(crate) size: usize,
@@ -110,8 +110,8 @@ pub struct Ground<'w> {
     pub(crate) received: Cell<Received>,
 }
 
-impl<'w> Ground<'w> {
-    /// The ground of `size` ranks in this world.
+impl<'w> SharedWorld<'w> {
+    /// The world as `size` ranks share it.
     pub fn new<W: World + 'w>(world: &'w RefCell<W>, size: usize) -> Self {
         let features = world.borrow().features();
         Self { host: world, features, size, received: Cell::new(Received { source: 0, len: 0 }) }
@@ -124,17 +124,17 @@ impl<'w> Ground<'w> {
 }
 
 /// One rank's state in its world.
-pub struct Seat<'w> {
-    pub(crate) ground: &'w Ground<'w>,
+pub struct RankState<'w> {
+    pub(crate) world: &'w SharedWorld<'w>,
     pub(crate) rank: Cell<usize>,
     pub(crate) moment: Cell<Moment>,
     pub(crate) path: Cell<Path>,
 }
 
-impl<'w> Seat<'w> {
+impl<'w> RankState<'w> {
     /// `rank`, at the beginning of its program.
-    pub fn new(ground: &'w Ground<'w>, rank: usize) -> Self {
-        Self { ground, rank: Cell::new(rank), moment: Cell::default(), path: Cell::new(ground.features.path) }
+    pub fn new(world: &'w SharedWorld<'w>, rank: usize) -> Self {
+        Self { world, rank: Cell::new(rank), moment: Cell::default(), path: Cell::new(world.features.path) }
     }
 
     /// The moment that the running branch has reached.
@@ -164,39 +164,39 @@ impl<T> Arena<T> {
     }
 }
 
-/// The seats of the ranks that have begun and not ended.
-pub struct Seats<'w> {
-    ground: &'w Ground<'w>,
-    blocks: Arena<Seat<'w>>,
+/// The states of the ranks that have begun and not ended.
+pub struct RankStates<'w> {
+    world: &'w SharedWorld<'w>,
+    blocks: Arena<RankState<'w>>,
 }
 
-impl<'w> Seats<'w> {
+impl<'w> RankStates<'w> {
     /// Enough for all ranks.
-    pub fn new(ground: &'w Ground<'w>) -> Self {
-        Self { ground, blocks: Arena::new(ground.size) }
+    pub fn new(world: &'w SharedWorld<'w>) -> Self {
+        Self { world, blocks: Arena::new(world.size) }
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.ground.size
+        self.world.size
     }
 
     pub(crate) fn poll_again(&self, rank: usize) {
-        self.ground.poll_again(rank);
+        self.world.poll_again(rank);
     }
 
-    /// The seat at this place.
+    /// The state at this place.
     #[inline]
-    pub(crate) fn get(&self, place: usize) -> &Seat<'w> {
-        self.blocks.get(place, |_| Seat::new(self.ground, 0))
+    pub(crate) fn get(&self, place: usize) -> &RankState<'w> {
+        self.blocks.get(place, |_| RankState::new(self.world, 0))
     }
 }
 
-impl Seat<'_> {
-    /// Gives the seat to `rank`, at the beginning of its program.
+impl RankState<'_> {
+    /// Gives the state to `rank`, at the beginning of its program.
     #[inline]
-    pub(crate) fn give(&self, rank: usize) {
+    pub(crate) fn begin(&self, rank: usize) {
         self.rank.set(rank);
         self.moment.set(Moment::default());
-        self.path.set(self.ground.features.path);
+        self.path.set(self.world.features.path);
     }
 }
