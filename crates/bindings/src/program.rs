@@ -110,7 +110,7 @@ impl PythonProgram {
 
     /// Stops the rank after this exception of the program.
     async fn fail(&self, r: &Rank<'_>, error: PyErr) {
-        match Python::attach(|py| self.in_words(py, &error)) {
+        match Python::attach(|py| self.exception_text(py, &error)) {
             Ok(Some(words)) => r.fail(&Failure::Exception(words)),
             Ok(None) => self.stop(error).await,
             Err(error) => self.stop(error).await,
@@ -119,7 +119,7 @@ impl PythonProgram {
     }
 
     /// The exception as text, if it is a finding: Ctrl-C and a lack of memory are not the program's.
-    fn in_words(&self, py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
+    fn exception_text(&self, py: Python<'_>, error: &PyErr) -> PyResult<Option<String>> {
         let Some(explain) = &self.explain else { return Ok(None) };
         if error.is_instance_of::<PyKeyboardInterrupt>(py) || error.is_instance_of::<PyMemoryError>(py) {
             return Ok(None);

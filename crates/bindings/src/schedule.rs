@@ -94,7 +94,7 @@ fn with_watch<S, T>(stream: S, work: impl FnOnce(WatchedStream<'_, S>) -> PyResu
 /// A system error as a Python OSError; other errors in their own words.
 fn of_system(error: io::Error) -> PyErr {
     match error.raw_os_error() {
-        Some(number) => PyOSError::new_err((number, hocket_record::in_words_of_system(&error))),
+        Some(number) => PyOSError::new_err((number, hocket_record::describe_system_error(&error))),
         None => Error::new_err(error.to_string()),
     }
 }

@@ -60,7 +60,7 @@ fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
     if needed_bytes <= limit_bytes {
         return Ok(());
     }
-    let (need, limit) = (in_words(needed_bytes), in_words(limit_bytes));
+    let (need, limit) = (format_bytes(needed_bytes), format_bytes(limit_bytes));
     Err(Error::new(format!(
         "{what}: needs at least {need} of memory, expected at most the {limit} that {source} allows"
     )))
@@ -139,7 +139,7 @@ impl Names {
 }
 
 /// As "21.9 GiB".
-fn in_words(bytes: f64) -> String {
+fn format_bytes(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"];
     let (mut number, mut unit) = (bytes / f64::from(1 << 20), 0);
     while number >= 1024.0 && unit + 1 < UNITS.len() {
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn bytes_are_told_in_words() {
-        assert_eq!(in_words(100.0 * 1024.0 * 1024.0), "100.0 MiB");
-        assert_eq!(in_words(1.5 * 1024f64.powi(3)), "1.5 GiB");
-        assert_eq!(in_words(1024f64.powi(8)), "1024.0 ZiB");
+        assert_eq!(format_bytes(100.0 * 1024.0 * 1024.0), "100.0 MiB");
+        assert_eq!(format_bytes(1.5 * 1024f64.powi(3)), "1.5 GiB");
+        assert_eq!(format_bytes(1024f64.powi(8)), "1024.0 ZiB");
     }
 }

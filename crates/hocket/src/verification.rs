@@ -238,7 +238,7 @@ pub fn verify_schedule_as(
 
 fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Counterexample {
     let actions = schedule.tasks(rank).actions;
-    let in_words = |action: Action| {
+    let description = |action: Action| {
         let bytes = |len: usize| len * schedule.element_bytes();
         match action {
             Action::Send { to, tag, data } => format!("send {} B to rank {to} (tag {tag})", bytes(data.len)),
@@ -256,6 +256,6 @@ fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Count
         span: None,
         expected: "messages of the same two ranks and tag one after another, or of equal length".to_owned(),
         got: "both in flight at the same time".to_owned(),
-        details: tasks.map(|task| format!("task {task}: {}", in_words(actions[task as usize]))).to_vec(),
+        details: tasks.map(|task| format!("task {task}: {}", description(actions[task as usize]))).to_vec(),
     }
 }

@@ -44,7 +44,7 @@ pub fn from_json(text: impl Read, file: &str) -> Result<Schedule> {
         0 => file.to_owned(),
         line => format!("{file}:{line}:{}", e.column()),
     };
-    let form: JsonForm = serde_json::from_reader(text).map_err(|e| Error::new(in_words(&e)).at(place(&e)))?;
+    let form: JsonForm = serde_json::from_reader(text).map_err(|e| Error::new(describe_error(&e)).at(place(&e)))?;
     form.schedule().map_err(|e| e.at(file))
 }
 
@@ -248,7 +248,7 @@ enum BufferName {
 }
 
 /// The error in JSON text, in terms of JSON and without its position.
-pub fn in_words(error: &serde_json::Error) -> String {
+pub fn describe_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
     let Some((got, expected)) = text.rsplit_once(", expected ") else { return text.to_owned() };

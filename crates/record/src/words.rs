@@ -133,11 +133,11 @@ impl<R: Read> Words<R> {
 
 /// The error of a stream that cannot be read.
 pub fn unreadable(error: io::Error) -> Error {
-    Error::new(in_words_of_system(&error))
+    Error::new(describe_system_error(&error))
 }
 
 /// A system error in its own words, without its number.
-pub fn in_words_of_system(error: &io::Error) -> String {
+pub fn describe_system_error(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -186,7 +186,7 @@ impl Choices {
     }
 
     /// The decisions of this run as text.
-    pub fn in_words(&self) -> Vec<String> {
+    pub fn descriptions(&self) -> Vec<String> {
         const MOST: usize = 8;
         let Some(more) = self.trail.len().checked_sub(MOST + 1) else {
             return self.trail.iter().map(|decision| format!("order: {decision}")).collect();

@@ -157,7 +157,7 @@ fn explore(
         loop {
             let counterexample = run(is_rendezvous, &mut choices)?;
             verdict.counterexample =
-                counterexample.map(|counterexample| counterexample.with_details(choices.in_words()));
+                counterexample.map(|counterexample| counterexample.with_details(choices.descriptions()));
             verdict.orders += 1;
             if verdict.counterexample.is_some() {
                 verdict.exploration = exploration_of(&verdict, &choices);

@@ -231,7 +231,7 @@ impl<'a> Messages<'a> {
         let to = |rank: usize| self.mailboxes.unexpected(rank).map(move |message| (rank, message));
         let messages = (0..self.call.ranks).flat_map(to).filter(|(_, (.., message))| message.sender.is_none());
         let line = |(to, (from, tag, message)): (usize, (u32, Tag, &WaitingMessage))| {
-            let send = self.in_words(Side::Send { to, tag, len: message.len });
+            let send = self.description(Side::Send { to, tag, len: message.len });
             (from as usize, format!("never received: rank {from} sent it: {send}"))
         };
         first_lines(messages.map(line).collect())
@@ -258,7 +258,7 @@ impl<'a> Messages<'a> {
             }
             chain.push(next);
         }
-        let line = |rank: &usize| Some(format!("rank {rank} waits: {}", self.in_words(waits.get(rank)?.1)));
+        let line = |rank: &usize| Some(format!("rank {rank} waits: {}", self.description(waits.get(rank)?.1)));
         let details = chain.iter().take(MOST).filter_map(line).chain(self.unmatched_sends()).collect();
         Counterexample {
             expected: "every rank to reach its end".to_owned(),
@@ -268,7 +268,7 @@ impl<'a> Messages<'a> {
         }
     }
 
-    fn in_words(&self, what: Side) -> String {
+    fn description(&self, what: Side) -> String {
         match what {
             Side::Send { to, tag, len } => format!("send {} to rank {to} (tag {tag})", bytes(self.call, len)),
             Side::Recv { from: Source::Rank(from), tag, room } => {

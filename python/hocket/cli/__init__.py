@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from hocket.base.results import ORPHANS
 from hocket.cli.exits import bad_input
-from hocket.cli.limits import addresses_in_words, too_narrow
+from hocket.cli.limits import describe_address_limit, too_narrow
 
 _INTERRUPTION_STATUS = 130  # 128 + SIGINT, as in shells
 _SOON_S = 0.01
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A package that is interrupted while it loads may raise its own error.
             if is_interrupted() or isinstance(error, KeyboardInterrupt):
                 return _exit_of_interrupt()
-            if addresses := addresses_in_words():  # whatever fails then, fails for want of room
+            if addresses := describe_address_limit():  # whatever fails then, fails for want of room
                 return bad_input(f"no room within {addresses}: {type(error).__name__}: {' '.join(str(error).split())}")
             raise
 

@@ -15,7 +15,7 @@ _TRY = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (int(sys.ar
 
 def too_narrow() -> str | None:
     """Return what is wrong with the limits, if commands cannot work within them."""
-    stack_bytes, addresses = resource.getrlimit(resource.RLIMIT_STACK)[0], addresses_in_words()
+    stack_bytes, addresses = resource.getrlimit(resource.RLIMIT_STACK)[0], describe_address_limit()
     if stack_bytes != resource.RLIM_INFINITY and stack_bytes < _LEAST_STACK_BYTES:
         return f"the stack has {stack_bytes // _KIB} KiB (ulimit -s), expected {_LEAST_STACK_BYTES // _KIB} KiB or more"
     if addresses and not _load_numpy():
@@ -36,7 +36,7 @@ def _load_numpy() -> bool:
     return process.returncode == 0
 
 
-def addresses_in_words() -> str | None:
+def describe_address_limit() -> str | None:
     """Return how many addresses the process may use; None without a limit."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit_bytes == resource.RLIM_INFINITY else f"{limit_bytes // _MIB} MiB of addresses (ulimit -v)"

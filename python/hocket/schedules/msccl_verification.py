@@ -155,7 +155,7 @@ class _SymbolicTasks(Tasks):
 def _with_places(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTasks]) -> dict[str, Any]:
     """Return a counterexample with steps and buffers of the file in place of tasks and memory."""
 
-    def line_in_words(line: str) -> str:
+    def translate_line(line: str) -> str:
         gpu: _SymbolicTasks = gpus[counterexample["at_ranks"][0]]
 
         def word(match: re.Match[str]) -> str:
@@ -172,10 +172,10 @@ def _with_places(counterexample: Mapping[str, Any], gpus: Sequence[_SymbolicTask
 
         return _WHERE.sub(word, line)
 
-    def in_words(value: Any) -> Any:
+    def translate(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(map(in_words, value))
-        return "\n".join(map(line_in_words, value.split("\n"))) if isinstance(value, str) else value
+            return tuple(map(translate, value))
+        return "\n".join(map(translate_line, value.split("\n"))) if isinstance(value, str) else value
 
-    texts = {name: in_words(counterexample[name]) for name in ("span", "expected", "got", "details", "message")}
+    texts = {name: translate(counterexample[name]) for name in ("span", "expected", "got", "details", "message")}
     return {**counterexample, **texts}

@@ -91,7 +91,7 @@ class _Access(NamedTuple):
     is_write: bool
     has_packets: bool = False
 
-    def in_words(self, gpu: int, when: str) -> str:
+    def describe(self, gpu: int, when: str) -> str:
         if self.execution is None:
             return f"gpu {gpu}, what comes {when} the call"
         return f"{self.execution} {'writes' if self.is_write else 'reads'}"
@@ -480,7 +480,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
             calls = ", in one call and in a later one" if is_later else ""
             expected, got = _INVISIBLE if race.is_over else _NO_ORDER
             gpus = tuple(dict.fromkeys((gpu, *(one.execution.block[0] for one in accesses if one.execution))))
-            uses = (race.earlier.in_words(gpu, "before"), race.access.in_words(gpu, "after"))
+            uses = (race.earlier.describe(gpu, "before"), race.access.describe(gpu, "after"))
             yield _Fault("race", gpus, ", ".join(spans[:_MOST_LINES]), expected, f"{got}{calls}", uses)
         if len(self._races) > _MOST_RACES:
             more = format_count(len(self._races) - _MOST_RACES, "more pair")
@@ -493,7 +493,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                 expected = self._expected(gpu, cell)
                 if got != expected:
                     span = self.layout.name_of(Region(gpu, "o", cell, 1))
-                    yield _Fault("wrong result", (gpu,), span, self._in_words(expected), self._in_words(got))
+                    yield _Fault("wrong result", (gpu,), span, self._describe_sum(expected), self._describe_sum(got))
                     break
 
     def _result(self, gpu: int) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -530,7 +530,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         """Return the GPU whose input a GPU's output begins with; its own if there is none."""
         return [source if source >= 0 else gpu for source, _ in next(self._result(gpu))[:1]]
 
-    def _in_words(self, terms: tuple[tuple[int, int], ...]) -> str:
+    def _describe_sum(self, terms: tuple[tuple[int, int], ...]) -> str:
         """Return a value in words."""
         cells: dict[int, Counter[int]] = defaultdict(Counter)
         for gpu, cell in terms:

@@ -213,7 +213,7 @@ def test_what_fails_within_few_addresses_is_one_line(
     monkeypatch.setattr("hocket.cli.run.run", run)
     with pytest.raises(ImportError):
         main(["list"])
-    monkeypatch.setattr("hocket.cli.addresses_in_words", lambda: "5 MiB of addresses")
+    monkeypatch.setattr("hocket.cli.describe_address_limit", lambda: "5 MiB of addresses")
     assert bad_input("list") == "no room within 5 MiB of addresses: ImportError: lib.so: failed to map segment"
 
 

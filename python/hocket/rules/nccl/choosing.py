@@ -68,12 +68,12 @@ class Decision:
     def sentence(self) -> str:
         """The decision with the next ones, and with what NCCL does not take."""
         others = [each for each in self.alternatives[1:] if not each.entry.why_not][:2]
-        next_ones = "".join(f"; {each.entry} {_in_words(each.time_us)}" for each in others)
+        next_ones = "".join(f"; {each.entry} {_format_time(each.time_us)}" for each in others)
         entries = [each.entry for each in self.alternatives if each.entry.why_not]
         refused = {str(one) if one.protocol == "ll128" else one.algorithm: one.why_not for one in entries}
         not_taken = "".join(f"; not {name}, which {why}" for name, why in refused.items() if name not in COLLNET)
         channels = format_count(self.channels, "channel")
-        return f"{self.entry} with {channels}, {_in_words(self.time_us)} by NCCL's table{next_ones}{not_taken}"
+        return f"{self.entry} with {channels}, {_format_time(self.time_us)} by NCCL's table{next_ones}{not_taken}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the decision as values for JSON."""
@@ -87,7 +87,7 @@ class Decision:
         }
 
 
-def _in_words(time_us: float) -> str:
+def _format_time(time_us: float) -> str:
     return format_time(time_us * _MICRO)
 
 
