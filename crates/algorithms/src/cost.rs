@@ -42,9 +42,6 @@ pub struct Price {
 
 impl Cost {
     /// The formula of a text.
-    ///
-    /// # Errors
-    /// Not a formula.
     pub fn of(text: &str) -> Result<Rc<Self>> {
         if let Some(read) = READ.with_borrow(|all| all.get(text).cloned()) {
             return Ok(read);

@@ -43,9 +43,6 @@ impl ParameterValues {
     }
 
     /// The values of the parameters that are automatic in a call.
-    ///
-    /// # Errors
-    /// As [`Entry::accept`].
     pub fn automatic(&self, entry: &Entry, call: &Call) -> Result<Vec<(&'static str, u64)>> {
         if self.automatic.is_empty() {
             return Ok(Vec::new());
@@ -55,9 +52,6 @@ impl ParameterValues {
     }
 
     /// The call with these values, as the algorithm accepts it.
-    ///
-    /// # Errors
-    /// As [`Entry::accept`].
     pub fn accept(&self, entry: &Entry, call: &Call) -> Result<Call> {
         let automatic = self.automatic(entry, call)?.into_iter().map(|(name, value)| (name.to_owned(), value));
         entry.accept(call, &self.numbers.iter().cloned().chain(automatic).collect::<Vec<_>>())

@@ -199,9 +199,6 @@ enum Choice {
 
 impl Rules {
     /// The rules of an MPI program: [`Rules::parse_on`] with the assumed machine.
-    ///
-    /// # Errors
-    /// As [`Rules::parse_on`].
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         Self::parse_on(text, file, &Surroundings::of_unknown_machine())
     }
@@ -308,9 +305,6 @@ impl Rules {
     }
 
     /// As [`Rules::decide`], with the text of the deciding rule in front.
-    ///
-    /// # Errors
-    /// As [`Rules::decide`].
     pub fn decide_by_rule(&self, call: &Call, is_nonblocking: bool) -> Result<(&str, &'static Entry, Call)> {
         let mut refusal = None;
         for rule in self.of(call.collective, is_nonblocking).filter(|rule| rule.condition.holds(call)) {

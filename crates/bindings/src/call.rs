@@ -171,9 +171,6 @@ impl PythonCall {
     }
 
     /// The gap between packets.
-    ///
-    /// # Errors
-    /// As [`Gap::parse`].
     pub fn gap(&self) -> hocket_core::Result<Gap> {
         self.values.gap()
     }

@@ -26,17 +26,11 @@ pub fn check(what: impl Display, more_bytes: f64) -> Result<()> {
 }
 
 /// Refuses to continue work that holds more memory than the limit.
-///
-/// # Errors
-/// As [`check`].
 pub fn look() -> Result<()> {
     fits("the work", 0.0)
 }
 
 /// Makes room in a list for one more element, after checking the memory for the grown list.
-///
-/// # Errors
-/// As [`check`].
 #[inline]
 pub fn room_for_one<T>(list: &mut Vec<T>, what: impl Display) -> Result<()> {
     if list.len() == list.capacity() {

@@ -219,9 +219,6 @@ impl<'a> Programs<'a> {
 
 /// Refuses a call if there is no memory for the programs of the `ranks` that run and the `kept_bytes` per rank of a
 /// world. The programs of many ranks count only if all of them must run at the same time.
-///
-/// # Errors
-/// As [`budget::check`].
 pub fn check_ranks(program: &dyn AnyProgram, call: &Call, ranks: usize, kept_bytes: usize) -> Result<()> {
     let are_at_once = call.ranks <= FEW || call.waits_for_all();
     let program_bytes =

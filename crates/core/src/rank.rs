@@ -82,9 +82,6 @@ impl<'r> Rank<'r> {
     }
 
     /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.
-    ///
-    /// # Errors
-    /// As [`budget::check`](crate::budget::check).
     pub fn check_scratch(&self, len: usize) -> Result<()> {
         self.world().check_scratch(len)
     }

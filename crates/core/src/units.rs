@@ -62,9 +62,6 @@ pub fn parse_time_s(text: &str) -> Result<f64> {
 }
 
 /// Two times in seconds, as "20" and "80 us": the first one may leave out the unit of the second one.
-///
-/// # Errors
-/// As [`parse_time_s`].
 pub fn parse_time_range_s(first: &str, second: &str) -> Result<[f64; 2]> {
     let unit = second.trim().trim_start_matches(is_of_number);
     let first_s = parse_time_s(first).or_else(|e| parse_time_s(&format!("{first}{unit}")).map_err(|_| e))?;
@@ -72,18 +69,12 @@ pub fn parse_time_range_s(first: &str, second: &str) -> Result<[f64; 2]> {
 }
 
 /// A duration in seconds: "90s", "30m", "2 h", or as [`parse_time_s`] reads it.
-///
-/// # Errors
-/// As [`parse_time_s`].
 pub fn parse_duration_s(text: &str) -> Result<f64> {
     let find = |unit: &str| find(WAITS, unit).or_else(|| find(TIMES, unit));
     quantity(text, "a time such as 90s, 30m or 2h", find, meant_times)
 }
 
 /// A time per byte in seconds: "0.1 ns/B" or plainly "0.1 ns".
-///
-/// # Errors
-/// As [`parse_time_s`].
 pub fn parse_time_per_byte_s(text: &str) -> Result<f64> {
     let expected = "a time per byte such as \"0.1 ns/B\"";
     quantity(text, expected, |unit| find(TIMES, unit.strip_suffix("/B").unwrap_or(unit)), meant_times)

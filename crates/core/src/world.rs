@@ -90,9 +90,6 @@ pub trait World {
     /// `len` fresh elements of working memory of the rank.
     fn scratch(&mut self, at: At, len: usize) -> Span;
     /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.
-    ///
-    /// # Errors
-    /// As [`budget::check`](crate::budget::check).
     fn check_scratch(&self, _len: usize) -> Result<()> {
         Ok(())
     }

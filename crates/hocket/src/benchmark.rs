@@ -97,9 +97,6 @@ impl Way {
 }
 
 /// The algorithm of the barrier before a measured call on a machine: that of `node.barrier`; none for "none".
-///
-/// # Errors
-/// There is no such barrier.
 pub fn barrier_of(platform: &Platform) -> Result<Option<&'static Entry>> {
     match platform.node.barrier.as_deref().unwrap_or("dissemination") {
         NO_BARRIER => Ok(None),

@@ -98,9 +98,6 @@ impl Cadence {
     }
 
     /// Checks that there is memory for the times of all calls in all trials.
-    ///
-    /// # Errors
-    /// As [`budget::check`].
     pub(crate) fn check_memory(self, trials: Trials) -> Result<()> {
         let times = f64::from(self.calls) * trials.count as f64;
         budget::check(format_args!("{} calls in each of {} trials", self.calls, trials.count), times * TIME_BYTES)

@@ -176,17 +176,11 @@ fn period(entry: &Entry, call: &Call, platform: &Platform, way: Way) -> Option<u
 }
 
 /// An estimate of the seconds for recording a call.
-///
-/// # Errors
-/// A formula that cannot be evaluated.
 pub fn recording_effort_s(entry: &Entry, call: &Call) -> Result<f64> {
     Ok(messages(entry, call)? * RECORDED_S)
 }
 
 /// An estimate of the seconds for verifying an algorithm on the calls that it accepts, from a few representative ones.
-///
-/// # Errors
-/// A formula that cannot be evaluated.
 pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
     let every = calls.len().div_ceil(VERIFIED_FOR_ALL).max(1);
     let mut tried_s = 0.0;
@@ -201,9 +195,6 @@ pub fn verification_effort_s(entry: &Entry, calls: &[Call]) -> Result<f64> {
 
 /// An estimate of the seconds for verifying a program without formulas on calls that it accepts: it is run on a few, and
 /// on fewer elements if they take too much work.
-///
-/// # Errors
-/// As [`estimate_runs`].
 pub fn program_effort_s(
     program: &dyn AnyProgram,
     calls: Vec<Call>,

@@ -36,17 +36,11 @@ use hocket_memory::{Circuits, Operator};
 use hocket_simulate::{Bound, Platform};
 
 /// Runs an algorithm on real data, see [`hocket_memory::run`].
-///
-/// # Errors
-/// As there.
 pub fn run(entry: &Entry, call: &Call, operator: Option<&Operator>, inputs: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
     run_with_circuits(entry, call, operator, inputs, Circuits::default())
 }
 
 /// As [`run`], with circuits opened ahead, see [`hocket_memory::run_with_circuits`].
-///
-/// # Errors
-/// As there.
 pub fn run_with_circuits(
     entry: &Entry,
     call: &Call,
@@ -58,9 +52,6 @@ pub fn run_with_circuits(
 }
 
 /// The lower bound of a call on a platform, see [`hocket_simulate::bound`].
-///
-/// # Errors
-/// As there.
 pub fn bound(call: &Call, platform: &Platform) -> Result<Bound> {
     hocket_simulate::bound(call, demand(call.collective), platform)
 }

@@ -32,9 +32,6 @@ const MOST_PACKETS: f64 = 1e6;
 
 impl Gap {
     /// Reads "auto", "auto-2", "auto+1.5", or a number.
-    ///
-    /// # Errors
-    /// Anything else.
     pub fn parse(text: &str) -> Result<Self> {
         let number = |text: &str| {
             let is_plain = text.starts_with(|c: char| c.is_ascii_digit());

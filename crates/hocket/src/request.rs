@@ -74,9 +74,6 @@ impl CallRequest {
     }
 
     /// The algorithm of the catalogue.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn entry(&self) -> Result<&'static Entry> {
         find(collective(&self.collective)?, &self.algorithm)
     }
@@ -182,9 +179,6 @@ pub fn accept_values(
 }
 
 /// The collective of this name, see [`Collective::from_name`].
-///
-/// # Errors
-/// No such collective.
 pub fn collective(name: &str) -> Result<Collective> {
     Collective::from_name(name)
         .ok_or_else(|| Error::new(names::unknown("collective", name, Collective::ALL.iter().map(|c| c.name()))))
@@ -249,9 +243,6 @@ pub struct CallValues {
 
 impl CallValues {
     /// The gap between packets; 0 without steps.
-    ///
-    /// # Errors
-    /// As [`Gap::parse`].
     pub fn gap(&self) -> Result<Gap> {
         self.gap.as_deref().map_or(Ok(Gap::default()), Gap::parse)
     }
@@ -325,9 +316,6 @@ impl Signature {
     }
 
     /// A setting as a number: bytes for a size with a unit, or the number of a switch's word.
-    ///
-    /// # Errors
-    /// A value of another kind.
     pub fn number(&self, name: &str, value: &Setting) -> Result<u64> {
         let parameter = self.parameters.iter().find(|parameter| parameter.name == name);
         let words = parameter.map_or(&[][..], Parameter::words);

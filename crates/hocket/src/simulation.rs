@@ -77,9 +77,6 @@ pub struct Repeated {
 
 /// Runs an algorithm in virtual time, see [`hocket_simulate::simulate`]. It does not run if its formula is exact and says
 /// that it is later than the deadline.
-///
-/// # Errors
-/// As there.
 pub fn simulate(entry: &Entry, call: &Call, platform: &Platform, options: Options<'_>) -> Result<Outcome> {
     if options.until_s.is_finite() {
         check_deadline(predict(entry, call, platform)?, platform, options.until_s)?;

@@ -74,9 +74,6 @@ impl Default for Report {
 
 /// The result of `run` on a call, or on the same call with fewer elements where `run` takes too much work. No result if
 /// none is short enough, or `accept` refuses the shorter call.
-///
-/// # Errors
-/// Other errors of `run`.
 pub(crate) fn with_less_work<T>(
     mut call: Call,
     accept: impl Fn(&Call) -> Result<Call>,
@@ -141,9 +138,6 @@ fn shrunk(
 }
 
 /// Verifies an algorithm of the catalogue at `ranks` ranks, up to the first counterexample.
-///
-/// # Errors
-/// Too little memory.
 pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits: Limits) -> Result<Report> {
     let calls = cases::calls_to_verify(entry.collective, ranks);
     verify_calls(entry.program(), None, calls, |call| entry.accept(call, parameters), limits, &|| false)
@@ -151,9 +145,6 @@ pub fn verify(entry: &Entry, ranks: usize, parameters: &[(String, u64)], limits:
 
 /// Verifies a program on the calls that `accept` accepts, up to the first counterexample. The ranks of
 /// `second_program`, the same program, share no state.
-///
-/// # Errors
-/// As [`hocket_verify::verify`] and [`check_symmetry`].
 pub fn verify_calls(
     program: &dyn AnyProgram,
     second_program: Option<&dyn AnyProgram>,
@@ -205,9 +196,6 @@ pub fn verify_calls(
 
 /// Verifies the messages of a schedule, up to the first counterexample; see [`verify_messages`]. A schedule does not
 /// define the expected data.
-///
-/// # Errors
-/// As [`verify_messages`].
 pub fn verify_schedule(
     schedule: &Schedule,
     sends_wait: bool,
@@ -221,9 +209,6 @@ pub fn verify_schedule(
 }
 
 /// Verifies the data of a schedule as those of a call, with eager sends; see [`verify_tasks`].
-///
-/// # Errors
-/// As [`verify_tasks`].
 pub fn verify_schedule_as(
     schedule: &Schedule,
     call: &Call,

@@ -31,9 +31,6 @@ pub struct Discrepancy {
 
 impl Discrepancy {
     /// Reads a section.
-    ///
-    /// # Errors
-    /// An unknown key, or a key with a wrong value.
     pub fn read(section: &Section) -> Result<Self> {
         let from_bytes = section.optional_bytes("from")?.unwrap_or(0);
         let below_bytes = section.optional_bytes("below")?;

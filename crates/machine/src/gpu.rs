@@ -15,9 +15,6 @@ const PROCESSORS: [(&str, ()); 3] = [("intel", ()), ("amd", ()), ("other", ())];
 /// - `processor`: who made the hosts' processors, by default "intel";
 /// - `channels`, `channel_bandwidth`: the channels of a job within a node;
 /// - `network_channels`, `network_channel_bandwidth`: those of a job on several nodes, by default one for each card.
-///
-/// # Errors
-/// A key that is missing, unknown, or has a wrong value.
 pub(crate) fn check(section: &Section) -> Result<()> {
     section.required_choice("generation", &GENERATIONS)?;
     section.choice("links", &LINKS)?;

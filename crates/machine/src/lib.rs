@@ -53,9 +53,6 @@ impl Machine {
     }
 
     /// As [`Machine::parse`], of a file in which numbers are left open: see [`Section::parse_skeleton`].
-    ///
-    /// # Errors
-    /// As [`Machine::parse`].
     pub fn parse_skeleton(text: &str, file: &str) -> Result<Self> {
         Self::of(&Section::parse_skeleton(text, file)?, file)
     }

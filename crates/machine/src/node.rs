@@ -22,9 +22,6 @@ pub struct Node {
 impl Node {
     /// Reads the keys. `from` lists the starts of ranges of sizes; rates and latencies have one value per range, or one
     /// for all.
-    ///
-    /// # Errors
-    /// A key with a wrong value.
     pub fn read(section: &Section) -> Result<Self> {
         let starts = section.ranges_bytes("from")?;
         Ok(Self {

@@ -30,7 +30,9 @@ pub enum Value {
 /// The values read from a file, by full key with the unit of numbers as suffix: `network.latency_s`.
 pub type Values = BTreeMap<String, Value>;
 
-/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses keys that were never taken.
+/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses keys that were never taken. A method that
+/// reads a key refuses a value of another kind, and a key that is missing unless its absence has a meaning. The error has
+/// file, line and key.
 #[derive(Clone, Debug)]
 pub struct Section {
     file: Arc<str>,
@@ -55,9 +57,6 @@ impl Section {
 
     /// As [`Section::parse`], of a file in which some numbers are left open: `"?"`, or a range such as `"1 us..9 us"`.
     /// An example with the unit of the key stands for each.
-    ///
-    /// # Errors
-    /// As [`Section::parse`].
     pub fn parse_skeleton(text: &str, file: &str) -> Result<Self> {
         Self::read(text, file, true)
     }
@@ -110,9 +109,6 @@ impl Section {
     }
 
     /// The section `key` of this one; empty when there is none.
-    ///
-    /// # Errors
-    /// A key of that name that is not a section.
     pub fn optional_section(&self, key: &str) -> Result<Self> {
         let table = match self.take(key) {
             None => Table::new(),
@@ -125,9 +121,6 @@ impl Section {
     }
 
     /// The sections `[[key]]` of this one, in the order of the file.
-    ///
-    /// # Errors
-    /// A key of that name with another value.
     pub fn sections(&self, key: &str) -> Result<Vec<Self>> {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
         let tables = item.as_array_of_tables().ok_or_else(|| self.refuse(key, item, &format!("sections [[{key}]]")))?;
@@ -143,9 +136,6 @@ impl Section {
     }
 
     /// The section `key` of this one.
-    ///
-    /// # Errors
-    /// No such section.
     pub fn section(&self, key: &str) -> Result<Self> {
         if self.contains(key) {
             return self.optional_section(key);
@@ -154,33 +144,21 @@ impl Section {
     }
 
     /// A time in seconds.
-    ///
-    /// # Errors
-    /// Missing, or not a time.
     pub fn time_s(&self, key: &str) -> Result<f64> {
         self.optional_time_s(key)?.ok_or_else(|| self.missing(key, "a time such as \"1 us\""))
     }
 
     /// A time in seconds, or `default` when the key is absent.
-    ///
-    /// # Errors
-    /// Not a time.
     pub fn time_s_or(&self, key: &str, default: f64) -> Result<f64> {
         Ok(self.optional_time_s(key)?.unwrap_or(default))
     }
 
     /// A time in seconds, or none when the key is absent.
-    ///
-    /// # Errors
-    /// Not a time.
     pub fn optional_time_s(&self, key: &str) -> Result<Option<f64>> {
         self.optional_number(key, "_s", units::parse_time_s)
     }
 
     /// A plain number of at least `least`, which is also the default.
-    ///
-    /// # Errors
-    /// Not a number, or below `least`.
     pub fn number_from(&self, key: &str, least: f64) -> Result<f64> {
         if !self.contains(key) {
             self.take(key);
@@ -194,9 +172,6 @@ impl Section {
     }
 
     /// A plain number.
-    ///
-    /// # Errors
-    /// Missing, or not a finite number.
     pub fn number(&self, key: &str) -> Result<f64> {
         let Some(item) = self.take(key) else {
             return Err(self.missing(key, "a number"));
@@ -209,9 +184,6 @@ impl Section {
     }
 
     /// A file beside the machine file: its path for messages, and its text.
-    ///
-    /// # Errors
-    /// Missing, or a file that cannot be read.
     pub fn file(&self, key: &str) -> Result<(String, String)> {
         let name = self.text(key)?;
         let path = Path::new(self.file.as_ref()).parent().unwrap_or(Path::new("")).join(&name);
@@ -248,49 +220,31 @@ impl Section {
     }
 
     /// A rate in bytes per second.
-    ///
-    /// # Errors
-    /// Missing, or not a rate.
     pub fn bytes_per_s(&self, key: &str) -> Result<f64> {
         self.optional_bytes_per_s(key)?.ok_or_else(|| self.missing(key, "a rate such as \"1 GB/s\""))
     }
 
     /// A rate in bytes per second, or none when the key is absent.
-    ///
-    /// # Errors
-    /// Not a rate.
     pub fn optional_bytes_per_s(&self, key: &str) -> Result<Option<f64>> {
         self.optional_number(key, "_bytes_per_s", units::parse_bytes_per_s)
     }
 
     /// Times in seconds, one per range: a list of `ranges` times, or one time for all; none when the key is absent.
-    ///
-    /// # Errors
-    /// Not times, or not `ranges` of them.
     pub fn optional_times_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_listed(key, "_s", (ranges, "range"), units::parse_time_s)
     }
 
     /// As [`Section::optional_times_s`], times per byte in seconds.
-    ///
-    /// # Errors
-    /// Not times per byte, or not `ranges` of them.
     pub fn optional_times_per_byte_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_listed(key, "_s_per_byte", (ranges, "range"), units::parse_time_per_byte_s)
     }
 
     /// As [`Section::optional_times_s`], rates in bytes per second.
-    ///
-    /// # Errors
-    /// Not rates, or not `ranges` of them.
     pub fn optional_rates_bytes_per_s(&self, key: &str, ranges: usize) -> Result<Option<Vec<f64>>> {
         self.optional_listed(key, "_bytes_per_s", (ranges, "range"), units::parse_bytes_per_s)
     }
 
     /// Rates in bytes per second: a list of one per kind, or one rate for all.
-    ///
-    /// # Errors
-    /// Missing, not rates, or not one for each kind.
     pub fn rates_bytes_per_s(&self, key: &str, (kinds, kind): (usize, &str)) -> Result<Vec<f64>> {
         let rates = self.optional_listed(key, "_bytes_per_s", (kinds, kind), units::parse_bytes_per_s)?;
         rates.ok_or_else(|| self.missing(key, "a rate such as \"1 GB/s\""))
@@ -315,9 +269,6 @@ impl Section {
     }
 
     /// The starts of ranges of sizes, in bytes: 0, then ascending ones; only 0 when the key is absent.
-    ///
-    /// # Errors
-    /// Not sizes, not ascending, or not from 0 on.
     pub fn ranges_bytes(&self, key: &str) -> Result<Vec<u64>> {
         let starts = self.read_list(key, |text| units::parse_bytes(self.with_example(text, "_bytes")))?;
         if starts.is_empty() && !self.contains(key) {
@@ -331,9 +282,6 @@ impl Section {
     }
 
     /// A size in bytes, or none when the key is absent.
-    ///
-    /// # Errors
-    /// Not a size.
     pub fn optional_bytes(&self, key: &str) -> Result<Option<u64>> {
         let bytes = self.optional(key, |text| units::parse_bytes(self.with_example(text, "_bytes")))?;
         bytes.into_iter().for_each(|bytes| self.note(key, "_bytes", Value::Count(bytes)));
@@ -341,17 +289,11 @@ impl Section {
     }
 
     /// A whole number of at least 1.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn count(&self, key: &str) -> Result<usize> {
         if self.contains(key) { self.count_or(key, 1) } else { Err(self.missing(key, "a whole number of at least 1")) }
     }
 
     /// A whole number of at least 1, or `default` when the key is absent.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn count_or(&self, key: &str, default: usize) -> Result<usize> {
         let Some(item) = self.take(key) else { return Ok(default) };
         let count = whole(item).filter(|count| *count > 0);
@@ -361,9 +303,6 @@ impl Section {
     }
 
     /// A whole number from 1 to `most`, or `default` when the key is absent.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn count_up_to(&self, key: &str, default: usize, most: usize) -> Result<usize> {
         let count = self.count_or(key, default)?;
         if count > most {
@@ -373,9 +312,6 @@ impl Section {
     }
 
     /// A whole number from 1 to `most`, none for "unlimited", or `default` when the key is absent.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn count_or_unlimited(&self, key: &str, default: usize, most: usize) -> Result<Option<usize>> {
         let Some(item) = self.take(key) else { return Ok(Some(default)) };
         if item.as_str() == Some("unlimited") {
@@ -390,9 +326,6 @@ impl Section {
     }
 
     /// A list of whole numbers, or none when the key is absent.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn optional_numbers(&self, key: &str) -> Result<Option<Vec<usize>>> {
         let Some(item) = self.take(key) else { return Ok(None) };
         let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
@@ -403,9 +336,6 @@ impl Section {
     }
 
     /// A list of sizes of at least 1, whose product is at most 2^26.
-    ///
-    /// # Errors
-    /// Missing, empty, or something else.
     pub fn sizes(&self, key: &str) -> Result<Vec<usize>> {
         let Some(sizes) = self.optional_numbers(key)? else {
             return Err(self.missing(key, "a list of sizes such as [8, 8]"));
@@ -418,9 +348,6 @@ impl Section {
     }
 
     /// A list of texts, each read by `read`; empty when the key is absent.
-    ///
-    /// # Errors
-    /// Something else, or a text that cannot be read.
     pub fn optional_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
         let values = self.read_list(key, read)?;
         if let Some(list) = self.table.get(key).and_then(Item::as_array) {
@@ -438,18 +365,12 @@ impl Section {
     }
 
     /// A text.
-    ///
-    /// # Errors
-    /// Missing, or not a text.
     pub fn text(&self, key: &str) -> Result<String> {
         let text = self.optional_text(key, |text| Ok(text.to_owned()))?;
         text.ok_or_else(|| self.missing(key, "a text in quotes"))
     }
 
     /// A text that `read` understands.
-    ///
-    /// # Errors
-    /// Not a text, or one that cannot be read.
     pub fn optional_text<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
         let value = self.optional(key, |text| Ok((text.to_owned(), read(text)?)))?;
         Ok(value.map(|(text, value)| {
@@ -459,17 +380,11 @@ impl Section {
     }
 
     /// One of `choices`, or the first one when the key is absent.
-    ///
-    /// # Errors
-    /// Something else.
     pub fn choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
         Ok(self.optional_choice(key, choices)?.unwrap_or(choices[0].1))
     }
 
     /// One of `choices`.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn required_choice<T: Copy>(&self, key: &str, choices: &[(&str, T)]) -> Result<T> {
         let missing = || self.missing(key, &format!("one of {}", quoted(choices).join(", ")));
         self.optional_choice(key, choices)?.ok_or_else(missing)

@@ -40,9 +40,6 @@ impl Default for Circuits {
 }
 
 /// As [`run`], for programs that open circuits ahead.
-///
-/// # Errors
-/// As there.
 pub fn run_with_circuits(
     program: &dyn AnyProgram,
     call: &Call,

@@ -17,9 +17,6 @@ const MOST_ELEMENTS: usize = 1 << 53;
 const BEYOND_MEMORY: &str = "a span exceeds any memory, expected smaller offsets and lengths";
 
 /// Writes a schedule as JSON, rank by rank.
-///
-/// # Errors
-/// An error of `out`.
 pub fn to_json(schedule: &Schedule, mut out: impl Write) -> io::Result<()> {
     let scratch: Vec<_> = (0..schedule.ranks()).map(|rank| schedule.scratch(rank)).collect();
     write!(out, "{{\"format\":{FORMAT},\"element_bytes\":{},\"scratch\":", schedule.element_bytes())?;

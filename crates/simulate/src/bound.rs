@@ -8,9 +8,6 @@ use crate::network::{self, Network};
 use crate::platform::Platform;
 
 /// The times that no algorithm for `call`, with this demand, can beat on `platform`, with or without noise.
-///
-/// # Errors
-/// As [`Platform::check_ranks`].
 pub fn bound(call: &Call, demand: &Demand, platform: &Platform) -> Result<Bound> {
     platform.check_ranks(call.ranks)?;
     if call.ranks < 2 {

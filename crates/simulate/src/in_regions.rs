@@ -22,9 +22,6 @@ pub fn useful_threads(ranks: usize, threads: usize) -> usize {
 }
 
 /// Runs a program on up to `options.threads` threads.
-///
-/// # Errors
-/// As [`events::run`].
 pub fn run<N: Network + Sync>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { call, network, options, .. } = *run;
     let is_observed = options.trace || options.passages;

@@ -27,9 +27,6 @@ pub struct Platform {
 
 impl Platform {
     /// Reads the sections of a machine.
-    ///
-    /// # Errors
-    /// An unknown model, or a key that is missing, wrong or unknown.
     pub fn new(machine: &Machine) -> Result<Self> {
         let node = Node::read(&machine.node)?;
         let network = NetworkModel::read(machine)?;
@@ -103,9 +100,6 @@ impl Platform {
     }
 
     /// What these faults do to links: when, to which link, and the part of its bandwidth from then on.
-    ///
-    /// # Errors
-    /// As [`Platform::with_faults`].
     pub fn changes_of_links(&self, faults: &[Fault]) -> Result<Vec<(f64, u32, f64)>> {
         let faulty = self.with_faults(faults)?;
         let of_links = faulty.network.fabric().filter(|fabric| !fabric.faults.is_empty());

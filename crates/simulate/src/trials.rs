@@ -55,9 +55,6 @@ impl Trials {
     }
 
     /// As many trials as requested, in rounds that `run` runs. `time_s` is the time of a trial.
-    ///
-    /// # Errors
-    /// As `run`.
     pub fn enough(
         &self,
         time_s: impl Fn(&Ends) -> f64,

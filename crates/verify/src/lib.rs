@@ -76,9 +76,6 @@ pub fn verify(
 }
 
 /// Runs a program once, and returns the expected number of runs that [`verify`] takes, and of their decisions.
-///
-/// # Errors
-/// As [`verify`].
 pub fn estimate_runs(
     program: &dyn AnyProgram,
     call: &Call,
@@ -97,9 +94,6 @@ pub fn estimate_runs(
 
 /// Runs a schedule symbolically with eager sends, and judges its results as those of the call. All of its receives must
 /// name their senders. Findings name tasks.
-///
-/// # Errors
-/// As [`verify`].
 pub fn verify_tasks(
     schedule: &dyn AnyProgram,
     call: &Call,

@@ -93,8 +93,6 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// # Errors
-    /// The run was interrupted.
     pub fn finding(self) -> Result<Option<Counterexample>> {
         if self.is_stopped { Err(Error::interruption()) } else { Ok(self.finding) }
     }

@@ -295,9 +295,6 @@ impl State {
 
 /// Refuses a call if there is no memory for its values, for the steps of `messages` messages, and for the expressions:
 /// combining m contributions to an element makes m - 1 of them.
-///
-/// # Errors
-/// As [`budget::check`].
 pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;

@@ -190,9 +190,6 @@ impl Log {
     }
 
     /// Adds the [`Log::lines`] of another process.
-    ///
-    /// # Errors
-    /// A line of another form.
     pub fn merge(&mut self, lines: &str) -> Result<()> {
         for line in lines.lines() {
             let line: Line = serde_json::from_str(line).map_err(|error| Error::new(error.to_string()))?;

@@ -71,9 +71,6 @@ pub enum Resource {
 
 impl Noise {
     /// Reads `[noise]`.
-    ///
-    /// # Errors
-    /// An unknown model, or a key that is missing, wrong or unknown.
     pub fn read(section: &Section) -> Result<Self> {
         let read = |key: &str, resource| {
             let own = section.optional_section(key)?;
@@ -232,9 +229,6 @@ macro_rules! models {
 
         impl NoiseModel {
             /// The model that the section names, with its parameters, for noise on this resource.
-            ///
-            /// # Errors
-            /// No such model, or a parameter that is missing or wrong.
             pub fn read(section: &Section, resource: Resource) -> Result<Self> {
                 type Read = fn(&Section, Resource) -> Result<NoiseModel>;
                 let models: &[(&str, Read)] =

@@ -146,9 +146,6 @@ macro_rules! topologies {
             pub const NAMES: &[&str] = &[$(stringify!($name)),+];
 
             /// The topology that the section names under `topology`, with its parameters.
-            ///
-            /// # Errors
-            /// No such topology, or a parameter that is missing or wrong.
             pub fn read(section: &Section) -> Result<Self> {
                 type Read = fn(&Section) -> Result<AnyTopology>;
                 let topologies: &[(&str, Read)] =

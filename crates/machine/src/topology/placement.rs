@@ -194,9 +194,6 @@ impl Placement {
     }
 
     /// Reads the keys for a network without a topology, on which only the sets of ranks that share a node matter.
-    ///
-    /// # Errors
-    /// Something else than a map.
     pub fn read_without_topology(section: &Section) -> Result<Self> {
         let MapOfFile { map, listed_ranks, .. } = MapOfFile::read(section, MOST_NODES)?;
         Ok(Self { map, listed_ranks, order: None })
@@ -322,9 +319,6 @@ impl Placement {
     }
 
     /// Checks that the map lists this many ranks.
-    ///
-    /// # Errors
-    /// More ranks than it lists.
     pub fn check_listed(&self, ranks: usize) -> Result<()> {
         match self.listed_ranks {
             Some(most) if ranks > most => {

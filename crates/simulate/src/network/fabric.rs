@@ -95,9 +95,6 @@ impl Fabric {
 
     /// Reads `link_bandwidth`: one for all links, or one for each kind of the topology. Returns the highest, in bytes per
     /// second; other links always have a part of it.
-    ///
-    /// # Errors
-    /// Missing or wrong.
     pub(super) fn read_bandwidth(&mut self, section: &Section) -> Result<f64> {
         let topology = &self.topology;
         let rates = section.rates_bytes_per_s("link_bandwidth", topology.kinds())?;

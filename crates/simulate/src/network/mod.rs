@@ -53,9 +53,6 @@ macro_rules! networks {
 
         impl NetworkModel {
             /// The model that the machine names, with its parameters.
-            ///
-            /// # Errors
-            /// No such model, or a parameter that is missing or wrong.
             pub fn read(machine: &Machine) -> Result<Self> {
                 type Read = fn(&Machine) -> Result<NetworkModel>;
                 let mut models: Vec<(&str, Read)> = vec![

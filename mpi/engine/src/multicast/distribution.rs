@@ -50,9 +50,6 @@ broadcast: scatter_ring_allgather
 
 /// The rules with this name (`measured`, `simulated` or `paper`) or with this text, followed by rules for all other
 /// calls.
-///
-/// # Errors
-/// A text that is neither a name nor rules.
 pub fn rules(text: &str) -> Result<Rules> {
     let text = match text.trim() {
         "" | "measured" => ONE_NODE,

@@ -25,9 +25,6 @@ const EXPECTED: &str = "a time and the ports or wavelengths from then on, such a
 
 impl Change {
     /// Reads a text such as "3 ms: node 5 has 1 port".
-    ///
-    /// # Errors
-    /// Another text.
     pub fn parse(text: &str) -> Result<Self> {
         let refusal = || Error::new(format!("got {text:?}, expected {EXPECTED}"));
         let (time, what) = text.split_once(':').ok_or_else(refusal)?;
