@@ -67,7 +67,7 @@ from hocket.simulating.sweeps.grid import Grid as Grid
 from hocket.simulating.sweeps.row import Row as Row
 from hocket.simulating.sweeps.table import Table as Table
 from hocket.simulating.together import JobTimes as JobTimes
-from hocket.simulating.together import Meeting as Meeting
+from hocket.simulating.together import SharedLink as SharedLink
 from hocket.simulating.together import Together as Together
 from hocket.simulating.together import simulate_together as simulate_together
 from hocket.tuning.from_measurements import tune_measured as tune_measured

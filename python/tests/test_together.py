@@ -25,9 +25,9 @@ def test_two_rings_that_share_a_link_share_its_time() -> None:
         # Each exchanges 2 * 500 B over the middle link, at half the rate; other links are as long.
         assert (job.alone_s.mean, job.time_s.mean) == pytest.approx((1e-6, 2e-6))
         assert job.slowdown.mean == pytest.approx(2)
-    assert found.meetings is not None
-    assert [one.job_bytes for one in found.meetings] == [(1000, 1000)] * 2
-    assert {one.busy_s for one in found.meetings} == {2e-6}
+    assert found.shared_links is not None
+    assert [one.job_bytes for one in found.shared_links] == [(1000, 1000)] * 2
+    assert {one.busy_s for one in found.shared_links} == {2e-6}
     assert (found.messages, found.trials, found.place) == (8, 1, "contiguous")
 
 
@@ -37,9 +37,9 @@ def test_jobs_without_a_common_link_do_not_meet(hocket_command: Callable[..., Ra
     jobs = ["allreduce ring 1000B, 2 ranks", "allreduce ring 1000B, 2 ranks"]
     found = hocket.simulate_together(jobs, machine=machine)
     assert [job.slowdown.mean for job in found.jobs] == [1, 1]
-    assert found.meetings == ()
+    assert found.shared_links == ()
     assert "no link has bytes of two calls" in hocket_command("together", *jobs, "--machine", machine).out
-    assert hocket.simulate_together(jobs).meetings is None
+    assert hocket.simulate_together(jobs).shared_links is None
     assert "messages do not share links" in hocket_command("together", *jobs).out
 
 
@@ -75,7 +75,7 @@ def test_rows_and_columns_are_calls_of_one_grid() -> None:
     # A row of two ranks has a link for itself. A column of four ranks has its own links, too.
     for split in ("rows", "columns"):
         found = hocket.simulate_together([f"allreduce ring 1KiB, {split} of 4x2"], machine=machine)
-        assert (found.jobs[0].ranks, found.jobs[0].slowdown.mean, found.meetings) == (8, 1, ())
+        assert (found.jobs[0].ranks, found.jobs[0].slowdown.mean, found.shared_links) == (8, 1, ())
 
 
 def test_random_places_are_trials(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_a_result_is_made_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     ask = _native.simulate_together
     monkeypatch.setattr(_native, "simulate_together", lambda *given: answers.append(ask(*given)) or answers[-1])
     hocket.simulate_together(RINGS, machine=hocket.Machine.parse(LINE))
-    (meeting, _) = answers[0]["meetings"]
-    assert meeting.keys() == {field.name for field in fields(hocket.Meeting)}
+    (shared_link, _) = answers[0]["shared_links"]
+    assert shared_link.keys() == {field.name for field in fields(hocket.SharedLink)}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 use hocket_algorithms::automatic::Surroundings;
 use hocket_algorithms::rules::Rules;
-use hocket_replay::{Columns, DEFAULT_RULES, Meaning, Options, ReplayResult};
+use hocket_replay::{Columns, DEFAULT_RULES, Options, ReplayResult, TraceTables};
 use hocket_simulate::{Many, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -18,8 +18,8 @@ use crate::worker::in_worker;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
-    /// The meaning of the columns of the trace.
-    meaning: Meaning,
+    /// What the numbers in the columns of the trace stand for.
+    tables: TraceTables,
     /// Texts of rules that choose algorithms, and their names in errors; earlier texts win.
     rules: Vec<(String, String)>,
     scale_compute: f64,
@@ -36,7 +36,7 @@ impl ReplayRequest {
         columns: &[Columns<'_>],
         is_interrupted: &dyn Fn() -> bool,
     ) -> hocket_core::Result<ReplayTrace> {
-        let Self { meaning, rules, scale_compute, trials, trace } = self;
+        let Self { tables, rules, scale_compute, trials, trace } = self;
         let seed = trials.seed;
         let trials = trials.trials()?;
         let rules = rules.iter().try_fold(Rules::default(), |rules, (text, file)| {
@@ -44,7 +44,7 @@ impl ReplayRequest {
         })?;
         let options = Options { scale_compute, trials, trace, is_interrupted };
         let ReplayResult { many: Many { ends, mut first }, accounts, calls } =
-            hocket_replay::replay(meaning, columns, &rules, platform, options)?;
+            hocket_replay::replay(tables, columns, &rules, platform, options)?;
         let events = std::mem::take(&mut first.trace);
         let result = TrialsResult::new(first, ends.iter().map(|ends| ends.last_s).collect(), platform, seed);
         Ok(ReplayTrace { replay: Replay { ranks: columns.len(), scale_compute, accounts, result }, events, calls })

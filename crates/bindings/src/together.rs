@@ -140,12 +140,12 @@ pub struct TogetherResult {
     /// The same for its slowest call by itself.
     alone_s: Vec<f64>,
     /// The links on which calls meet; none where messages do not share links.
-    meetings: Option<Vec<Meeting>>,
+    shared_links: Option<Vec<SharedLink>>,
 }
 
-/// `hocket.Meeting`.
+/// `hocket.SharedLink`.
 #[derive(Serialize)]
-struct Meeting {
+struct SharedLink {
     link: usize,
     name: String,
     job_bytes: Vec<f64>,
@@ -162,14 +162,14 @@ impl TogetherResult {
             }
             slowest_s
         };
-        let meeting = |fabric: &Fabric, link: usize, link_use: &LinkUse| {
+        let shared_link = |fabric: &Fabric, link: usize, link_use: &LinkUse| {
             let bytes = || together.isolated_calls.iter().map(|call| call.links_bytes[link]);
-            let meeting_calls = bytes().filter(|bytes| *bytes > 0.0).count();
+            let sharing_calls = bytes().filter(|bytes| *bytes > 0.0).count();
             let mut job_bytes = vec![0.0; jobs];
             calls.iter().zip(bytes()).for_each(|(call, bytes)| job_bytes[call.job] += bytes);
             let LinkUse { busy_s, waiting_s, .. } = *link_use;
             let name = fabric.topology.link_name(link);
-            (meeting_calls > 1).then_some(Meeting { link, name, job_bytes, busy_s, waiting_s })
+            (sharing_calls > 1).then_some(SharedLink { link, name, job_bytes, busy_s, waiting_s })
         };
         Self {
             engine: together.outcome.engine,
@@ -177,9 +177,9 @@ impl TogetherResult {
             message_bytes: together.outcome.message_bytes,
             times_s: slowest(&mut together.times_s.iter().copied()),
             alone_s: slowest(&mut together.isolated_calls.iter().map(|call| call.time_s)),
-            meetings: platform.network.fabric().map(|fabric| {
+            shared_links: platform.network.fabric().map(|fabric| {
                 let links = together.outcome.links.iter().enumerate();
-                links.filter_map(|(link, link_use)| meeting(fabric, link, link_use)).collect()
+                links.filter_map(|(link, link_use)| shared_link(fabric, link, link_use)).collect()
             }),
         }
     }

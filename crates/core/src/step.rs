@@ -138,16 +138,16 @@ pub enum Mode {
 #[derive(Clone, Copy)]
 pub(crate) struct SendRecv {
     to: usize,
-    data: Words,
+    data: SpanFields,
     from: usize,
-    into: Words,
+    into: SpanFields,
     tag: Tag,
 }
 
 impl SendRecv {
     #[inline(always)]
     pub fn new((to, data): (usize, Span), (from, into): (usize, Span), tag: Tag) -> Self {
-        Self { to, data: Words::of(data), from, into: Words::of(into), tag }
+        Self { to, data: SpanFields::of(data), from, into: SpanFields::of(into), tag }
     }
 
     #[inline(always)]
@@ -164,13 +164,13 @@ impl SendRecv {
 /// A span whose fields are copied one by one. Compilers copy two adjacent spans in 16-byte pieces, some across fields
 /// that were just written; a processor waits long for such a read.
 #[derive(Clone, Copy)]
-struct Words {
+struct SpanFields {
     buffer: Buffer,
     offset: usize,
     len: usize,
 }
 
-impl Words {
+impl SpanFields {
     #[inline(always)]
     fn of(span: Span) -> Self {
         Self { buffer: span.buffer, offset: span.offset, len: span.len }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
-use crate::words::Words;
+use crate::words::WordReader;
 
 /// Writes a schedule as GOAL, rank by rank. Reductions and copies take the times of `costs`.
 ///
@@ -50,7 +50,7 @@ pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io
 /// # Errors
 /// An invalid text; the message has file, line and the expected text.
 pub fn from_goal(text: impl Read, file: &str) -> Result<Schedule> {
-    let mut reader = Reader { words: Words::new(text), word: Vec::new(), labels: FxHashMap::default() };
+    let mut reader = Reader { words: WordReader::new(text), word: Vec::new(), labels: FxHashMap::default() };
     reader.schedule().map_err(|e| e.at(format!("{file}:{}", reader.words.line())))
 }
 
@@ -120,7 +120,7 @@ pub const MOST_NANOSECONDS: u64 = 1 << 53;
 const MOST_SHOWN: usize = 40;
 
 struct Reader<R> {
-    words: Words<R>,
+    words: WordReader<R>,
     /// The last word.
     word: Vec<u8>,
     /// The labels of the rank being read, and their tasks in the order of the text.

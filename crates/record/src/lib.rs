@@ -14,7 +14,7 @@ mod words;
 pub use draft::{Action, Draft, Wait};
 pub use form::Form;
 pub use goal::Costs;
-pub use json::{from_json, describe_error};
+pub use json::{describe_error, from_json};
 pub use order::Unordered;
 pub use recorder::record;
 pub use schedule::{Builder, Schedule};

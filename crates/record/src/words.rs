@@ -10,7 +10,7 @@ const MOST_WORD_BYTES: usize = 4096;
 const PIECE_BYTES: usize = 1 << 16;
 
 /// The words and marks of a text, without comments.
-pub struct Words<R> {
+pub struct WordReader<R> {
     text: BufReader<R>,
     /// The next word, if `is_known`; empty at the end of the text.
     next: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct Words<R> {
     reached_line: usize,
 }
 
-impl<R: Read> Words<R> {
+impl<R: Read> WordReader<R> {
     pub fn new(text: R) -> Self {
         let text = BufReader::with_capacity(PIECE_BYTES, text);
         Self { text, next: Vec::new(), is_known: false, next_line: 1, line: 1, reached_line: 1 }
@@ -44,7 +44,7 @@ impl<R: Read> Words<R> {
         Ok(&self.next)
     }
 
-    /// Takes the word that [`Words::peek`] returned.
+    /// Takes the word that [`WordReader::peek`] returned.
     #[inline]
     pub fn take(&mut self) {
         self.line = self.next_line;

@@ -9,7 +9,7 @@ mod reading;
 
 pub use accounts::{Accounts, AlgorithmUse, FunctionUse, RankUse};
 pub use collectives::{CallArguments, DEFAULT_RULES};
-pub use reading::{Columns, Meaning};
+pub use reading::{Columns, TraceTables};
 
 use std::cell::Cell;
 
@@ -60,14 +60,14 @@ pub struct CallRow {
 /// # Errors
 /// An inconsistent trace, or a deadlock; the message has rank and call.
 pub fn replay(
-    meaning: Meaning,
+    tables: TraceTables,
     columns: &[Columns<'_>],
     rules: &Rules,
     platform: &Platform,
     options: Options<'_>,
 ) -> Result<ReplayResult> {
     platform.check_ranks(columns.len())?;
-    let application = reading::read(meaning, columns, rules, &platform.nodes(columns.len())?)?;
+    let application = reading::read(tables, columns, rules, &platform.nodes(columns.len())?)?;
     let (many, times_s) = Run { application: &application, platform, options }.trials()?;
     let calls = if options.trace { rows(&application, &times_s) } else { Vec::new() };
     Ok(ReplayResult { many, accounts: Accounts::new(&application, &times_s), calls })

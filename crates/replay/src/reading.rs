@@ -11,10 +11,10 @@ use super::application::{Action, Application, BLOCKING, Call, Message, RankCalls
 use super::collective_calls::{CollectiveCalls, Counts};
 use super::collectives::{CallArguments, Collectives};
 
-/// The meaning of the columns.
+/// The tables that the numbers of the columns point into.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Meaning {
+pub struct TraceTables {
     /// The file that the trace was read from.
     pub file: String,
     /// The names of functions.
@@ -49,8 +49,8 @@ fn numbers<const N: usize, T>(bytes: &[u8], number: fn([u8; N]) -> T) -> impl Ex
 ///
 /// # Errors
 /// A received message that was never sent, ranks that disagree on a collective, or a trace that is too large.
-pub fn read(meaning: Meaning, columns: &[Columns<'_>], rules: &Rules, nodes: &Nodes) -> Result<Application> {
-    let Meaning { file, functions, communicators, tags, collectives } = meaning;
+pub fn read(tables: TraceTables, columns: &[Columns<'_>], rules: &Rules, nodes: &Nodes) -> Result<Application> {
+    let TraceTables { file, functions, communicators, tags, collectives } = tables;
     let application = Application {
         file,
         functions,
@@ -78,15 +78,15 @@ impl Columns<'_> {
         self.compute_s.len() / 8
     }
 
-    fn words(&self) -> Words<impl Iterator<Item = i64>> {
-        Words(numbers(self.words, i64::from_ne_bytes))
+    fn words(&self) -> WordReader<impl Iterator<Item = i64>> {
+        WordReader(numbers(self.words, i64::from_ne_bytes))
     }
 }
 
 /// Reads the words of one rank.
-struct Words<I>(I);
+struct WordReader<I>(I);
 
-impl<I: Iterator<Item = i64>> Words<I> {
+impl<I: Iterator<Item = i64>> WordReader<I> {
     fn next(&mut self) -> i64 {
         self.0.next().expect("as many words as calls need")
     }

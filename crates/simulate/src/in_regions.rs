@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Trial;
-    use crate::network::{Meeting, SharedNetwork};
+    use crate::network::{NetworkWithContention, SharedNetwork};
     use crate::{NetworkModel, Platform};
 
     /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
@@ -126,7 +126,7 @@ mod tests {
                 NetworkModel::Packets(packets) => packets,
                 other => panic!("{other:?}"),
             };
-            let network = &Meeting(network_of_links);
+            let network = &NetworkWithContention(network_of_links);
             let noise = Noise::default();
             let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
             let options = Options { keeps_threads: true, ..Options::default() };

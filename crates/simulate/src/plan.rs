@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hocket_machine::noise::{self, Draws, Model, Operation, Resource, SOURCES, Words};
+use hocket_machine::noise::{self, Draws, Model, Operation, Resource, SOURCES, TrialWords};
 use hocket_machine::{Noise, NoiseModel};
 use multiversion::multiversion;
 
@@ -156,7 +156,7 @@ pub struct Memory {
     places: Vec<Lanes>,
     marks: Vec<Lanes>,
     /// For [`Draws::first_words`]: the first words of all ranks, for noise of processors and of the network.
-    first_words: [Vec<Words>; 2],
+    first_words: [Vec<TrialWords>; 2],
 }
 
 impl Plan {
@@ -212,10 +212,10 @@ impl Plan {
         model: Option<&'a NoiseModel>,
         number: usize,
         draws: Draws<'a>,
-        first_words: &'a mut Vec<Words>,
+        first_words: &'a mut Vec<TrialWords>,
     ) -> Side<'a> {
         if model.is_some_and(Model::is_of_rank) {
-            first_words.resize(draws.ranks, Words::default());
+            first_words.resize(draws.ranks, TrialWords::default());
             fill_words(&draws, first_words);
         }
         let weight = |length_s: f64| model.map_or(0.0, |model| model.weight(length_s));
@@ -265,7 +265,7 @@ impl<'a> Side<'a> {
 
 /// Computes the first words of all ranks, for [`Draws::first_words`].
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2", "aarch64+neon"))]
-fn fill_words<'d>(draws: &Draws<'d>, first_words: &mut [Words]) {
+fn fill_words<'d>(draws: &Draws<'d>, first_words: &mut [TrialWords]) {
     for (who, words) in first_words.iter_mut().enumerate() {
         words.0 = Draws { who: who as u64, ..*draws }.words(0);
     }

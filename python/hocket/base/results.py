@@ -65,12 +65,12 @@ class Result(ABC):
         """
         return draw(self)
 
-    def _digest(self) -> Sequence[Mapping[str, Any]]:
+    def _notebook_rows(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows from which a notebook shows the first few."""
         return self.records()
 
     def _repr_html_(self) -> str:
-        rows = self._digest()
+        rows = self._notebook_rows()
         first, left = rows[:_MOST_ROWS], len(rows) - _MOST_ROWS
         names = dict.fromkeys(name for row in first for name in row)
         columns = [name for name in names if any(row.get(name) not in _NOTHING for row in first)]

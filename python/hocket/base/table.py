@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Words:
+class TextTable:
     """A table in words.
 
     Attributes:

@@ -10,7 +10,7 @@ import click
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.cli import options
 from hocket.cli.effort import announce, yes_option
 from hocket.cli.output import print_facts, print_result, print_table, progress, write_picture
@@ -94,5 +94,5 @@ def _print(explanation: Explanation) -> None:
     _print_words(faster)
 
 
-def _print_words(table: Words) -> None:
+def _print_words(table: TextTable) -> None:
     print_table(table.columns, table.rows, right=table.right)

@@ -84,11 +84,11 @@ def _print(result: Together) -> None:
         print_words(f"fault: {fault}")
     if result.trials > 1:
         print_words(f"means of {result.trials} trials, seed {result.seed}; the smallest and the largest slowdown")
-    if not result.meetings:
-        say("messages do not share links" if result.meetings is None else "no link has bytes of two calls")
+    if not result.shared_links:
+        say("messages do not share links" if result.shared_links is None else "no link has bytes of two calls")
         return
     first = ", in the first trial" if result.trials > 1 else ""
-    say(f"\n{format_count(len(result.meetings), 'link')} with bytes of two calls or more{first}; the busiest:")
+    say(f"\n{format_count(len(result.shared_links), 'link')} with bytes of two calls or more{first}; the busiest:")
     links = [
         (
             one.name,
@@ -96,6 +96,6 @@ def _print(result: Together) -> None:
             format_time(one.waiting_s),
             ", ".join(f"{number}: {format_bytes(round(b))}" for number, b in enumerate(one.job_bytes, start=1) if b),
         )
-        for one in result.meetings[:_MOST_LINKS]
+        for one in result.shared_links[:_MOST_LINKS]
     ]
     print_table(("link", "busy", "waited for", "bytes by job"), links, right=("busy", "waited for"))

@@ -188,7 +188,7 @@ class Topology(Result):
         chart: alt.VConcatChart = draw(self, uses=runs, load=checked_text("load", load))
         return chart
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         field_names = ("nodes", "switches", "directed_links", "longest_route", "mean_route", "bisection", "ranks")
         return [{name: getattr(self, name) for name in field_names}]
 

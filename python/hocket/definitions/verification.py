@@ -123,7 +123,7 @@ class Verdict(Result):
         """Return one row for each finding, with the number of counterexamples."""
         return [{**vars(finding), "counterexamples": len(finding.counterexamples)} for finding in self.findings]
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         """Return the rows for a notebook: counterexamples if there are any, else all findings."""
         wrong = [{"ranks": one["ranks"], "counterexample": one["message"].strip()} for one in self.counterexamples]
         return wrong or self.records()

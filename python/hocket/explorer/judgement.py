@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import product
 
 from hocket._native import Error
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_count
 from hocket.explorer.questions import Question
 from hocket.judging.assessment import Assessment, assessment_table, finding_lines
@@ -50,10 +50,10 @@ def judgement_lines(assessment: Assessment) -> list[tuple[str, str]]:
     return [*lines, *finding_lines(assessment.findings)]
 
 
-def judgement_tables(assessment: Assessment) -> list[Words]:
+def judgement_tables(assessment: Assessment) -> list[TextTable]:
     """Return one table for all curves; none for times that were judged without a machine."""
     tables = [(one, table) for one in assessment.curves if (table := assessment_table(one)) is not None]
     if len(assessment.curves) <= 1:
         return [table for _, table in tables]
     rows = tuple((one.curve.title, *row) for one, table in tables for row in table.rows)
-    return [Words(("call", *table.columns), rows, table.right) for _, table in tables[:1]]
+    return [TextTable(("call", *table.columns), rows, table.right) for _, table in tables[:1]]

@@ -16,7 +16,7 @@ from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.packages import alt
 from hocket.base.processors import processors
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_count, format_ranks, format_time
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
@@ -65,7 +65,7 @@ class View:
     facts: tuple[tuple[str, str], ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     chart: Mapping[str, Any] | None = None
-    tables: tuple[Words, ...] = ()
+    tables: tuple[TextTable, ...] = ()
     texts: tuple[str, ...] = ()
     other_view: View | None = None
 
@@ -198,7 +198,7 @@ def _winner_map(question: Question, on_done: OnDone) -> View:
         refusals=tuple(refusals),
         chart=chart.to_dict(),
         tables=(
-            Words(columns, tuple(tuple(str(row[column]) for column in columns) for row in rows), ("ranks", "time")),
+            TextTable(columns, tuple(tuple(str(row[column]) for column in columns) for row in rows), ("ranks", "time")),
         ),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from hocket.base.results import Result
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding
@@ -174,12 +174,12 @@ _WORDS = ("grade", "expected time is", "runs like")
 _COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "grade", "lower bound", *_WORDS[1:])
 
 
-def assessment_table(curve: CurveAssessment) -> Words | None:
+def assessment_table(curve: CurveAssessment) -> TextTable | None:
     """Return the rows of a curve; None for a curve that was judged without a machine."""
     if not curve.rows:
         return None
     right = tuple(name for name in _COLUMNS if name not in _WORDS)
-    return Words(_COLUMNS, tuple(map(_row, curve.rows)), right)
+    return TextTable(_COLUMNS, tuple(map(_row, curve.rows)), right)
 
 
 def _row(row: Row) -> tuple[str, ...]:

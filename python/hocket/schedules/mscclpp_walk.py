@@ -19,7 +19,7 @@ Block = tuple[int, int]
 """A GPU, and a thread block of it."""
 Semaphore = tuple[int, int]
 """A GPU, and a semaphore of it."""
-Meeting = Channel | Semaphore
+Synchronizer = Channel | Semaphore
 """Where a block signals or releases, and another one waits or acquires."""
 
 
@@ -146,9 +146,9 @@ class Walk(Generic[T]):
     def __init__(self, layout: Layout) -> None:
         self.layout, self.plan = layout, layout.plan
         self.blocks: list[Block] = [(gpu, n) for gpu, of in enumerate(self.plan.gpus) for n in range(len(of.blocks))]
-        self._marks: dict[Meeting, list[T]] = defaultdict(list)
-        self._waits: Counter[Meeting] = Counter()
-        self._waits_of: Counter[tuple[Block, Meeting]] = Counter()
+        self._marks: dict[Synchronizer, list[T]] = defaultdict(list)
+        self._waits: Counter[Synchronizer] = Counter()
+        self._waits_of: Counter[tuple[Block, Synchronizer]] = Counter()
         self._open = self._signalled_by_several()
         self._arrivals: dict[tuple[int, int], list[Block]] = defaultdict(list)
         self._left: dict[Block, Iterator[Execution]] = {}
@@ -257,16 +257,17 @@ class Walk(Generic[T]):
     def _wait(self, execution: Execution, *, can_share: bool) -> bool:
         """Let threads wait for signals or acquire semaphores, and return whether all could."""
         operation = execution.operation
-        meetings: list[Meeting] = [*operation.channels, *((execution.block[0], one) for one in operation.semaphores)]
-        for meeting, times in Counter(meetings).items():
-            if self.value(meeting) < times or (meeting in self._open and not can_share):
+        gpu, _ = execution.block
+        synchronizers: list[Synchronizer] = [*operation.channels, *((gpu, one) for one in operation.semaphores)]
+        for synchronizer, times in Counter(synchronizers).items():
+            if self.value(synchronizer) < times or (synchronizer in self._open and not can_share):
                 return False
-        for thread, meeting in enumerate(meetings):
-            self._waits[meeting] += 1
-            self._waits_of[execution.block, meeting] += 1
-            count = self._waits_of[execution.block, meeting] - self._initial(meeting)
+        for thread, synchronizer in enumerate(synchronizers):
+            self._waits[synchronizer] += 1
+            self._waits_of[execution.block, synchronizer] += 1
+            count = self._waits_of[execution.block, synchronizer] - self._initial(synchronizer)
             if count > 0:
-                self.obtain(execution, thread, self._marks[meeting], count)
+                self.obtain(execution, thread, self._marks[synchronizer], count)
         return True
 
     def _arrive(self, execution: Execution) -> bool:
@@ -283,16 +284,16 @@ class Walk(Generic[T]):
             blocks_there.clear()
         return True
 
-    def value(self, meeting: Meeting) -> int:
+    def value(self, synchronizer: Synchronizer) -> int:
         """Return the value of a semaphore, or how many signals of a channel no wait has met."""
-        return self._initial(meeting) + len(self._marks[meeting]) - self._waits[meeting]
+        return self._initial(synchronizer) + len(self._marks[synchronizer]) - self._waits[synchronizer]
 
-    def _initial(self, meeting: Meeting) -> int:
-        return 0 if isinstance(meeting, Channel) else self.plan.gpus[meeting[0]].semaphores[meeting[1]]
+    def _initial(self, synchronizer: Synchronizer) -> int:
+        return 0 if isinstance(synchronizer, Channel) else self.plan.gpus[synchronizer[0]].semaphores[synchronizer[1]]
 
-    def _signalled_by_several(self) -> set[Meeting]:
+    def _signalled_by_several(self) -> set[Synchronizer]:
         """Return the channels and semaphores that several blocks signal or release, in an order that is open."""
-        blocks: dict[Meeting, set[Block]] = defaultdict(set)
+        blocks: dict[Synchronizer, set[Block]] = defaultdict(set)
         for gpu, number in self.blocks:
             for operation in self.operations((gpu, number)):
                 has_signal = operation.form.has_signal if operation.form else operation.name in ("signal", "rlxsignal")

@@ -295,7 +295,7 @@ class Comparison(Result):
         best = (f"{from_to(one.first_bytes, one.last_bytes)}: {' = '.join(one.algorithms)}" for one in self.best())
         return "\n".join([f"<Comparison: {self.title}>", *(f"  {line}" for line in best)])
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "size_bytes": size,

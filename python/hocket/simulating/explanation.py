@@ -119,7 +119,7 @@ class Explanation(Result):
             for step in self.steps
         ]
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         return [
             {"on_the_critical_path": part, "time_s": time_s, "share": time_s / self.path_s}
             for part, time_s in self.parts_s.items()

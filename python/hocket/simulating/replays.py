@@ -216,7 +216,7 @@ def _replay(
     encoder = _Encoder(trace)
     columns = [encoder.columns(number) for number in range(len(trace.ranks))]
     request = {
-        "meaning": encoder.meaning(),
+        "tables": encoder.tables(),
         "trials": trials_request(trials),
         "rules": [(text, file) for file, text in texts.items()],
         "scale_compute": scale_compute,
@@ -274,7 +274,7 @@ class _Encoder:
         self._numbers_by_text: dict[str, int] = {}
         self._numbers_by_call: dict[tuple[str, int], int] = {}
 
-    def meaning(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Any]:
         """Return the meaning of the numbers."""
         return {
             "file": self._trace.file,

@@ -431,7 +431,7 @@ class Simulation(Result):
         chart: alt.LayerChart = draw(self, machine=machine)
         return chart
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         (row,) = self.records()
         interval = ("time_interval_low_s", "time_interval_high_s") if self.trials > 1 else ()
         return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]

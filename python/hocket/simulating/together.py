@@ -63,7 +63,7 @@ class JobTimes:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class SharedLink:
     """A link that carries bytes of at least two calls.
 
     Attributes:
@@ -95,7 +95,7 @@ class Together(Result):
         engine: The engine that ran.
         messages: Number of messages of all jobs together.
         message_bytes: Bytes of these messages.
-        meetings: The links on which calls meet in the first trial, the busiest first; None if messages do not share
+        shared_links: The links on which calls meet in the first trial, the busiest first; None if messages do not share
             links.
         version: Version of Hocket.
     """
@@ -109,7 +109,7 @@ class Together(Result):
     engine: str
     messages: int
     message_bytes: int
-    meetings: tuple[Meeting, ...] | None = field(repr=False)
+    shared_links: tuple[SharedLink, ...] | None = field(repr=False)
     version: str
 
     @property
@@ -217,7 +217,7 @@ def simulate_together(
     with workers(request["threads"]) as executor:
         outcomes = do_all(run, numbers, executor=executor, on_done=lambda *_: on_trials(next(counter)))
     first = outcomes[0]
-    meetings = None if first["meetings"] is None else [Meeting(**meeting) for meeting in first["meetings"]]
+    shared_links = None if first["shared_links"] is None else [SharedLink(**link) for link in first["shared_links"]]
     return Together(
         jobs=tuple(
             JobTimes.of(job, [one["times_s"][number] for one in outcomes], [one["alone_s"][number] for one in outcomes])
@@ -231,7 +231,7 @@ def simulate_together(
         engine=first["engine"],
         messages=first["messages"],
         message_bytes=first["message_bytes"],
-        meetings=None if meetings is None else tuple(sorted(meetings, key=lambda one: -one.busy_s)),
+        shared_links=None if shared_links is None else tuple(sorted(shared_links, key=lambda one: -one.busy_s)),
         version=VERSION,
     )
 

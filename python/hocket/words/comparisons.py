@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_bytes, format_count, format_time, format_value, from_to, span
 from hocket.simulating.answers import algorithm_if_known
 
@@ -82,14 +82,14 @@ def default_lines(comparison: Comparison, library: str) -> list[str]:
     return lines
 
 
-def measured_table(comparison: Comparison) -> Words:
+def measured_table(comparison: Comparison) -> TextTable:
     """Return measured times beside simulated ones; "-" where nothing was simulated."""
     columns = ("size", "measured", "simulated", "simulated / measured")
     rows = (
         (one.algorithm, format_bytes(one.size_bytes), format_time(one.measured_s), *_simulated(one))
         for one in comparison.measured
     )
-    return Words(("algorithm", *columns), tuple(rows), columns)
+    return TextTable(("algorithm", *columns), tuple(rows), columns)
 
 
 def _simulated(one: MeasuredTime) -> tuple[str, str]:
@@ -111,7 +111,7 @@ def not_compared_lines(comparison: Comparison) -> list[tuple[str, str]]:
     return lines
 
 
-def times_table(comparison: Comparison) -> Words:
+def times_table(comparison: Comparison) -> TextTable:
     """Return the times by size and algorithm, and the lower bound."""
     simulations = {(one.size_bytes, one.algorithm): one for one in comparison.simulations}
     columns = ("size", *comparison.algorithms, *(["lower bound"] if comparison.bounds else []))
@@ -124,7 +124,7 @@ def times_table(comparison: Comparison) -> Words:
         )
         for size_bytes in comparison.sizes_bytes
     )
-    return Words(columns, tuple(rows), columns[1:])
+    return TextTable(columns, tuple(rows), columns[1:])
 
 
 def _cell(one: Simulation | None, comparison: Comparison) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
 
@@ -44,7 +44,7 @@ def ranks_of_path(steps: Sequence[Step]) -> str:
     return " > ".join(_shorten([str(rank) for rank, _ in groupby(ranks)], ".."))
 
 
-def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, Words | None]:
+def explanation_tables(explanation: Explanation) -> tuple[TextTable, TextTable, TextTable, TextTable | None]:
     """Return the parts of the critical path, its steps, remedies, and faster algorithms if there are any."""
     columns = ("time", "share")
     parts = (
@@ -57,8 +57,8 @@ def explanation_tables(explanation: Explanation) -> tuple[Words, Words, Words, W
         for step in explanation.steps
     )
     return (
-        Words(("on the critical path", *columns), tuple(parts), columns),
-        Words(
+        TextTable(("on the critical path", *columns), tuple(parts), columns),
+        TextTable(
             ("start", "critical path", "bytes", "consists of"),
             tuple(_shorten(list(steps), ("..", "", "", ""))),
             ("start",),
@@ -88,6 +88,6 @@ def parts_of(step: Step) -> str:
     return ", ".join(f"{part} {format_time(part_s)}" for part, part_s in step.parts_s.items() if part_s > 0)
 
 
-def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> Words:
+def _remedies(what: str, remedies: Iterable[Remedy], time_s: float) -> TextTable:
     rows = ((one.label, format_time(one.time_s), f"{one.time_s / time_s - 1:+.1%}") for one in remedies)
-    return Words((what, "time then", "change"), tuple(rows), ("time then", "change"))
+    return TextTable((what, "time then", "change"), tuple(rows), ("time then", "change"))

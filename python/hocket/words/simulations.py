@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hocket.base.table import Words
+from hocket.base.table import TextTable
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import REDUCTIONS
 from hocket.words.scenes import measured_in_scene
@@ -140,14 +140,14 @@ def network_load(result: Simulation | Replay) -> list[tuple[str, str]]:
     return facts
 
 
-def busiest_links(uses: Sequence[LinkUse]) -> Words:
+def busiest_links(uses: Sequence[LinkUse]) -> TextTable:
     """Return the links that carried the most."""
     most = sorted(uses, key=lambda use: (-use.bytes, -use.busy_s, use.link))[:_MOST_LINKS]
     rows = (
         (use.name, format_bytes(int(use.bytes)), format_time(use.busy_s), format_time(use.waiting_s)) for use in most
     )
     columns = ("links that carried the most", "bytes", "busy for", "waited for")
-    return Words(columns, tuple(rows), columns[1:])
+    return TextTable(columns, tuple(rows), columns[1:])
 
 
 def spread(result: Simulation | Replay, machine: Machine) -> list[tuple[str, str]]:

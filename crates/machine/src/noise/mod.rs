@@ -14,7 +14,7 @@
 
 mod random;
 
-pub use random::{Draws, GROUP, SOURCES, Words};
+pub use random::{Draws, GROUP, SOURCES, TrialWords};
 
 use hocket_core::Result;
 

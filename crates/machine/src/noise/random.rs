@@ -11,7 +11,7 @@ const BLOCKS: usize = 8;
 /// A word for each trial of a group, in whole cache lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Words(pub [u32; GROUP]);
+pub struct TrialWords(pub [u32; GROUP]);
 
 /// The draws of one operation, or of one rank's noise, in `L` successive trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Draws<'a> {
     /// Number of ranks.
     pub ranks: usize,
     /// The words with index 0 of the sources 0, 1, ..., if they are known already.
-    pub first_words: &'a [Words],
+    pub first_words: &'a [TrialWords],
     /// The number behind the first gap, if it is known already from [`Draws::first_gaps`].
     pub first_gap: Option<f64>,
 }
@@ -124,7 +124,7 @@ impl Draws<'_> {
         let first_lane = (self.first_trial % GROUP as u64) as usize;
         let mut words = [0; L];
         if index == 0
-            && let Some(Words(first_words)) = self.first_words.get(self.who as usize)
+            && let Some(TrialWords(first_words)) = self.first_words.get(self.who as usize)
         {
             words.copy_from_slice(&first_words[first_lane..first_lane + L]);
             return words;

@@ -1,11 +1,11 @@
 //! Network models: one file each, and a line in the registry below.
 
+mod contention;
 mod fabric;
 mod faults;
 mod groups;
 mod level;
 mod levels;
-mod meeting;
 mod model;
 mod parcel;
 mod passages;
@@ -25,7 +25,7 @@ pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
 pub use resources::{Occupancy, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
-pub(crate) use meeting::Meeting;
+pub(crate) use contention::NetworkWithContention;
 
 use hocket_core::{Error, Result};
 use hocket_machine::{Machine, Placement};
@@ -119,7 +119,7 @@ macro_rules! networks {
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Self::$Separate(network) => visitor.visit(network),)+
-                    $(Self::$Joint(network) => visitor.visit(&Meeting(network)),)+
+                    $(Self::$Joint(network) => visitor.visit(&NetworkWithContention(network)),)+
                 }
             }
         }

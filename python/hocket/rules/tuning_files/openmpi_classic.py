@@ -41,7 +41,7 @@ _UP_TO = ("openmpi-6.0",)  # whose entries are for fewer ranks than their number
 _MOST_DIGITS = 18
 
 
-class Words:
+class WordReader:
     """The words of a file of Open MPI, and the place of the last one; `#` begins a comment."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -128,7 +128,7 @@ def _lines(text: str) -> list[tuple[int, list[str]]]:
 
 def _read(library: str, text: str, file: str) -> Rules:
     version = re.match(rf"{_VERSION}(\d{{1,4}})(?=\s|$)", text)
-    words = Words(text[version.end() :] if version else text, file)
+    words = WordReader(text[version.end() :] if version else text, file)
     has_requests = version is not None and int(version[1]) > 1
     rules: dict[str, Sequence[Rule]] = {}
     try:
@@ -148,14 +148,14 @@ def _read(library: str, text: str, file: str) -> Rules:
     return Rules(library, tuple(rule for own in rules.values() for rule in own))
 
 
-def _entries(words: Words, function: str, library: str, *, has_requests: bool) -> Iterator[tuple[int, list[Rule]]]:
+def _entries(words: WordReader, function: str, library: str, *, has_requests: bool) -> Iterator[tuple[int, list[Rule]]]:
     for _ in range(words.number("the number of communicator sizes", MOST)):
         ranks = words.number("a communicator size", MOST)
         count = words.number("the number of message sizes", MOST)
         yield ranks, [_line(words, function, library, has_requests=has_requests, is_first=not n) for n in range(count)]
 
 
-def _line(words: Words, function: str, library: str, *, has_requests: bool, is_first: bool) -> Rule:
+def _line(words: WordReader, function: str, library: str, *, has_requests: bool, is_first: bool) -> Rule:
     size, place = words.number("a message size in bytes"), words.place
     if is_first and size:
         raise place.error(f"the first message size is {size}, expected 0")

@@ -25,7 +25,7 @@ from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows
 from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
-from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, Words, find_miscount, rules_of
+from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, WordReader, find_miscount, rules_of
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
@@ -48,7 +48,7 @@ _WITHOUT_CALLS = {
 
 
 def _read(text: str, file: str) -> Rules:
-    words = Words(text, file)
+    words = WordReader(text, file)
     try:
         if not (count := words.number("the number of collectives", len(FUNCTIONS))):
             raise words.place.error('got "0", expected the number of collectives, at least 1')
@@ -66,7 +66,7 @@ def _is_of_size(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[0].isdecimal() and words[1] in COMPONENTS
 
 
-def _names(words: Words, count: int, what: str, names: Sequence[str]) -> Iterator[str]:
+def _names(words: WordReader, count: int, what: str, names: Sequence[str]) -> Iterator[str]:
     """Give the names of some parts as each begins, in which numbers stand for names; none may appear twice."""
     names_before: set[str] = set()
     for _ in range(count):
@@ -80,7 +80,7 @@ def _names(words: Words, count: int, what: str, names: Sequence[str]) -> Iterato
         yield name
 
 
-def _entries(words: Words, function: str, level: str) -> Iterator[tuple[int, list[Rule]]]:
+def _entries(words: WordReader, function: str, level: str) -> Iterator[tuple[int, list[Rule]]]:
     for number in range(words.number("the number of communicator sizes", MOST)):
         ranks = words.number("a communicator size", MOST)
         if not ranks or (ranks > 1 and not number):
@@ -89,7 +89,7 @@ def _entries(words: Words, function: str, level: str) -> Iterator[tuple[int, lis
         yield ranks, [_line(words, function, level, is_first=not place) for place in range(count)]
 
 
-def _line(words: Words, function: str, level: str, *, is_first: bool) -> Rule:
+def _line(words: WordReader, function: str, level: str, *, is_first: bool) -> Rule:
     size, place = words.number("a message size in bytes"), words.place
     if is_first and size > 1:
         raise place.error(f"the first message size is {size}, expected 0")
@@ -108,7 +108,7 @@ def _line(words: Words, function: str, level: str, *, is_first: bool) -> Rule:
     return Rule(function, choice, sizes=Span(size), measure=measure, conditions=conditions, line=place.line)
 
 
-def _with_algorithm(words: Words, function: str) -> str:
+def _with_algorithm(words: WordReader, function: str) -> str:
     """Return HAN with an algorithm, as Hocket names it."""
     word = words.word("an algorithm").removeprefix("@") or words.word("an algorithm")
     if word in ("0", "default"):

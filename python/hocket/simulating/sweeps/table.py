@@ -87,7 +87,7 @@ class Table(Result):
         chart: alt.LayerChart | alt.FacetChart = draw(self, x=x, color=color, facet=facet)
         return chart
 
-    def _digest(self) -> list[dict[str, Any]]:
+    def _notebook_rows(self) -> list[dict[str, Any]]:
         field_names = (
             "algorithm",
             "parameters",

@@ -9,9 +9,9 @@ use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
 
 /// A network with contention, as the engines see it.
-pub(crate) struct Meeting<'a>(pub &'a dyn SharedNetwork);
+pub(crate) struct NetworkWithContention<'a>(pub &'a dyn SharedNetwork);
 
-impl Meeting<'_> {
+impl NetworkWithContention<'_> {
     /// The costs of a message at its ranks: of a level, or `[host]` between nodes; none without them.
     #[inline(always)]
     fn level(&self, message: Parcel) -> Option<&Level> {
@@ -23,7 +23,7 @@ impl Meeting<'_> {
     }
 }
 
-impl Network for Meeting<'_> {
+impl Network for NetworkWithContention<'_> {
     type Node<T: Clock> = Busy<T>;
     const NODE_HAS_STATE: bool = true;
     const MESSAGES_MEET: bool = true;
