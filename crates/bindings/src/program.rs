@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hocket_core::{
     Call, Collective, Counts, Edge, Failure, Neighborhood, Options, Program, Rank, Received, Result, Side, Source,
-    Span, Tag, Winner, budget,
+    Span, Step, Tag, Winner, budget,
 };
 use hocket_verify::{Counterexample, Kind, Verdict};
 use pyo3::IntoPyObjectExt;
@@ -367,13 +367,14 @@ impl<'a> Driver<'a> {
     async fn act(self: &Rc<Self>, verb: Act, depth: usize) -> Py<PyAny> {
         let r = self.rank;
         match verb {
-            Act::Send { to, data, tag } => r.send_with(to, data, Options { tag, ..Options::default() }).await,
-            Act::Recv { from, into, tag } => return received(r.recv_with(from, into, tag).await),
-            Act::Combine { source, target, side } => r.combine(source, target, side).await,
-            Act::Copy { source, target } => r.copy(source, target).await,
-            Act::Compute { time_s } => r.compute(time_s).await,
-            Act::Connect { peer } => return object(r.connect(peer).await),
-            Act::Disconnect { peer } => r.disconnect(peer).await,
+            Act::Step(step) => {
+                let Received { source, len } = r.operation(step).await;
+                return match step {
+                    Step::Recv { .. } => object(PythonReceived { source: source as usize, length: len }),
+                    Step::Connect { .. } => object(len > 0),
+                    _ => none(),
+                };
+            }
             Act::Join(steps) => {
                 self.program.resumptions.fetch_add(steps.len(), Ordering::Relaxed);
                 return object(r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await);
@@ -462,24 +463,13 @@ fn none() -> Py<PyAny> {
     Python::attach(|py| py.None())
 }
 
-fn received(received: Received) -> Py<PyAny> {
-    let Received { source, len } = received;
-    object(PythonReceived { source: source as usize, length: len })
-}
-
 fn object<T: for<'py> IntoPyObjectExt<'py>>(value: T) -> Py<PyAny> {
     Python::attach(|py| value.into_py_any(py).unwrap_or_else(|_| py.None()))
 }
 
 /// The action of a verb.
 enum Act {
-    Send { to: usize, data: Span, tag: Tag },
-    Recv { from: Source, into: Span, tag: Tag },
-    Combine { source: Span, target: Span, side: Side },
-    Copy { source: Span, target: Span },
-    Compute { time_s: f64 },
-    Connect { peer: usize },
-    Disconnect { peer: usize },
+    Step(Step),
     Join(Vec<Py<PyAny>>),
     First(Py<PyAny>, Py<PyAny>),
     Rest(Arc<()>),
@@ -489,13 +479,7 @@ impl Clone for Act {
     fn clone(&self) -> Self {
         let copy = |step: &Py<PyAny>| Python::attach(|py| step.clone_ref(py));
         match self {
-            Self::Send { to, data, tag } => Self::Send { to: *to, data: *data, tag: *tag },
-            Self::Recv { from, into, tag } => Self::Recv { from: *from, into: *into, tag: *tag },
-            Self::Combine { source, target, side } => Self::Combine { source: *source, target: *target, side: *side },
-            Self::Copy { source, target } => Self::Copy { source: *source, target: *target },
-            Self::Compute { time_s } => Self::Compute { time_s: *time_s },
-            Self::Connect { peer } => Self::Connect { peer: *peer },
-            Self::Disconnect { peer } => Self::Disconnect { peer: *peer },
+            Self::Step(step) => Self::Step(*step),
             Self::Join(steps) => Self::Join(steps.iter().map(copy).collect()),
             Self::First(a, b) => Self::First(copy(a), copy(b)),
             Self::Rest(step) => Self::Rest(step.clone()),
@@ -738,10 +722,14 @@ impl PythonRank {
 
     fn combine_step(&self, source: PythonSpan, target: PythonSpan, side: Side) -> PyResult<Verb> {
         let (source, target) = self.own_pair(source, target)?;
-        Ok(self.step(Act::Combine { source, target, side }))
+        Ok(self.step(Step::Combine { source, target, side }))
     }
 
-    fn step(&self, act: Act) -> Verb {
+    fn step(&self, step: Step) -> Verb {
+        self.act(Act::Step(step))
+    }
+
+    fn act(&self, act: Act) -> Verb {
         self.requests.step(act, self.owner)
     }
 
@@ -777,18 +765,20 @@ impl PythonRank {
 
     #[pyo3(signature = (to, data, tag = Number::Natural(0)))]
     fn send(&self, to: Number, data: PythonSpan, tag: Number) -> PyResult<Verb> {
-        Ok(self.step(Act::Send { to: self.peer(&to)?, data: self.own(data)?, tag: tag_of(&tag)? }))
+        let (to, data) = (self.peer(&to)?, self.own(data)?);
+        let options = Options { tag: tag_of(&tag)?, ..Options::default() };
+        Ok(self.step(Step::Send { to, data, options }))
     }
 
     #[pyo3(signature = (source, into, tag = Number::Natural(0)))]
     fn recv(&self, source: Number, into: PythonSpan, tag: Number) -> PyResult<Verb> {
         let from = Source::Rank(self.peer(&source)? as u32);
-        Ok(self.step(Act::Recv { from, into: self.own(into)?, tag: tag_of(&tag)? }))
+        Ok(self.step(Step::Recv { from, into: self.own(into)?, tag: tag_of(&tag)? }))
     }
 
     #[pyo3(signature = (into, tag = Number::Natural(0)))]
     fn recv_any(&self, into: PythonSpan, tag: Number) -> PyResult<Verb> {
-        Ok(self.step(Act::Recv { from: Source::Any, into: self.own(into)?, tag: tag_of(&tag)? }))
+        Ok(self.step(Step::Recv { from: Source::Any, into: self.own(into)?, tag: tag_of(&tag)? }))
     }
 
     fn sendrecv(
@@ -802,7 +792,7 @@ impl PythonRank {
         let no_tag = || Number::Natural(0);
         let steps = [self.send(to, data, no_tag())?, self.recv(source, into, no_tag())?];
         let steps: PyResult<_> = steps.into_iter().map(|step| Ok(Py::new(py, step)?.into_any())).collect();
-        Ok(Verb { height: 2, ..self.step(Act::Join(steps?)) })
+        Ok(Verb { height: 2, ..self.act(Act::Join(steps?)) })
     }
 
     fn reduce(&self, peer: Number, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
@@ -821,32 +811,32 @@ impl PythonRank {
 
     fn copy(&self, source: PythonSpan, target: PythonSpan) -> PyResult<Verb> {
         let (source, target) = self.own_pair(source, target)?;
-        Ok(self.step(Act::Copy { source, target }))
+        Ok(self.step(Step::Copy { source, target }))
     }
 
     fn compute(&self, time_s: f64) -> PyResult<Verb> {
         ensure(time_s.is_finite() && time_s >= 0.0, || {
             format!("compute: got {time_s} s, expected a finite time of at least 0 s")
         })?;
-        Ok(self.step(Act::Compute { time_s }))
+        Ok(self.step(Step::Compute { time_s }))
     }
 
     fn connect(&self, peer: Number) -> PyResult<Verb> {
-        Ok(self.step(Act::Connect { peer: self.peer(&peer)? }))
+        Ok(self.step(Step::Connect { peer: self.peer(&peer)? }))
     }
 
     fn disconnect(&self, peer: Number) -> PyResult<Verb> {
-        Ok(self.step(Act::Disconnect { peer: self.peer(&peer)? }))
+        Ok(self.step(Step::Disconnect { peer: self.peer(&peer)? }))
     }
 
     #[pyo3(signature = (*branches))]
     fn join(&self, py: Python<'_>, branches: Vec<Py<PyAny>>) -> PyResult<Verb> {
         let height = self.height_over(py, &branches)?;
-        Ok(Verb { height, ..self.step(Act::Join(branches)) })
+        Ok(Verb { height, ..self.act(Act::Join(branches)) })
     }
 
     fn first(&self, py: Python<'_>, a: Py<PyAny>, b: Py<PyAny>) -> PyResult<Verb> {
         let height = self.height_over(py, [&a, &b])?;
-        Ok(Verb { height, ..self.step(Act::First(a, b)) })
+        Ok(Verb { height, ..self.act(Act::First(a, b)) })
     }
 }

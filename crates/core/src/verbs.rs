@@ -98,8 +98,9 @@ impl Rank<'_> {
         self.combine(source, target, if peer < self.rank() { Side::Left } else { Side::Right })
     }
 
+    /// Performs a step. Programs use the verbs.
     #[inline]
-    pub(crate) fn operation<O>(&self, step: Step) -> Operation<'_, O> {
+    pub fn operation<O>(&self, step: Step) -> Operation<'_, O> {
         Operation { rank: self, step, state: StepState::New, output: PhantomData }
     }
 }

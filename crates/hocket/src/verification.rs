@@ -15,7 +15,7 @@ use crate::symmetry::check_symmetry;
 pub(crate) const MOST_DECISIONS: usize = 100_000;
 
 /// The result of verifying an algorithm at one number of ranks, or a schedule.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Number of calls that were run.
     pub calls: usize,
@@ -52,23 +52,6 @@ impl Report {
         self.overtaking = self.overtaking.max(verdict.overtaking);
         self.counterexample = verdict.counterexample.map(|counterexample| (call.clone(), counterexample));
         self
-    }
-}
-
-impl Default for Report {
-    fn default() -> Self {
-        let exploration = Exploration::Deterministic;
-        let (counterexample, fewer_elements) = (None, None);
-        Self {
-            calls: 0,
-            refused: None,
-            exploration,
-            orders: 0,
-            overtaking: 0,
-            counterexample,
-            fewer_elements,
-            calls_left: 0,
-        }
     }
 }
 

@@ -62,9 +62,10 @@ impl Limits {
 }
 
 /// How orders of messages were tried, up to the counterexample if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exploration {
     /// There is only one order: no receive takes from any source, and nothing races.
+    #[default]
     Deterministic,
     /// All orders.
     Exhaustive,
