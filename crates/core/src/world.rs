@@ -82,11 +82,13 @@ pub trait World {
     /// A rank's step begins.
     fn issue(&mut self, at: At, step: &Step) -> Progress;
     /// Takes the outcome of a step that waited; none while it is unknown.
-    fn take(&mut self, at: At, ticket: u32) -> Option<Outcome>;
+    fn take(&mut self, _at: At, _ticket: u32) -> Option<Outcome> {
+        None
+    }
     /// This branch waits for this ticket; only called in a world that tells branches apart.
     fn wait(&mut self, _ticket: u32, _path: Path) {}
     /// `rank` no longer waits for this ticket.
-    fn withdraw(&mut self, rank: usize, ticket: u32);
+    fn withdraw(&mut self, _rank: usize, _ticket: u32) {}
     /// `len` fresh elements of working memory of the rank.
     fn scratch(&mut self, at: At, len: usize) -> Span;
     /// Checks that there is memory for `len` elements of scratch. Worlds that hold no data always have enough.

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, At, Buffer, Call, Outcome, Progress, Received, Result, Source, Span, Step, World, run};
+use hocket_core::{AnyProgram, At, Buffer, Call, Progress, Received, Result, Source, Span, Step, World, run};
 use hocket_machine::Work;
 use hocket_simulate::{Engine, NetworkModel, Options, Platform, Trials, check_size, simulate, symmetry};
 use hocket_verify::{Limits, estimate_runs};
@@ -151,12 +151,6 @@ impl World for Counting {
         }
         Progress::Done((at.now, Received { source, len: 0 }))
     }
-
-    fn take(&mut self, _: At, _: u32) -> Option<Outcome> {
-        None
-    }
-
-    fn withdraw(&mut self, _: usize, _: u32) {}
 
     fn scratch(&mut self, _: At, len: usize) -> Span {
         Span { buffer: Buffer::Scratch, offset: 0, len }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use hocket_core::{
-    AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Outcome, Progress, Received, Result, Side, Source,
-    Span, Step, Tag, World, check_ranks, run,
+    AnyProgram, At, Buffer, Call, Error, Features, Moment, Moments, Progress, Received, Result, Side, Source, Span,
+    Step, Tag, World, check_ranks, run,
 };
 
 use crate::draft::{Action, Draft, Wait};
@@ -194,12 +194,6 @@ impl World for Recorder {
         };
         Progress::Done((now, Received { source, len }))
     }
-
-    fn take(&mut self, _: At, _: u32) -> Option<Outcome> {
-        None
-    }
-
-    fn withdraw(&mut self, _: usize, _: u32) {}
 
     fn scratch(&mut self, At { rank, .. }: At, len: usize) -> Span {
         let offset = self.scratch[rank];

@@ -30,6 +30,17 @@ pub const ABOUT: About = About::new(
 .symmetric(flips_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
+    halve_and_double_vector(r, c, |rank, step, _| rank ^ (1 << step), |rank, _| rank).await;
+}
+
+/// Halves the vector between partners, then doubles it. `partner` says with whom a rank exchanges in a step. Partners of
+/// step s have labels that differ in bit s. Both functions also take the number of ranks.
+pub async fn halve_and_double_vector(
+    r: &Rank<'_>,
+    c: &Call,
+    partner: impl Fn(usize, u32, usize) -> usize,
+    label: impl Fn(usize, usize) -> usize,
+) {
     let result = c.result(r);
     let fold = Fold::new(r.size());
     let scratch = r.scratch(result.len);
@@ -38,11 +49,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let Some(me) = fold.enter(r, result, scratch).await else { return };
     let active = fold.active();
     let chunks = |who: usize, steps: u32| {
-        let range = half_range(who, steps, active);
+        let range = half_range(label(who, active), steps, active);
         result.chunks(range.start, range.len(), active)
     };
     let halves = |step: u32| {
-        let partner = me ^ (1 << step);
+        let partner = partner(me, step, active);
         Halves { peer: fold.rank_of(partner), own: chunks(me, step + 1), its: chunks(partner, step + 1) }
     };
     halve_and_double(r, active.ilog2(), halves, 0).await;

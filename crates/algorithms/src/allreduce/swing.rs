@@ -21,7 +21,7 @@ use hocket_core::{Call, Rank, Symmetry};
 
 use crate::About;
 use crate::about::{flips_evenly, needs_commutative};
-use crate::shapes::{Fold, Halves, half_range, halve_and_double};
+use crate::allreduce::rabenseifner::halve_and_double_vector;
 
 pub const ABOUT: About = About::new(
     "2*floor(log2(P))*alpha + ceil(P/2^floor(log2(P)))*(2^floor(log2(P))-1)/P*(2*n*beta + n*gamma) \
@@ -33,23 +33,7 @@ pub const ABOUT: About = About::new(
 .symmetric(|c| flips_evenly(c).and(Some(Symmetry::Rotation(2))));
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let result = c.result(r);
-    let fold = Fold::new(r.size());
-    let scratch = r.scratch(result.len);
-    r.copy(c.input(r), result).await;
-
-    let Some(me) = fold.enter(r, result, scratch).await else { return };
-    let active = fold.active();
-    let chunks = |who: usize, steps: u32| {
-        let range = half_range(label(who, active), steps, active);
-        result.chunks(range.start, range.len(), active)
-    };
-    let halves = |step: u32| {
-        let partner = swing(me, step, active);
-        Halves { peer: fold.rank_of(partner), own: chunks(me, step + 1), its: chunks(partner, step + 1) }
-    };
-    halve_and_double(r, active.ilog2(), halves, 0).await;
-    fold.leave(r, result).await;
+    halve_and_double_vector(r, c, swing, label).await;
 }
 
 /// The paper's pi(r, s): r + rho(s) for even r and r - rho(s) for odd r, with rho(s) the sum of (-2)^i for i = 0 .. s.

@@ -25,20 +25,9 @@ pub const ABOUT: About = About::new("(ceil(log2(P)) + rounds)*alpha + (P-1 + chu
     .completing(counts);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let tree = BinomialTree::new(rank, c.root, size);
+    let (size, result) = (r.size(), c.result(r));
+    let tree = scatter_chunks(r, c).await;
     let own = tree.relative();
-    let chunks_below = |rank: usize| {
-        let below = tree.subtree(rank);
-        result.chunks(own + below.start, below.len(), size)
-    };
-    if let Some(parent) = tree.parent() {
-        r.recv(parent, chunks_below(rank)).await;
-    }
-    for child in tree.children().rev() {
-        r.send(child, chunks_below(child)).await;
-    }
-
     for group in steps(size) {
         let partner = own ^ group;
         let chunks_of = |relative: usize| {
@@ -51,6 +40,22 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         }
         pass_on(r, own, group, |place| tree.rank_at(place), chunks_of(partner)).await;
     }
+}
+
+/// Scatters the chunks of the message along a binomial tree, which is returned.
+pub async fn scatter_chunks(r: &Rank<'_>, c: &Call) -> BinomialTree {
+    let tree = BinomialTree::new(r.rank(), c.root, r.size());
+    let chunks_below = |rank: usize| {
+        let below = tree.subtree(rank);
+        c.result(r).chunks(tree.relative() + below.start, below.len(), r.size())
+    };
+    if let Some(parent) = tree.parent() {
+        r.recv(parent, chunks_below(r.rank())).await;
+    }
+    for child in tree.children().rev() {
+        r.send(child, chunks_below(child)).await;
+    }
+    tree
 }
 
 /// The values in formulas: all `sends` of the allgather; its `rounds`, one after another; and the `chunks` of the longest

@@ -14,25 +14,13 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::shapes::BinomialTree;
+use crate::broadcast::scatter_doubling_allgather::scatter_chunks;
 
 pub const ABOUT: About = About::new("(ceil(log2(P)) + P-1)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*(P-1)");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let tree = BinomialTree::new(rank, c.root, size);
-    let own = tree.relative();
-    let chunks_below = |rank: usize| {
-        let below = tree.subtree(rank);
-        result.chunks(own + below.start, below.len(), size)
-    };
-    if let Some(parent) = tree.parent() {
-        r.recv(parent, chunks_below(rank)).await;
-    }
-    for child in tree.children().rev() {
-        r.send(child, chunks_below(child)).await;
-    }
-
+    let own = scatter_chunks(r, c).await.relative();
     let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
     let chunk = |i: usize| result.chunk(i % size, size);
     for step in 0..size - 1 {

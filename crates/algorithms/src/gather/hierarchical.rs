@@ -34,15 +34,21 @@ pub const ABOUT: About = About::new("local + network", "local + network")
     .made_of(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
+    in_two_levels(c, &LOCAL, &NETWORK).into()
+}
+
+/// The parts of a gather or scatter within groups and between them. In each group, the rank in the root's place takes
+/// part in both.
+pub fn in_two_levels(c: &Call, local: &PartParameter, network: &PartParameter) -> [Piece; 2] {
     let levels = Levels::of(c);
     let (root, place) = levels.place(c.root);
     let within = |group| Call {
         root: place % levels.size(group),
         in_place: c.in_place && group == root,
-        ..of_blocks(c, Collective::Gather, &levels, group)
+        ..of_blocks(c, c.collective, &levels, group)
     };
-    let network = Call { root, in_place: true, ..of_groups(c, Collective::Gather, &levels) };
-    vec![LOCAL.within(c, &levels, within), NETWORK.between(c, &network)]
+    let between = Call { root, in_place: true, ..of_groups(c, c.collective, &levels) };
+    [local.within(c, &levels, within), network.between(c, &between)]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

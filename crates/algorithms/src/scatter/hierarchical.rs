@@ -17,10 +17,9 @@ use hocket_core::{Call, Collective, Rank};
 
 use crate::About;
 use crate::about::has_equal_blocks;
+use crate::gather::hierarchical::in_two_levels;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network, of_blocks, of_groups,
-};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network};
 
 const NETWORK: PartParameter = network(Collective::Scatter, "binomial", "linear");
 const LOCAL: PartParameter = choice(Collective::Scatter, "local", "binomial", &[], "the algorithm within a group");
@@ -34,15 +33,8 @@ pub const ABOUT: About = About::new("network + local", "network + local")
     .made_of(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
-    let levels = Levels::of(c);
-    let (root, place) = levels.place(c.root);
-    let within = |group| Call {
-        root: place % levels.size(group),
-        in_place: c.in_place && group == root,
-        ..of_blocks(c, Collective::Scatter, &levels, group)
-    };
-    let network = Call { root, in_place: true, ..of_groups(c, Collective::Scatter, &levels) };
-    vec![NETWORK.between(c, &network), LOCAL.within(c, &levels, within)]
+    let [local, network] = in_two_levels(c, &LOCAL, &NETWORK);
+    vec![network, local]
 }
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
