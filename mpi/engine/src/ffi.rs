@@ -1,5 +1,7 @@
 //! The functions of `hocket.h`, which documents them.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+//!
+//! SAFETY: the caller gives what the header asks for. `unsafe` blocks without a comment rely on that only.
+#![allow(unsafe_code, missing_docs, clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -79,7 +81,6 @@ pub struct CommunicatorC {
 /// The collectives in the order of `hocket_collective`.
 const COLLECTIVES: [Collective; 16] = Collective::ALL;
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_interface() -> c_int {
     1
@@ -119,7 +120,6 @@ unsafe fn set_rules(
     error: *mut c_char,
     room: usize,
 ) -> c_int {
-    // SAFETY: as the header asks.
     let (rules, file) = unsafe { (text(rules), text(file)) };
     match Rules::parse(&rules, &file).and_then(|rules| earlier.clone().with_fallback(rules)) {
         Ok(all) => {
@@ -127,14 +127,12 @@ unsafe fn set_rules(
             0
         }
         Err(problem) => {
-            // SAFETY: as the header asks.
             unsafe { write(&problem.to_string(), error, room) };
             1
         }
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_set_rules(
     rules: *const c_char,
@@ -142,11 +140,9 @@ pub unsafe extern "C" fn hocket_set_rules(
     error: *mut c_char,
     room: usize,
 ) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { set_rules(&NO_RULES, rules, file, error, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_add_rules(
     more: *const c_char,
@@ -154,18 +150,15 @@ pub unsafe extern "C" fn hocket_add_rules(
     error: *mut c_char,
     room: usize,
 ) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { set_rules(rules(), more, file, error, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_has_rule(collective: i32, is_nonblocking: c_int) -> c_int {
     let collective = COLLECTIVES.get(collective as usize).copied();
     rules().mention(collective, is_nonblocking != 0).into()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn hocket_left_below(collective: i32, ranks: i32) -> u64 {
     let rules = rules();
@@ -173,33 +166,27 @@ pub extern "C" fn hocket_left_below(collective: i32, ranks: i32) -> u64 {
     collective.map_or(0, |&collective| rules.bytes_left_to_mpi(collective, ranks as usize, false))
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_communicator_new(
     rank: i32,
     ranks: i32,
     transport: *const Transport,
 ) -> *mut CommunicatorC {
-    // SAFETY: as the header asks.
     let transport = unsafe { *transport };
     let communicator = Communicator::new(rank as usize, transport);
     Box::into_raw(Box::new(CommunicatorC { communicator, call: Call::new(Collective::Barrier, ranks as usize, 0) }))
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_communicator_nodes(communicator: *mut CommunicatorC, nodes: *const i32) {
-    // SAFETY: as the header asks.
     let call = unsafe { &mut (*communicator).call };
     // SAFETY: as the header asks: one number per rank.
     let nodes = unsafe { std::slice::from_raw_parts(nodes, call.ranks) };
     call.nodes = Nodes::of(nodes);
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_communicator_free(communicator: *mut CommunicatorC) {
-    // SAFETY: as the header asks.
     drop(unsafe { Box::from_raw(communicator) });
 }
 
@@ -209,14 +196,12 @@ pub(crate) unsafe fn progress(progress: Progress, code: *mut c_int) -> c_int {
         Progress::Waits => 0,
         Progress::Done => 1,
         Progress::Failed(failure) => {
-            // SAFETY: as the header asks.
             unsafe { *code = failure };
             -1
         }
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_prepare(
     communicator: *mut CommunicatorC,
@@ -230,14 +215,12 @@ pub unsafe extern "C" fn hocket_prepare(
     match communicator.prepare(rules(), call, asked.is_nonblocking != 0, asked.layout) {
         Ok(operation) => Box::into_raw(operation),
         Err(why) => {
-            // SAFETY: as the header asks.
             unsafe { *reason = why.as_ptr() };
             std::ptr::null_mut()
         }
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_start(
     operation: *mut Operation,
@@ -245,35 +228,26 @@ pub unsafe extern "C" fn hocket_start(
     result: *mut c_void,
     user: *mut c_void,
 ) {
-    // SAFETY: as the header asks.
     unsafe { &mut *operation }.start(user, input.cast::<u8>().cast_mut(), result.cast());
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_advance(operation: *mut Operation, may_wait: c_int, code: *mut c_int) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { progress((*operation).advance(may_wait != 0), code) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_algorithm(operation: *const Operation, into: *mut c_char, room: usize) -> usize {
-    // SAFETY: as the header asks.
     unsafe { write(&(*operation).entry.to_string(), into, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_complete_for_s(operation: *const Operation) -> f64 {
-    // SAFETY: as the header asks.
     unsafe { (*operation).complete_for().as_secs_f64() }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_finish(communicator: *mut CommunicatorC, operation: *mut Operation) {
-    // SAFETY: as the header asks.
     unsafe { (*communicator).communicator.keep(Box::from_raw(operation)) };
 }
 
@@ -312,40 +286,29 @@ fn log() -> MutexGuard<'static, Log> {
     LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_ran(call: *const LoggedC, operation: *const Operation) {
-    // SAFETY: as the header asks.
     let operation = unsafe { &*operation };
-    // SAFETY: as the header asks.
     unsafe { count(call, Answer::Algorithm { name: operation.entry.name, rule: operation.rule }) };
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_passed(call: *const LoggedC, reason: *const c_char) {
-    // SAFETY: as the header asks.
     unsafe { count(call, Answer::Passed { reason: &text(reason) }) };
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_summary(into: *mut c_char, room: usize) -> usize {
-    // SAFETY: as the header asks.
     unsafe { write(&log().to_string(), into, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_lines(into: *mut c_char, room: usize) -> usize {
-    // SAFETY: as the header asks.
     unsafe { write(&log().lines(), into, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_merge(lines: *const c_char) -> c_int {
-    // SAFETY: as the header asks.
     let lines = unsafe { text(lines) };
     log().merge(&lines).is_err().into()
 }
@@ -365,12 +328,9 @@ pub struct JobC {
     nodes: i32,
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_log_job(job: *const JobC, into: *mut c_char, room: usize) -> usize {
-    // SAFETY: as the header asks.
     let job = unsafe { &*job };
-    // SAFETY: as the header asks.
     let text_of = |from: *const c_char| (!from.is_null()).then(|| unsafe { text(from) }.into_owned());
     let about = Job {
         hocket_job_log: JOB_LOG_VERSION,
@@ -386,6 +346,5 @@ pub unsafe extern "C" fn hocket_log_job(job: *const JobC, into: *mut c_char, roo
         ranks: job.ranks,
         nodes: job.nodes,
     };
-    // SAFETY: as the header asks.
     unsafe { write(&about.line(), into, room) }
 }

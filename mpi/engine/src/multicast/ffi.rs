@@ -1,5 +1,7 @@
 //! The functions of `hocket.h` for dynamic multicast, which the header documents.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+//!
+//! SAFETY: the caller gives what the header asks for. `unsafe` blocks without a comment rely on that only.
+#![allow(unsafe_code, missing_docs, clippy::missing_safety_doc)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -18,7 +20,6 @@ pub struct DomainC {
 impl DomainC {
     unsafe fn refuse(&mut self, why: String, reason: *mut *const c_char) -> c_int {
         self.reason = CString::new(why).unwrap_or_default();
-        // SAFETY: as the header asks.
         unsafe { *reason = self.reason.as_ptr() };
         1
     }
@@ -36,7 +37,6 @@ pub struct MulticastC {
     ranks: *const u32,
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_new(
     rank: i32,
@@ -53,10 +53,8 @@ pub unsafe extern "C" fn hocket_domain_new(
         if !is_rank(rank) || !is_rank(master) {
             return Err(format!("master: got {master}, expected a rank below {ranks}"));
         }
-        // SAFETY: as the header asks.
         let rule = if rule.is_null() { "measured".into() } else { unsafe { text(rule) } };
         let rules = rules(&rule).map_err(|error| error.to_string())?;
-        // SAFETY: as the header asks.
         let transport = unsafe { *transport };
         Domain::new((rank as usize, ranks as usize, master as usize), rules, transport, user)
             .map_err(|failure| format!("the domain cannot receive messages: MPI error code {failure}"))
@@ -64,21 +62,17 @@ pub unsafe extern "C" fn hocket_domain_new(
     match make() {
         Ok(domain) => Box::into_raw(Box::new(DomainC { domain, reason: CString::default() })),
         Err(problem) => {
-            // SAFETY: as the header asks.
             unsafe { write(&problem, error, room) };
             std::ptr::null_mut()
         }
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_free(domain: *mut DomainC) {
-    // SAFETY: as the header asks.
     drop(unsafe { Box::from_raw(domain) });
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_send(
     domain: *mut DomainC,
@@ -89,80 +83,60 @@ pub unsafe extern "C" fn hocket_domain_send(
     id: *mut u64,
     reason: *mut *const c_char,
 ) -> c_int {
-    // SAFETY: as the header asks.
     let (domain, members) = unsafe { (&mut *domain, std::slice::from_raw_parts(members, members_bytes)) };
     match domain.domain.send(members, data.cast(), bytes) {
         Ok(number) => {
-            // SAFETY: as the header asks.
             unsafe { *id = number };
             0
         }
-        // SAFETY: as the header asks.
         Err(error) => unsafe { domain.refuse(error.to_string(), reason) },
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_has_left(domain: *const DomainC, id: u64) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { &*domain }.domain.has_left(id).into()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_is_complete(domain: *const DomainC, id: u64) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { &*domain }.domain.is_complete(id).into()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_incomplete(domain: *const DomainC) -> usize {
-    // SAFETY: as the header asks.
     unsafe { &*domain }.domain.incomplete()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_unacknowledged(domain: *const DomainC) -> usize {
-    // SAFETY: as the header asks.
     unsafe { &*domain }.domain.acknowledgements_due()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_advance(domain: *mut DomainC, may_wait: c_int, code: *mut c_int) -> c_int {
-    // SAFETY: as the header asks.
     match unsafe { &mut *domain }.domain.advance(may_wait != 0) {
         Outcome::Nothing => 0,
         Outcome::News => 1,
         Outcome::Failed(failure) => {
-            // SAFETY: as the header asks.
             unsafe { *code = failure };
             -1
         }
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_offer(domain: *mut DomainC, room: *mut c_void, bytes: usize) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { &mut *domain }.domain.offer(room.cast(), bytes).into()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_withdraw(domain: *mut DomainC) {
-    // SAFETY: as the header asks.
     unsafe { &mut *domain }.domain.withdraw();
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_take(domain: *mut DomainC, multicast: *mut MulticastC) -> c_int {
-    // SAFETY: as the header asks.
     let Some(message) = unsafe { &mut *domain }.domain.take() else { return 0 };
     let value = MulticastC {
         id: message.id,
@@ -173,19 +147,15 @@ pub unsafe extern "C" fn hocket_domain_take(domain: *mut DomainC, multicast: *mu
         members: message.members.bitmap().as_ptr(),
         ranks: message.members.ranks().as_ptr(),
     };
-    // SAFETY: as the header asks.
     unsafe { *multicast = value };
     1
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_release(domain: *mut DomainC, id: u64) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { &mut *domain }.domain.release(id).into()
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_distribution(
     domain: *const DomainC,
@@ -193,11 +163,9 @@ pub unsafe extern "C" fn hocket_domain_distribution(
     into: *mut c_char,
     room: usize,
 ) -> usize {
-    // SAFETY: as the header asks.
     unsafe { write((*domain).domain.distribution(id).unwrap_or_default(), into, room) }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_start(
     domain: *mut DomainC,
@@ -221,14 +189,11 @@ pub unsafe extern "C" fn hocket_domain_start(
     };
     match result_of_start {
         Ok(()) => 0,
-        // SAFETY: as the header asks.
         Err(why) => unsafe { domain.refuse(why, reason) },
     }
 }
 
-/// See `hocket.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hocket_domain_collective(domain: *mut DomainC, id: u64, code: *mut c_int) -> c_int {
-    // SAFETY: as the header asks.
     unsafe { progress((*domain).domain.collective(id), code) }
 }
