@@ -54,62 +54,62 @@ pub fn simulate_together(
     if parts.len() > MOST {
         return Err(Error::new(format!("together: got {} calls, expected at most {MOST}", parts.len())));
     }
-    let stage = Stage { parts, platform, trials: Trials { count: 1, until_interval: None, ..trials } };
-    let (times_s, outcome) = stage.play(0..parts.len(), options)?;
+    let jobs = Jobs { parts, platform, trials: Trials { count: 1, until_interval: None, ..trials } };
+    let (times_s, outcome) = jobs.run_some(0..parts.len(), options)?;
     let silent_options = Options { trace: false, passages: false, ..options };
     let isolated_call = |part| {
-        let (times_s, outcome) = stage.play(part..part + 1, silent_options)?;
+        let (times_s, outcome) = jobs.run_some(part..part + 1, silent_options)?;
         Ok(IsolatedCall { time_s: times_s[0], links_bytes: outcome.links.iter().map(|link| link.bytes).collect() })
     };
     Ok(Together { times_s, outcome, isolated_calls: (0..parts.len()).map(isolated_call).collect::<Result<_>>()? })
 }
 
 /// Several calls on a machine.
-struct Stage<'a> {
+struct Jobs<'a> {
     parts: &'a [Part<'a>],
     platform: &'a Platform,
     trials: Trials,
 }
 
-impl Stage<'_> {
+impl Jobs<'_> {
     /// Runs some of the calls. Returns the time of each, and the outcome.
-    fn play(&self, playing: Range<usize>, options: Options<'_>) -> Result<(Vec<f64>, Outcome)> {
+    fn run_some(&self, numbers: Range<usize>, options: Options<'_>) -> Result<(Vec<f64>, Outcome)> {
         let Self { parts, platform, trials } = *self;
-        let cast = Cast::new(parts, playing.clone(), platform)?;
-        let world = Call::new(Collective::Barrier, cast.roles.len(), 0);
-        let mut many = simulate_trials(&cast, &world, platform, trials, options)?;
+        let program = JobsProgram::new(parts, numbers.clone(), platform)?;
+        let world = Call::new(Collective::Barrier, program.places.len(), 0);
+        let mut many = simulate_trials(&program, &world, platform, trials, options)?;
         let marks_s = many.ends.swap_remove(0).marks_s;
         let time_s = |part| marks_s.get(part).copied().unwrap_or(0.0);
-        Ok((playing.map(time_s).collect(), many.first))
+        Ok((numbers.map(time_s).collect(), many.first))
     }
 }
 
 /// The program of all ranks of a machine: each runs its call, or nothing. The end of a call is the mark of its number.
-struct Cast<'a> {
+struct JobsProgram<'a> {
     parts: &'a [Part<'a>],
     platform: &'a Platform,
     /// The call of each rank, and the rank's number in the call.
-    roles: Vec<Option<(u16, usize)>>,
+    places: Vec<Option<(u16, usize)>>,
 }
 
-impl<'a> Cast<'a> {
-    fn new(parts: &'a [Part<'a>], playing: Range<usize>, platform: &'a Platform) -> Result<Self> {
+impl<'a> JobsProgram<'a> {
+    fn new(parts: &'a [Part<'a>], numbers: Range<usize>, platform: &'a Platform) -> Result<Self> {
         let size = parts.iter().flat_map(|part| &part.ranks).max().map_or(0, |last| last + 1);
-        let mut roles = vec![None; size.max(1)];
-        for number in playing {
+        let mut places = vec![None; size.max(1)];
+        for number in numbers {
             for (place, rank) in parts[number].ranks.iter().enumerate() {
-                if roles[*rank].replace((number as u16, place)).is_some() {
+                if places[*rank].replace((number as u16, place)).is_some() {
                     return Err(Error::new(format!("together: got rank {rank} in two calls, expected it in one")));
                 }
             }
         }
-        Ok(Self { parts, platform, roles })
+        Ok(Self { parts, platform, places })
     }
 }
 
-impl Program for Cast<'_> {
+impl Program for JobsProgram<'_> {
     async fn run(&self, r: &Rank<'_>, _: &Call) {
-        let Some((number, place)) = self.roles[r.rank()] else { return };
+        let Some((number, place)) = self.places[r.rank()] else { return };
         let Part { program, call, cadence, ranks } = &self.parts[usize::from(number)];
         let delayed_program = DelayedProgram::new(*program, self.platform);
         let repeated = cadence.map(|cadence| InCadence { program: &delayed_program, cadence });
