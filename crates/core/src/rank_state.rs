@@ -25,8 +25,8 @@ pub(crate) struct Pair {
     pub received: Received,
 }
 
-/// A world as shared by all its ranks. A step that is done moves the rank's state to its moment and leaves its result in
-/// [`SharedWorld::received`], so that the answer is one word.
+/// A world as shared by all its ranks. A step that is done moves the rank's state to its moment and leaves its result
+/// in [`SharedWorld::received`], so that the answer is one word.
 pub(crate) trait Host {
     fn issue(&self, rank_state: &RankState<'_>, step: &Step) -> StepState;
     /// Issues a send and a receive, each at its moment; the result is the receive's. Most programs send and receive in

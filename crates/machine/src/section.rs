@@ -30,9 +30,9 @@ pub enum Value {
 /// The values read from a file, by full key with the unit of numbers as suffix: `network.latency_s`.
 pub type Values = BTreeMap<String, Value>;
 
-/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses keys that were never taken. A method that
-/// reads a key refuses a value of another kind, and a key that is missing unless its absence has a meaning. The error has
-/// file, line and key.
+/// A table of a machine file. Each key is taken once; [`Section::finish`] refuses keys that were never taken. A method
+/// that reads a key refuses a value of another kind, and a key that is missing unless its absence has a meaning. The
+/// error has file, line and key.
 #[derive(Clone, Debug)]
 pub struct Section {
     file: Arc<str>,

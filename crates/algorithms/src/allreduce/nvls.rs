@@ -38,7 +38,8 @@ pub const ABOUT: About = About::new(
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     r.join_all(centers(rank, size).map(async |center| {
-        pipeline::allreduce(r, c, &Place::in_star(center, rank, size, |rank| rank), |vector| block(c, vector, center)).await;
+        let place = Place::in_star(center, rank, size, |rank| rank);
+        pipeline::allreduce(r, c, &place, |vector| block(c, vector, center)).await;
     }))
     .await;
 }

@@ -1,10 +1,10 @@
 //! NVLS tree: the switch of a node adds up a chunk for one of its ranks, trees between nodes add these, and back.
 //!
-//! A lane is the ranks in the same place of all nodes. Each lane sums up its chunk of the vector, one half in each of two
-//! mirrored binary trees over its ranks. The other ranks of a node are leaves below the node's rank of the lane, through the
-//! switch. Segments go up to the root, and their sums down, while later ones follow. On a machine with `[level.multicast]`,
-//! messages within a node have the costs of a switch that combines and copies: NVLink SHARP. Elsewhere they cost what
-//! others do.
+//! A lane is the set of ranks that have the same place on all nodes. Each lane sums up its chunk of the vector, one
+//! half in each of two mirrored binary trees over its ranks. The other ranks of a node are leaves below the node's rank
+//! of the lane, through the switch. Segments go up to the root, and their sums down, while later ones follow. On a
+//! machine with `[level.multicast]`, messages within a node have the costs of a switch that combines and copies: NVLink
+//! SHARP. Elsewhere they cost what others do.
 //!
 //! Source: NCCL, `src/graph/connect.cc`, `src/transport/nvls.cc` and `src/device/all_reduce.h`.
 //! Needs: a commutative operator: each rank begins with its own contribution.
@@ -82,8 +82,8 @@ fn place(levels: &Levels, rank: usize, (lane, number): Tree) -> Place {
     }
 }
 
-/// The most messages that a rank sends at a time: in the trees of all lanes up and down on its node, and between nodes to
-/// a parent and two children.
+/// The most messages that a rank sends at a time: in the trees of all lanes up and down on its node, and between nodes
+/// to a parent and two children.
 fn peers(levels: &Levels) -> usize {
     TREES * (2 * (levels.largest() - 1) + 3)
 }

@@ -33,8 +33,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     halve_and_double_vector(r, c, |rank, step, _| rank ^ (1 << step), |rank, _| rank).await;
 }
 
-/// Halves the vector between partners, then doubles it. `partner` says with whom a rank exchanges in a step. Partners of
-/// step s have labels that differ in bit s. Both functions also take the number of ranks.
+/// Halves the vector between partners, then doubles it. `partner` says with whom a rank exchanges in a step. Partners
+/// of step s have labels that differ in bit s. Both functions also take the number of ranks.
 pub async fn halve_and_double_vector(
     r: &Rank<'_>,
     c: &Call,

@@ -47,8 +47,8 @@ fn by_nodes(c: &Call) -> usize {
     if is_unknown || levels.count() == 1 { USUAL } else { levels.size(0).min(MOST) }
 }
 
-/// The order of the ranks of each group in a channel. Channels begin at different ranks. Drawn for groups of 4 ranks and 2
-/// channels.
+/// The order of the ranks of each group in a channel. Channels begin at different ranks. Drawn for groups of 4 ranks
+/// and 2 channels.
 ///
 /// ```text
 /// channel 0     0 1 2 3     4 5 6 7

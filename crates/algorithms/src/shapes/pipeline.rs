@@ -43,9 +43,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a node's rank `own` in the star of its rank `center`, through the switch of the node: all other ranks
-    /// are children of the center, in the order after it. `rank` turns these numbers, below `size`, into ranks of the call.
-    /// All stars can have the same tag: a message up from one rank to another is only in the star of the other one.
+    /// The place of a node's rank `own` in the star of its rank `center`, through the switch of the node: all other
+    /// ranks are children of the center, in the order after it. `rank` turns these numbers, below `size`, into ranks of
+    /// the call. All stars can have the same tag: a message up from one rank to another is only in the star of the
+    /// other one.
     pub fn in_star(center: usize, own: usize, size: usize, rank: impl Fn(usize) -> usize) -> Self {
         if own != center {
             return Self { parent: Some(rank(center)), mode: Mode::Switched, ..Self::default() };

@@ -46,6 +46,7 @@ impl TorusTree<'_> {
         let last_moved = at.iter().rposition(|coordinate| *coordinate > 0);
         let parent = last_moved.map(|last| if at[0] == 0 { moved(0, sizes[0] - 1) } else { moved(last, at[last] - 1) });
 
+        // By increasing height: the leaf round the ring, then along the axes from the last one to the first one.
         let last = last_moved.unwrap_or(0);
         let round_the_ring = (last > 0 && at[0] + 1 == sizes[0]).then(|| moved(0, 0));
         let leads_ahead = |i: &usize| (*i == 0 || at[0] > 0) && at[*i] + 1 < sizes[*i];
@@ -133,15 +134,16 @@ impl Trees {
         let (input, result) = (c.input(r), c.result(r));
         let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
         let own = if r.size() == 1 || input == result { sums } else { input };
-        r.copy(input, own).await; // if one rank is alone, or the result may overwrite an input that is still on its way up
+        // If one rank is alone, or the result may overwrite an input that is still on its way up.
+        r.copy(input, own).await;
         self.run(r, c, 0, async |place, part| {
             pipeline::reduce_and_broadcast(r, place, &part(own), &part(sums), &part(result)).await;
         })
         .await;
     }
 
-    /// Runs a pipeline in each tree that carries a part of the message. A pipeline gets the place of this rank in the tree, and
-    /// what cuts a vector to the segments of the part.
+    /// Runs a pipeline in each tree that carries a part of the message. A pipeline gets the place of this rank in the
+    /// tree, and a function that returns the segments of the part of a vector.
     async fn run(
         &self,
         r: &Rank<'_>,
@@ -180,8 +182,7 @@ impl Trees {
         self.torus.hops() + usize::from(self.torus.axes().count() > 1)
     }
 
-    /// The most children that a rank has in one tree: one along each axis. If no axis leads on from the root's neighbour, one
-    /// less.
+    /// The most children that a rank has in one tree: one along each axis, or one less if all axes have two ranks.
     fn most_children(&self) -> usize {
         let axes = self.torus.axes().count();
         let has_long_axis = self.torus.sizes.iter().any(|size| *size > 2);
@@ -248,8 +249,8 @@ mod tests {
         assert!(is_link, "{rank} to {child} of {:?}", tree.port);
     }
 
-    /// Returns the height of the tree and counts its links. Adds to `most_children`. Checks that the tree spans the torus,
-    /// that parents and children agree, and that the heights of children increase.
+    /// Returns the height of the tree and counts its links. Adds to `most_children`. Checks that the tree spans the
+    /// torus, that parents and children agree, and that the heights of children increase.
     fn checked_height(tree: &TorusTree<'_>, shares: &mut Shares, most_children: &mut usize) -> usize {
         let (root, ranks) = (tree.root, tree.port.torus.ranks());
         let (mut reached, mut heights) = (vec![root], vec![0; ranks]);
