@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hocket
 from tests.conftest import refusals_rejected
 
-# On few ports, messages that a rank sends at once wait for each other. Rounding decides their order, which decides the time.
+# On few ports, messages that a rank sends at once wait for each other, in an order that rounding decides.
 UNLIMITED = {
     protocol: hocket.Machine.parse(
         f'name = "unlimited"\n[network]\nmodel = "hockney"\nprotocol = "{protocol}"\nlatency = "1 us"\n'

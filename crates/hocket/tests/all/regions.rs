@@ -1,8 +1,12 @@
 //! A network whose regions are simulated side by side gives the same bits as on one thread.
 
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::thread::{ThreadId, current};
+
 use hocket::cases;
 use hocket_algorithms::{CATALOGUE, Entry};
-use hocket_core::{Call, Collective, Program, Result};
+use hocket_core::{Buffer, Call, Collective, Error, Program, Rank, Result, Source, Span};
 use hocket_machine::Machine;
 use hocket_simulate::{Options, Outcome, Platform, Trials, simulate, simulate_trials};
 use proptest::prelude::*;
@@ -79,6 +83,42 @@ proptest! {
     }
 }
 
+/// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
+#[derive(Default)]
+struct RingExchange {
+    is_from_any: bool,
+    threads: Mutex<HashSet<ThreadId>>,
+}
+
+impl Program for RingExchange {
+    async fn run(&self, r: &Rank<'_>, _: &Call) {
+        self.threads.lock().unwrap().insert(current().id());
+        let (next, last) = ((r.rank() + 1) % r.size(), (r.rank() + r.size() - 1) % r.size());
+        let from = if self.is_from_any { Source::Any } else { Source::Rank(last as u32) };
+        for _ in 0..1000 {
+            let receive = r.recv_with(from, Span::new(Buffer::Result, 1000), 0);
+            r.join(r.send(next, Span::new(Buffer::Input, 1000)), receive).await;
+        }
+    }
+}
+
+/// Where a rank receives from any, one thread simulates all regions again.
+#[test]
+fn regions_are_simulated_side_by_side_also_up_to_a_deadline() {
+    let network = "topology = \"torus\"\ndims = [40]\n[node]";
+    for (model, is_from_any) in MODELS[..2].iter().flat_map(|model| [(model, false), (model, true)]) {
+        let (call, platform) = (Call::new(Collective::Barrier, 40, 0), platform(model, network, HOSTS[0], ""));
+        let program = RingExchange { is_from_any, ..RingExchange::default() };
+        let expected = run(&program, &call, &platform, 1).unwrap();
+        assert_eq!(program.threads.lock().unwrap().len(), 1);
+        assert_eq!(run(&program, &call, &platform, 3).as_ref(), Ok(&expected), "{model}, from any: {is_from_any}");
+        assert_eq!(program.threads.lock().unwrap().len(), 3, "{model}, from any: {is_from_any}");
+        let until_s = expected.time_s() / 2.0;
+        let late = Options { threads: 3, keeps_threads: true, until_s, ..Options::default() };
+        assert_eq!(simulate(&program, &call, &platform, late), Err(Error::lateness()), "{model}");
+    }
+}
+
 /// Calls of an algorithm with few and with many ranks, at the last root.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = [2, 7, 12].into_iter().flat_map(|ranks| cases::calls(entry.collective, ranks));
@@ -88,7 +128,7 @@ fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
 
 #[test]
 fn every_algorithm_takes_the_same_on_any_number_of_threads() {
-    check_threads(3);
+    check_threads(12);
 }
 
 #[test]
