@@ -85,3 +85,63 @@ fn merge(mut parts: Vec<Outcome>, regions: &Regions) -> Outcome {
     let all = parts.into_iter().reduce(|one, other| one.with_region(other));
     Outcome { rank_times_s, ..all.unwrap_or_default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use hocket_core::{Buffer, Call, Collective, Program, Rank, Source, Span};
+    use hocket_machine::{Machine, Noise};
+
+    use super::*;
+    use crate::clock::Trial;
+    use crate::network::{Meeting, SharedNetwork};
+    use crate::{NetworkModel, Platform};
+
+    /// Data goes around a ring: every rank sends to the next one and receives from the one before, or from any.
+    struct RingExchange {
+        rounds: usize,
+        is_from_any: bool,
+    }
+
+    impl Program for RingExchange {
+        async fn run(&self, r: &Rank<'_>, _: &Call) {
+            let (next, last) = ((r.rank() + 1) % r.size(), (r.rank() + r.size() - 1) % r.size());
+            let from = if self.is_from_any { Source::Any } else { Source::Rank(last as u32) };
+            for _ in 0..self.rounds {
+                let receive = r.recv_with(from, Span::new(Buffer::Result, 1000), 0);
+                r.join(r.send(next, Span::new(Buffer::Input, 1000)), receive).await;
+            }
+        }
+    }
+
+    #[test]
+    fn regions_are_simulated_side_by_side_unless_a_rank_receives_from_any() {
+        let models = ["links\"", "packets\"\npacket = \"600 B\"\nrouter_latency = \"0.2 us\""];
+        for (model, is_from_any) in models.into_iter().flat_map(|model| [(model, false), (model, true)]) {
+            let text = format!(
+                "name = \"torus\"\n[network]\nmodel = \"{model}\ntopology = \"torus\"\ndims = [40]\n\
+                 link_bandwidth = \"1 GB/s\"\nlink_latency = \"1 us\"\n"
+            );
+            let platform = Platform::new(&Machine::parse(&text, "torus.toml").unwrap()).unwrap();
+            let call = Call::new(Collective::Barrier, 40, 0);
+            let program = RingExchange { rounds: 1000, is_from_any };
+            let network_of_links: &dyn SharedNetwork = match &platform.network {
+                NetworkModel::Links(links) => links,
+                NetworkModel::Packets(packets) => packets,
+                other => panic!("{other:?}"),
+            };
+            let network = &Meeting(network_of_links);
+            let noise = Noise::default();
+            let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
+            let options = Options { keeps_threads: true, ..Options::default() };
+            let run = Run { program: &program, call: &call, network, trial: &trial, node: &platform.node, options };
+            let regions = network_of_links.regions(call.ranks, 3).unwrap();
+            let outcome = side_by_side(&run, &regions).unwrap();
+            let expected = events::run(&run).unwrap();
+            if !is_from_any {
+                let late = Run { options: Options { until_s: expected.time_s() / 2.0, ..options }, ..run };
+                assert_eq!(side_by_side(&late, &regions), Err(Error::lateness()), "{model}");
+            }
+            assert_eq!(outcome, (!is_from_any).then_some(expected), "{model}, from any: {is_from_any}");
+        }
+    }
+}
