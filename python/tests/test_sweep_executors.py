@@ -81,7 +81,7 @@ def test_the_ranks_of_an_mpi_job_give_the_same_table(spec: Path, ranks: int) -> 
 COMMANDS = {
     "compare": ["compare", "barrier", "--ranks", "8", "--machine", "jitter-paper", "--json"],
     "verify": ["verify", "allreduce", "ring", "--ranks", "1-6", "--json"],
-    "tune": ["tune", "barrier", "reduce", *"--ranks 4 --sizes 8B --machine cluster --output tuned --json".split()],
+    "tune": ["tune", "barrier", "--ranks", "4", "--machine", "cluster", "--output", "tuned", "--json"],
 }
 
 
