@@ -16,7 +16,10 @@ LONG = ("long", "real_mpi", "wheel")
 
 
 class CpuSeconds:
-    """Counts the CPU seconds of each test, with its fixtures and the processes that it waits for."""
+    """Counts the CPU seconds of each test, with the processes that it waits for.
+
+    What ends after the test does not count: the last test of a module ends what all of them shared, such as a browser.
+    """
 
     def __init__(self) -> None:
         self.start_s = 0.0
@@ -30,7 +33,7 @@ class CpuSeconds:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """End a test."""
         report = yield
-        if report.when == "teardown":
+        if report.when == "call":
             used_s = sum(os.times()[:4]) - self.start_s
             report.user_properties.append(("cpu_s", used_s))
             if used_s > MOST_S and report.passed and not any(map(item.get_closest_marker, LONG)):
@@ -41,7 +44,7 @@ class CpuSeconds:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what the summary lists, also of tests in other processes."""
         used_s = float(dict(report.user_properties).get("cpu_s", 0))
-        if report.when == "teardown" and used_s > LISTED_S:
+        if report.when == "call" and used_s > LISTED_S:
             self.slow.append((used_s, report.nodeid))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
