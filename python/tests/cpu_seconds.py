@@ -11,8 +11,11 @@ LISTED_S = float(os.environ.get("HOCKET_TEST_CPU", "5"))
 MOST_S = 20.0
 """A test that takes longer fails: a slow host may take a few times as long as a quick one."""
 
-LONG = ("long", "real_mpi", "wheel")
-"""Marks of tests that `make test` leaves out."""
+FREE = ("long", "real_mpi", "wheel", "mpi")
+"""Marks of tests that may take longer: `make test` leaves them out, or ranks of MPI keep a processor busy while they wait."""
+
+FREE_FOLDERS = ("mpi", "lab")
+"""Folders of tests that start ranks of MPI."""
 
 
 class CpuSeconds:
@@ -36,7 +39,8 @@ class CpuSeconds:
         if report.when == "call":
             used_s = sum(os.times()[:4]) - self.start_s
             report.user_properties.append(("cpu_s", used_s))
-            if used_s > MOST_S and report.passed and not any(map(item.get_closest_marker, LONG)):
+            is_free = item.path.parent.name in FREE_FOLDERS or any(map(item.get_closest_marker, FREE))
+            if used_s > MOST_S and report.passed and not is_free:
                 report.outcome = "failed"
                 report.longrepr = f"took {used_s:.0f} CPU s, expected at most {MOST_S:.0f}, or the mark `long`"
         return report

@@ -333,7 +333,9 @@ def test_links_of_all_algorithms_are_drawn_the_fastest_first(
     times_s = {result["algorithm"]: result["time_s"]["mean"] for result in ran.json["results"]}
     assert drawn == sorted(times_s, key=lambda name: times_s[name])
     assert f"links: {links}\n" in hocket_command(f"{line} --links {links}").out
-    of_all = hocket_command(f"compare allreduce --ranks 8 --sizes 1KiB --machine {machine} --links {links} --json").json
+    of_all = hocket_command(
+        f"compare allreduce --ranks 8 --sizes 64KiB --machine {machine} --links {links} --json"
+    ).json
     fastest = sorted(of_all["results"], key=lambda result: float(result["time_s"]["mean"]))[:3]
     assert re.findall(r">(\w+), [\d.]+ us<", links.read_text()) == [result["algorithm"] for result in fastest]
 

@@ -218,18 +218,18 @@ def test_a_library_is_for_simulation_alone(line: str, hocket_command: Callable[.
 def test_with_a_fixed_order_each_number_of_ranks_has_one_order(
     hocket_command: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    line = "tune allreduce reduce broadcast --machine cluster -n 4,6,8 --sizes 8B..1MiB:64 --order fixed -o"
+    line = "tune allreduce reduce --machine cluster -n 4,6 --sizes 8B..32KiB:64 --order fixed -o"
     assert "order = fixed\n" in hocket_command(line, tmp_path).out
     rules = (tmp_path / "hocket.rules").read_text()
     assert hocket_command("rules lint", tmp_path / "hocket.rules").out.startswith("ok: ")
-    for ranks in (4, 5, 7, 8):
+    for ranks in (4, 5, 6):
         orders = set()
         for size in (8, 4096, 1 << 20, 1 << 30):
             found = hocket.choose(rules, "allreduce", hocket.Call(ranks=ranks, size_bytes=size, element_bytes=8))
             assert found is not None
             orders.add((found[0].order, tuple(found[1].parameters.items())))
         assert len(orders) == 1 and None not in next(iter(orders)), orders
-    same = hocket.tune(["allreduce", "reduce", "broadcast"], ranks=[4, 6, 8], sizes="8B..1MiB:64", order="fixed")
+    same = hocket.tune(["allreduce", "reduce"], ranks=[4, 6], sizes="8B..32KiB:64", order="fixed")
     assert same.rules in rules
 
 
