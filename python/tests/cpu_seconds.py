@@ -9,10 +9,10 @@ LISTED_S = float(os.environ.get("HOCKET_TEST_CPU", "5"))
 """The summary lists tests that take longer."""
 
 MOST_S = 20.0
-"""A test that takes longer fails: a slow host may take a few times as long as a quick one."""
+"""A test that takes longer fails. A slow host may take four times as long as a quick one."""
 
 FREE = ("long", "real_mpi", "wheel", "mpi")
-"""Marks of tests that may take longer: `make test` leaves them out, or ranks of MPI keep a processor busy while they wait."""
+"""Marks of tests that may take longer: `make test` leaves them out, or ranks of MPI use a processor while they wait."""
 
 FREE_FOLDERS = ("mpi", "lab")
 """Folders of tests that start ranks of MPI."""
