@@ -11,8 +11,8 @@ LISTED_S = float(os.environ.get("HOCKET_TEST_CPU", "5"))
 MOST_S = 20.0
 """A test that takes longer fails. A slow host may take four times as long as a quick one."""
 
-FREE = ("long", "real_mpi", "wheel", "mpi")
-"""Marks of tests that may take longer: `make test` leaves them out, or ranks of MPI use a processor while they wait."""
+FREE = ("long", "real_mpi", "wheel", "mpi", "dask")
+"""Marks of tests that may take longer: `make test` leaves them out, or ranks and workers use a processor as they wait."""
 
 FREE_FOLDERS = ("mpi", "lab")
 """Folders of tests that start ranks of MPI."""
