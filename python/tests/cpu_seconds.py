@@ -12,7 +12,7 @@ MOST_S = 20.0
 """A test that takes longer fails. A slow host may take four times as long as a quick one."""
 
 FREE = ("long", "real_mpi", "wheel", "mpi", "dask")
-"""Marks of tests that may take longer: `make test` leaves them out, or ranks and workers use a processor as they wait."""
+"""Marks of tests that may take longer: `make test` leaves them out, or waiting ranks and workers use a processor."""
 
 FREE_FOLDERS = ("mpi", "lab")
 """Folders of tests that start ranks of MPI."""
