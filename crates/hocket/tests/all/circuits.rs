@@ -11,6 +11,7 @@ use hocket_machine::Machine;
 use hocket_simulate::{CircuitCounts, Engine, Kind, Options, Outcome, Platform};
 
 use crate::bounds::check_bound;
+use crate::turns;
 
 /// alpha, beta and gamma of the machines here: 100 us, 1 Gbit/s, 10 ms.
 const ALPHA_S: f64 = 1e-4;
@@ -182,12 +183,13 @@ fn apart() -> Platform {
 }
 
 /// What an algorithm does on machines with circuits it does elsewhere, too, and every byte crosses the two links of its route.
-fn check_catalogue(platforms: &[Platform]) -> CircuitCounts {
+/// Checks each call on every `turns`-th machine.
+fn check_catalogue(platforms: &[Platform], turns: usize) -> CircuitCounts {
     let (mut total, apart) = (CircuitCounts::default(), apart());
     for entry in CATALOGUE {
-        for call in accepted(entry) {
-            let always = simulate(entry, &call, &apart, Options::default()).unwrap();
-            for platform in platforms {
+        for (number, call) in accepted(entry).into_iter().enumerate() {
+            for platform in turns::of(platforms, number, turns) {
+                let always = simulate(entry, &call, &apart, Options::default()).unwrap();
                 let outcome = run_call(entry, &call, platform);
                 let sent = |outcome: &Outcome| (outcome.messages, outcome.message_bytes);
                 assert_eq!(sent(&outcome), sent(&always), "{entry} in {call:?}");
@@ -210,22 +212,32 @@ fn check_catalogue(platforms: &[Platform]) -> CircuitCounts {
 fn every_algorithm_ends_under_every_policy() {
     for (policy, ports) in POLICIES.iter().flat_map(|policy| [1, 2, 3].map(|ports| (policy, ports))) {
         for keys in ["", "protocol = \"rendezvous\"", "requests = \"refused\"\nfinal_release = \"waited\""] {
-            let counts = check_catalogue(&[platform(9, ports, policy, keys)]);
+            let counts = check_catalogue(&[platform(9, ports, policy, keys)], 1);
             assert!(counts.set_ups > 0 && counts.cut == 0);
         }
     }
 }
 
-/// Ports and wavelengths come and go while everything runs; with one wavelength, nodes can have one circuit each.
 #[test]
 fn every_algorithm_ends_while_ports_and_wavelengths_come_and_go() {
+    check_changes(16);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn every_algorithm_ends_while_ports_and_wavelengths_come_and_go_under_every_policy() {
+    check_changes(1);
+}
+
+/// Ports and wavelengths come and go while everything runs; with one wavelength, nodes can have one circuit each.
+fn check_changes(turns: usize) {
     let failing = "changes = [\"5 ms: node 0 has 0 ports\", \"10050 us: node 1 has 1 port\", \"12 ms: nodes have 1 port\", \
                    \"30 ms: nodes have 2 ports\", \"32 ms: node 1 has 0 ports\", \"40 ms: nodes have 1 port\"]";
     let short =
         "wavelengths = 2\nchanges = [\"10050 us: 1 wavelength\", \"25 ms: 0 wavelengths\", \"28 ms: 1 wavelength\"]";
     let machines = [failing, short].map(|keys| POLICIES.map(|policy| platform(9, 3, policy, keys)));
     for platforms in machines {
-        let counts = check_catalogue(&platforms);
+        let counts = check_catalogue(&platforms, turns);
         assert!(counts.cut > 0 && counts.refused > 0, "{counts:?}");
     }
 }

@@ -4,14 +4,21 @@ use hocket::{cases, verify_calls};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_verify::Limits;
 
-/// Verifies an algorithm on all calls, or on those of long sweeps.
+use crate::turns;
+
+/// Verifies an algorithm on all calls, or on those of long sweeps: with other values of parameters than the first on every
+/// fourth.
 fn check(entry: &Entry, is_complete: bool) {
     let (mut checked, parameters) = (0, cases::parameters(entry));
     for ranks in cases::rank_counts() {
         let has_all = is_complete || cases::has_all_values_in_long_sweeps(ranks);
-        for given in if has_all { &parameters[..] } else { &parameters[..1] } {
+        let values = if has_all { &parameters[..] } else { &parameters[..1] };
+        for (value, given) in values.iter().enumerate() {
+            let turns = if is_complete || value == 0 { 1 } else { 4 };
             let calls = cases::calls_to_verify(entry.collective, ranks)
                 .filter(|call| is_complete || cases::is_for_long_sweeps(call));
+            let calls =
+                calls.enumerate().filter(|(number, _)| turns::takes(number + value, turns)).map(|(_, call)| call);
             let accept = |call: &_| entry.accept(call, given);
             let report = verify_calls(entry.program(), None, calls, accept, Limits::default(), &|| false).unwrap();
             checked += report.calls;

@@ -6,6 +6,8 @@ use hocket_core::{Call, Collective, Error, Result};
 use hocket_machine::Machine;
 use hocket_simulate::{Engine, Many, Options, Platform, Trials, simulate_trials};
 
+use crate::turns;
+
 const NETWORKS: [&str; 6] = [
     "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"rendezvous\"",
     "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\nprotocol = \"eager\"",
@@ -35,7 +37,7 @@ fn a_run_ends_late_exactly_if_its_time_is_later() {
     for (network, late) in NETWORKS.iter().zip(&mut late) {
         let platform = platform(network, "");
         for entry in CATALOGUE {
-            for call in calls(entry) {
+            for (_, call) in calls(entry).enumerate().filter(|(number, _)| turns::takes(*number, 4)) {
                 for engine in [Engine::Auto, Engine::Events] {
                     let until =
                         |until_s| simulate(entry, &call, &platform, Options { engine, until_s, ..Options::default() });
@@ -53,7 +55,7 @@ fn a_run_ends_late_exactly_if_its_time_is_later() {
             }
         }
     }
-    assert!(late.iter().all(|late| *late > 1000), "{late:?}");
+    assert!(late.iter().all(|late| *late > 200), "{late:?}");
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn texts(faults: &[(usize, bool, u32, Option<u32>, u32)], has_neighbours: bool) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     /// No fault makes a message faster that is alone.
     #[test]

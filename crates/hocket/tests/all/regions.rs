@@ -54,7 +54,7 @@ fn run(program: &impl Program, call: &Call, platform: &Platform, threads: usize)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn any_program_takes_the_same_on_any_number_of_threads(
@@ -88,7 +88,7 @@ fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
 
 #[test]
 fn every_algorithm_takes_the_same_on_any_number_of_threads() {
-    check_threads(3);
+    check_threads(12);
 }
 
 #[test]

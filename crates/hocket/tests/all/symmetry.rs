@@ -1,6 +1,6 @@
 //! The symmetry that an algorithm declares, compared with what its ranks do and with a simulation of all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hocket::pacing::Gap;
 use hocket::{Cadence, Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
@@ -88,14 +88,23 @@ fn machines(copies_differ: bool) -> Vec<Platform> {
 
 #[test]
 fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
+    compare_simulations(16);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn all_simulations_of_some_ranks_give_the_bits_of_simulations_of_all() {
+    compare_simulations(1);
+}
+
+/// Compares the engines for each call on every `turns`-th machine.
+fn compare_simulations(turns: usize) {
     let machines = [false, true].map(machines);
     let mut compared = 0;
     for entry in CATALOGUE {
-        for call in calls(entry).filter(|call| [2, 3, 4, 6, 8, 12, 16, 33].contains(&call.ranks)) {
-            if (entry.about.symmetry)(&call).is_none() {
-                continue;
-            }
-            for platform in &machines[usize::from(entry.about.copies_differ)] {
+        let calls = calls(entry).filter(|call| [2, 3, 4, 6, 8, 12, 16, 33].contains(&call.ranks));
+        for (number, call) in calls.filter(|call| (entry.about.symmetry)(call).is_some()).enumerate() {
+            for platform in turns::of(&machines[usize::from(entry.about.copies_differ)], number, turns) {
                 let of = |engine| simulate(entry, &call, platform, Options { engine, ..Options::default() });
                 let Ok(some) = of(Engine::Symmetry) else { continue };
                 let all = Outcome { engine: "symmetry", ..of(Engine::Events).unwrap() };
@@ -104,7 +113,7 @@ fn a_simulation_of_some_ranks_gives_the_bits_of_a_simulation_of_all() {
             }
         }
     }
-    assert!(compared > 5_000, "{compared}");
+    assert!(compared > 5_000 / turns, "{compared}");
 }
 
 /// The sizes of all tori of so many nodes that have three axes, also of one node.
@@ -134,7 +143,7 @@ fn machines_on_torus(sizes: [usize; 3], sharing: &str) -> Vec<Platform> {
 
 #[test]
 fn a_simulation_of_some_ranks_and_links_gives_the_bits_of_a_simulation_of_all() {
-    compare_on_tori(CATALOGUE.iter(), &[2, 3, 4, 6, 8, 9, 12, 16], 32);
+    compare_on_tori(CATALOGUE.iter(), &[2, 3, 4, 6, 8, 9, 12, 16], 128);
 }
 
 #[test]
@@ -147,13 +156,15 @@ fn all_simulations_of_some_ranks_and_links_give_the_bits_of_simulations_of_all()
 /// symmetry in common with a torus is compared, with both ways to share links.
 fn compare_on_tori(entries: impl Iterator<Item = &'static Entry>, ranks: &[usize], turns: usize) {
     let (mut tried, mut compared) = (BTreeSet::new(), BTreeSet::new());
+    let mut machines = BTreeMap::new();
     for entry in entries {
         let calls = calls(entry).filter(|call| ranks.contains(&call.ranks));
         let symmetric = calls.filter(|call| (entry.about.symmetry)(call).is_some());
         let on_tori = symmetric.flat_map(|call| tori(call.ranks).map(move |sizes| (call.clone(), sizes)));
         let cases = on_tori.flat_map(|(call, sizes)| ["queue", "fair"].map(|sharing| (call.clone(), sizes, sharing)));
         for (number, (call, sizes, sharing)) in cases.enumerate() {
-            for platform in turns::of(&machines_on_torus(sizes, sharing), number, turns) {
+            let on_torus = machines.entry((sizes, sharing)).or_insert_with(|| machines_on_torus(sizes, sharing));
+            for platform in turns::of(on_torus, number, turns) {
                 if symmetry(entry.program(), &call, platform).is_none() {
                     continue;
                 }
@@ -204,7 +215,7 @@ fn one_of_4096_ranks_of_a_torus_stands_for_all() {
 
 #[test]
 fn scenes_of_some_ranks_give_the_bits_of_scenes_of_all() {
-    compare_scenes(2);
+    compare_scenes(40);
 }
 
 #[test]
