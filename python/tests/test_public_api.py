@@ -136,7 +136,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Table.write": (TABLE.write, {"path": "table.csv"}),
     "Table.load": (hocket.Table.load, {"path": "nowhere.csv"}),
     "Table.plot": (TABLE.plot, {"x": None, "color": None, "facet": None}),
-    "Simulation.plot": (hocket.simulate(**CALLED, keep=["events"]).plot, {"machine": "cluster"}),
     "Schedule.plot": (RECORDED.plot, {"machine": "cluster"}),
     "Topology.plot": (lambda **given: torus().plot(**given), {"uses": {"x": ()}, "load": "bytes"}),
     "Statistics.of": (hocket.Statistics.of, {"times_s": [1.0]}),

@@ -40,9 +40,12 @@ def test_files(ending: str, begins: bytes) -> None:
 def test_the_scene_is_below_the_title() -> None:
     call, late = hocket.Call(ranks=4, size_bytes=4096), "rank 2, 20 us"
     found = hocket.simulate("broadcast/binomial", call, scene=hocket.Scene(arrivals=late), keep=["events"])
+    followed = hocket.simulate(
+        "broadcast/binomial", call, scene=hocket.Scene(arrivals=late), keep=["events", "critical_path"]
+    )
     assert found.plot().to_dict()["title"]["subtitle"][0] == f"arrivals: {late}"
     explained = hocket.explain("broadcast/binomial", call, arrivals=late)
-    for chart in (found.plot(machine="cluster"), explained.plot()):
+    for chart in (followed.plot(), explained.plot()):
         subtitle = chart.to_dict()["title"]["subtitle"]
         assert (subtitle[0], subtitle[-1]) == (f"arrivals: {late}", "red: the critical path")
 
