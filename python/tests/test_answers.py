@@ -1,14 +1,17 @@
 """The short answer of a comparison."""
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hocket
-from hocket.simulating.answers import Use
+from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
+from hocket.simulating.answers import Use, fewest_changes
 from tests.conftest import Ran
 
 SIZES = "8B..16MiB:4"
@@ -30,6 +33,23 @@ def test_every_size_has_one_algorithm_that_is_fast_enough(machine: str, collecti
         assert all(one.algorithm != other.algorithm for one, other in pairwise(uses))
         changes.append(len(uses))
     assert changes == sorted(changes, reverse=True)
+
+
+_NAMES = ("recursive_doubling", "multi_lane", "bine", "rabenseifner")
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(_NAMES), st.sampled_from((0.0, 0.01)), min_size=1), max_size=5))
+def test_no_answer_is_shorter_or_preferred(choices: list[dict[str, float]]) -> None:
+    of_libraries = frozenset().union(*(programs_of(library, "allreduce") for library in LIBRARIES))
+
+    def costs(names: Sequence[str]) -> tuple[float, ...]:
+        changes = sum(one != other for one, other in pairwise(names))
+        uncommon = sum(name not in of_libraries for name in names)
+        parameters = sum(len(hocket.find(f"allreduce/{name}").parameters) for name in names)
+        shares = sum(choice[name] for choice, name in zip(choices, names, strict=True))
+        return changes, uncommon, parameters, round(shares, 9)
+
+    assert costs(fewest_changes(choices, "allreduce")) == min(map(costs, product(*choices)))
 
 
 @pytest.mark.parametrize("within", [-0.01, 1, "5%", float("nan")])

@@ -47,7 +47,7 @@ def answer_of(simulations: Sequence[Simulation], within: float) -> tuple[Use, ..
     for one in sorted(simulations, key=lambda one: one.size_bytes):
         runs.setdefault(one.size_bytes, {})[one.algorithm] = one
     slower = {size_bytes: _slower(of_size, within) for size_bytes, of_size in runs.items()}
-    names = _fewest_changes(list(slower.values()), simulations[0].collective) if simulations else []
+    names = fewest_changes(list(slower.values()), simulations[0].collective) if simulations else []
     uses = []
     for name, group in groupby(zip(runs, names, strict=True), key=lambda pair: pair[1]):
         sizes = [size_bytes for size_bytes, _ in group]
@@ -64,7 +64,7 @@ def _slower(runs: Mapping[str, Simulation], within: float) -> dict[str, float]:
     return {name: share for name, share in shares.items() if share <= within + 1e-9}
 
 
-def _fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> list[str]:
+def fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> list[str]:
     """Return one name of each choice, such that few differ from the one before, and of those the ones preferred."""
     of_libraries = frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
 
@@ -73,16 +73,12 @@ def _fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> 
         return name not in of_libraries, len(algorithm.parameters) if algorithm else 0, share
 
     best: dict[str, tuple[tuple[float, ...], list[str]]] = {}
-    nothing: tuple[tuple[float, ...], list[str]] = ((0, 0, 0, 0.0), [])
     for choice in choices:
-        cheapest = min(best.values(), key=lambda each: each[0], default=nothing)
+        (changes, *before), names = min(best.values(), key=lambda each: each[0], default=((0, 0, 0, 0.0), []))
+        change = (changes + 1, *before), names
         following = {}
         for name, share in choice.items():
-            (changes, *before), names = cheapest
-            if name in best and best[name][0][0] <= changes + 1:
-                (changes, *before), names = best[name]
-            else:
-                changes += 1
+            (changes, *before), names = min(best.get(name, change), change, key=lambda each: each[0])
             costs = (old + new for old, new in zip(before, cost(name, share), strict=True))
             following[name] = (changes, *costs), [*names, name]
         best = following
