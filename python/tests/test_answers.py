@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hocket
-from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
+from hocket.rules.tuning_files.counterparts import programs_of_libraries
 from hocket.simulating.answers import Use, fewest_changes
 from tests.conftest import Ran
 
@@ -40,7 +40,7 @@ _NAMES = ("recursive_doubling", "multi_lane", "bine", "rabenseifner")
 
 @given(st.lists(st.dictionaries(st.sampled_from(_NAMES), st.sampled_from((0.0, 0.01)), min_size=1), max_size=5))
 def test_no_answer_is_shorter_or_preferred(choices: list[dict[str, float]]) -> None:
-    of_libraries = frozenset().union(*(programs_of(library, "allreduce") for library in LIBRARIES))
+    of_libraries = programs_of_libraries("allreduce")
 
     def costs(names: Sequence[str]) -> tuple[float, ...]:
         changes = sum(one != other for one, other in pairwise(names))

@@ -12,9 +12,9 @@ pub struct About {
     /// the machine sets it), `ports` (how many ports the algorithm can use), `k` (how many of them a node has), the
     /// parameters, and the values that `completes` adds.
     pub cost: &'static str,
-    /// A time that no machine without levels beats, by the same names: what one rank does one after the other. It leaves a
-    /// slow algorithm out of a comparison before it is simulated.
-    pub least: &'static str,
+    /// A time that no call on a machine without levels beats, by the same names, if it is known: such as the time of what
+    /// one rank does one after the other. A comparison leaves a slow algorithm out by it, without a simulation.
+    pub least: Option<&'static str>,
     /// Messages of all ranks together. The formula may use the same names.
     pub messages: &'static str,
     /// Whether `cost` is the exact time of this call on nodes with enough ports. Otherwise it is an upper bound that
@@ -101,7 +101,7 @@ impl About {
     pub const fn new(cost: &'static str, messages: &'static str) -> Self {
         Self {
             cost,
-            least: "0",
+            least: None,
             messages,
             cost_is_exact: ranks_divide_count,
             ports: |_| 1,
@@ -126,7 +126,7 @@ impl About {
 
     /// No call takes less time than this.
     pub const fn at_least(self, least: &'static str) -> Self {
-        Self { least, ..self }
+        Self { least: Some(least), ..self }
     }
 
     /// A rank sends or receives up to this many messages at a time.

@@ -167,7 +167,7 @@ impl Question {
             scene: &scene,
             trials: self.how.trials.trials().map_err(raise)?,
             engine: self.how.engine,
-            observes: [self.how.events, self.how.passages],
+            observes: [self.how.records_operations(), self.how.passages],
             path: self.how.path.as_ref(),
             at_best: self.at_best,
             places: self.places,

@@ -112,9 +112,14 @@ impl How {
         Scene { way: self.measured_as, arrivals, cadence, faults }
     }
 
+    /// Whether the operations of the first trial are recorded.
+    pub fn records_operations(&self) -> bool {
+        self.events || self.path.is_some()
+    }
+
     /// Whether anything of the first trial is reported.
     pub fn observes(&self) -> bool {
-        self.events || self.links || self.passages || self.path.is_some()
+        self.records_operations() || self.links || self.passages
     }
 }
 

@@ -91,7 +91,7 @@ impl Runnable {
         };
         let options = Options {
             engine: how.engine,
-            trace: how.events || how.path.is_some(),
+            trace: how.records_operations(),
             passages: how.passages,
             until_s,
             threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },

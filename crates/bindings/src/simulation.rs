@@ -82,7 +82,7 @@ impl Request {
         let (platform, request, how) = (self.platform.clone(), self.call.clone(), self.how.clone());
         let work = move || {
             let call = request.content();
-            if how.events || how.path.is_some() {
+            if how.records_operations() {
                 check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
             }
             let gap = request.gap().map_err(raise)?;

@@ -50,6 +50,13 @@ pub struct PathStep {
     pub parts_s: Parts,
 }
 
+impl PathStep {
+    /// The step of an operation that waited for no other rank.
+    fn at_rank(event: Record, parts_s: impl IntoIterator<Item = (PathPart, f64)>) -> Self {
+        Self { event, from_rank: event.rank, start_s: event.start_s, parts_s: parts_s.into_iter().collect() }
+    }
+}
+
 /// A machine without noise, and the same with half the latency and with half the overhead, where it has such costs.
 #[derive(Clone)]
 pub struct Variants {
@@ -213,24 +220,18 @@ impl<'a> Run<'a> {
     fn step(&self, at: usize, messages: &mut Messages<'_>) -> Result<PathStep> {
         let event = self.records[at];
         let taken_s = event.end_s - event.start_s;
-        let at_rank = |parts_s: Vec<(PathPart, f64)>| {
-            Ok(PathStep {
-                event,
-                from_rank: event.rank,
-                start_s: event.start_s,
-                parts_s: parts_s.into_iter().collect(),
-            })
+        let work = |waiting_s| {
+            PathStep::at_rank(event, [(PathPart::Computation, taken_s - waiting_s), (PathPart::Waiting, waiting_s)])
         };
         match (event.kind, self.others[at]) {
-            (Kind::Compute, _) => at_rank(vec![(PathPart::Computation, taken_s), (PathPart::Waiting, 0.0)]),
+            (Kind::Compute, _) => Ok(work(0.0)),
             (Kind::Reduce | Kind::Copy, _) => {
                 let waiting_s = taken_s - messages.work_s(event.kind, event.bytes as usize)?;
-                let waiting_s = if waiting_s > SAME * event.end_s { waiting_s } else { 0.0 };
-                at_rank(vec![(PathPart::Computation, taken_s - waiting_s), (PathPart::Waiting, waiting_s)])
+                Ok(work(if waiting_s > SAME * event.end_s { waiting_s } else { 0.0 }))
             }
             (Kind::Send, Some(other)) => self.message_step([at, other], SEND, messages),
             (Kind::Recv, Some(other)) => self.message_step([other, at], RECV, messages),
-            _ => at_rank(vec![(PathPart::Waiting, taken_s)]),
+            _ => Ok(PathStep::at_rank(event, [(PathPart::Waiting, taken_s)])),
         }
     }
 
@@ -249,8 +250,7 @@ impl<'a> Run<'a> {
             possible.max_by_key(|(ready_s, late_end, _)| (ready_s.to_bits(), Reverse(*late_end)))
         else {
             // The rank continues before the message has left.
-            let parts_s = [(PathPart::Overhead, event.end_s - event.start_s)].into();
-            return Ok(PathStep { event, from_rank: event.rank, start_s: event.start_s, parts_s });
+            return Ok(PathStep::at_rank(event, [(PathPart::Overhead, event.end_s - event.start_s)]));
         };
         let first = [send, recv][late_end];
         let mut parts_s: Parts = HALF_COSTS.into_iter().zip(lateness.parts_s).collect();

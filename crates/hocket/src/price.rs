@@ -18,7 +18,7 @@ pub struct Predicted {
     pub messages: f64,
     /// Whether the time is exact.
     pub is_exact: bool,
-    /// The time that the call takes at least, in seconds.
+    /// The time that the call takes at least, in seconds; 0 if nothing is known.
     pub at_least_s: f64,
     /// Whether the time is an upper bound: exact, or with the largest block for all. On fewer ports than usable, it is an
     /// approximation: a message may wait for a port at each end, and so for more messages than the formula counts.
@@ -65,7 +65,11 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     }
     let (is_exact, lines) = (terms.are_exact(entry, call), Lines { within, between: network.between });
     let time_s = platform.node.call_overhead_s + terms.time_s(entry, call, lines, is_exact)?;
-    let at_least_s = if is_exact { time_s } else { terms.of_formula(entry.about.least, entry, call, lines, true)? };
+    let at_least_s = match entry.about.least {
+        _ if is_exact => time_s,
+        Some(formula) => terms.of_formula(formula, entry, call, lines, true)?,
+        None => 0.0,
+    };
     let (usable_ports, ports) = terms.ports(entry, call);
     let is_bound = ports == usable_ports;
     Ok(Some(Predicted { time_s, messages: messages(entry, call)?, is_exact, at_least_s, is_bound }))

@@ -81,7 +81,7 @@ pub struct Question<'a> {
     pub engine: Engine,
     /// Whether to record the operations of each rank, and the passages of each link.
     pub observes: [bool; 2],
-    /// If critical paths are asked for: the machines that tell what a message consists of.
+    /// If critical paths are asked for, by the operations: the machines that tell what a message consists of.
     pub path: Option<&'a PathMachines>,
     /// Whether to search values of parameters by simulations, instead of by formulas.
     pub at_best: bool,
@@ -140,10 +140,7 @@ const STACK_BYTES: usize = 8 << 20;
 impl Question<'_> {
     /// Whether the run that chooses values is the one that is asked for.
     fn is_alone(&self) -> bool {
-        *self.scene == Scene::default()
-            && self.machine.platform.noise.is_quiet()
-            && self.observes == [false, false]
-            && self.path.is_none()
+        *self.scene == Scene::default() && self.machine.platform.noise.is_quiet() && self.observes == [false, false]
     }
 
     fn places(&self) -> Option<usize> {
@@ -327,7 +324,6 @@ impl Question<'_> {
         };
         let [trace, passages] = self.observes;
         let (engine, is_interrupted) = (self.engine, &|| self.is_stopped());
-        let trace = trace || self.path.is_some();
         let options = Options { engine, trace, passages, is_interrupted, ..Options::default() };
         let (request, machine) = (request_with(&cell.request, settings), cell.machine.unwrap_or(self.machine));
         let run = self.run(entry, request, machine, self.scene, options)?;

@@ -25,7 +25,7 @@ from hocket.definitions.variants import quiet, with_layout, with_network
 from hocket.judging.curves import Curve
 from hocket.judging.identifying import Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
-from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of
+from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of, programs_of_libraries
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
 from hocket.simulating.bounds import bounds_by_size
 from hocket.simulating.effort import simulation_s
@@ -132,8 +132,8 @@ class Expectation:
     @cached_property
     def of_libraries(self) -> list[str]:
         """The programs that the library has, or any library if it is not known."""
-        libraries = LIBRARIES if self.library is None else (self.library,)
-        programs = frozenset().union(*(programs_of(each, self.curve.first.collective) for each in libraries))
+        collective = self.curve.first.collective
+        programs = programs_of_libraries(collective) if self.library is None else programs_of(self.library, collective)
         return [label for label in self.labels if label.split()[0] in programs]
 
     def _prior(self, label: str) -> float:

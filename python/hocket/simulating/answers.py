@@ -10,7 +10,7 @@ from itertools import groupby
 from hocket._native import Error
 from hocket.base.checks import number
 from hocket.definitions.library import Algorithm, all_bytes, find, other_values
-from hocket.rules.tuning_files.counterparts import LIBRARIES, programs_of
+from hocket.rules.tuning_files.counterparts import programs_of_libraries
 from hocket.simulating.simulation import Simulation
 
 WITHIN = 0.05
@@ -66,7 +66,7 @@ def _slower(runs: Mapping[str, Simulation], within: float) -> dict[str, float]:
 
 def fewest_changes(choices: Sequence[Mapping[str, float]], collective: str) -> list[str]:
     """Return one name of each choice, such that few differ from the one before, and of those the ones preferred."""
-    of_libraries = frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
+    of_libraries = programs_of_libraries(collective)
 
     def cost(name: str, share: float) -> tuple[int, int, float]:
         algorithm = algorithm_if_known(collective, name)

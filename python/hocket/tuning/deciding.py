@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import ceil, exp, inf, log
@@ -10,7 +10,7 @@ from operator import add
 from typing import TypeAlias
 
 from hocket.definitions.library import REDUCTIONS
-from hocket.rules.tuning_files.counterparts import programs_of_all
+from hocket.rules.tuning_files.counterparts import programs_of_libraries
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at
 
 Times = Mapping[Choice, Estimate]
@@ -37,13 +37,14 @@ def acceptable(times: Times, tolerance: float) -> frozenset[Choice]:
     return frozenset(c for c in choices if times[c] == times[DEFAULT]) if DEFAULT in choices else choices
 
 
-def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
+def merge(collective: str, points: Sequence[Times], tolerance: float) -> list[Choice]:
     """Return an acceptable choice for each point, with the fewest changes; the points are in order of size.
 
     Among several ways with the fewest changes, the one with the smallest total loss wins. Among equal ones, it is the
     one that names the default most often, then algorithms that libraries have, then the fewest parameters. The loss of
     a choice is the logarithm of its time over the fastest time.
     """
+    common = programs_of_libraries(collective)
     ways: dict[Choice, tuple[_Costs, tuple[Choice, ...]]] = {}
     for times in points:
         (least_changes, *least_costs), least_way = min(ways.values()) if ways else (_NOTHING, ())
@@ -51,7 +52,7 @@ def merge(points: Sequence[Times], tolerance: float) -> list[Choice]:
         for choice in acceptable(times, tolerance):
             kept_way = ways.get(choice, ((inf, *_NOTHING[1:]), ()))
             costs, way = min(kept_way, ((least_changes + 1, *least_costs), least_way))
-            merged_ways[choice] = tuple(map(add, costs, _costs(times, choice))), (*way, choice)
+            merged_ways[choice] = tuple(map(add, costs, _costs(times, choice, common))), (*way, choice)
         ways = merged_ways
     return list(min(ways.values())[-1]) if ways else []
 
@@ -61,8 +62,8 @@ _Costs: TypeAlias = tuple[float, ...]
 _NOTHING: _Costs = (0, 0.0, 0, 0, 0)
 
 
-def _costs(times: Times, choice: Choice) -> _Costs:
-    is_uncommon = choice != DEFAULT and choice.name not in programs_of_all()
+def _costs(times: Times, choice: Choice, common: Container[str]) -> _Costs:
+    is_uncommon = choice != DEFAULT and choice.name not in common
     return 0, _loss(times, choice), choice != DEFAULT, is_uncommon, len(choice.parameters)
 
 
@@ -128,7 +129,7 @@ _Row = list[tuple[tuple[int, int], Choice]]
 
 def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float) -> _Row:
     """Return ranges of sizes from the smallest to the largest point."""
-    choices = merge(times, tolerance)
+    choices = merge(points[0].collective, times, tolerance)
     changes = [i for i in range(1, len(points)) if choices[i] != choices[i - 1]]
     starts = [0, *changes]
     bounds = [points[0].size_bytes, *(_crossing(points, times, choices, i) for i in changes), points[-1].size_bytes + 1]

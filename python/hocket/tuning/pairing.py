@@ -130,7 +130,7 @@ def _of_family(
         }
         for record in row
     ]
-    choices = merge(times, tolerance)
+    choices = merge(row[0].point.collective, times, tolerance)
     return [
         _distinct(times[i], [choices[i], fastest(times[i]), *choices[max(i - 1, 0) : i], *choices[i + 1 : i + 2]])
         for i in range(len(row))

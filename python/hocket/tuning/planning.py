@@ -100,7 +100,7 @@ def _changes(times: Mapping[Point, Times], tolerance: float) -> Iterator[tuple[P
     """Give pairs of neighbours whose choices differ and whose sizes are not near."""
     for _, row in groupby(sorted(times), key=attrgetter("row")):
         points = list(row)
-        choices = merge([times[point] for point in points], tolerance)
+        choices = merge(points[0].collective, [times[point] for point in points], tolerance)
         for (a, b), (low, high) in zip(pairwise(choices), pairwise(points), strict=True):
             if a != b and high.size_bytes > _NEAR_RATIO * max(low.size_bytes, 1):
                 yield low, high

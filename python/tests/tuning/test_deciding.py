@@ -53,7 +53,7 @@ def test_a_rule_stays_where_the_default_runs_the_same() -> None:
     times = [exact(native=1.0, a=0.5), exact(native=1.0, a=1.0), exact(native=1.0, a=0.5), exact(native=1.0, b=1.0)]
     decisions = decide(dict(zip(at(64, 256, 1024, 4096), times, strict=True)), TOLERANCE)
     assert [(d.sizes_bytes, d.choice) for d in decisions] == [((64, 1025), A), ((1025, 4097), DEFAULT)]
-    assert merge([exact(native=1.0, a=1.0)] * 2, TOLERANCE) == [DEFAULT, DEFAULT]
+    assert merge("allreduce", [exact(native=1.0, a=1.0)] * 2, TOLERANCE) == [DEFAULT, DEFAULT]
 
 
 def test_sizes_between_a_choice_and_the_default_are_the_defaults() -> None:
@@ -68,25 +68,25 @@ def test_sizes_between_a_choice_and_the_default_are_the_defaults() -> None:
 
 def test_a_choice_stays_as_long_as_it_is_good_enough() -> None:
     points = [exact(a=1.0, b=1.1), exact(a=1.02, b=1.0), exact(a=1.0, b=1.01), exact(a=1.5, b=1.0)]
-    assert merge(points, TOLERANCE) == [A, B, B, B]
-    assert merge(points, 0.001) == [A, B, A, B]
+    assert merge("allreduce", points, TOLERANCE) == [A, B, B, B]
+    assert merge("allreduce", points, 0.001) == [A, B, A, B]
 
 
 def test_of_as_few_changes_the_smallest_loss_is_taken() -> None:
     points = [exact(a=1.0, b=2.0), exact(a=1.02, b=1.0), exact(a=2.0, b=1.0)]
-    assert merge(points, TOLERANCE) == [A, B, B]
+    assert merge("allreduce", points, TOLERANCE) == [A, B, B]
 
 
 def test_of_equal_choices_one_that_libraries_have_is_taken_and_the_plainest() -> None:
     names = ("bine", "multi_lane", "recursive_doubling")
     times = {Choice("catalogue", name): Estimate.exact(1.0 + 1e-14 * number) for number, name in enumerate(names)}
     times[Choice("catalogue", "recursive_doubling", (("segment", 4),))] = Estimate.exact(1.0)
-    assert merge([times, times], TOLERANCE) == [Choice("catalogue", "recursive_doubling")] * 2
+    assert merge("allreduce", [times, times], TOLERANCE) == [Choice("catalogue", "recursive_doubling")] * 2
 
 
 @given(times_at_points)
 def test_merging_keeps_to_what_is_good_enough_with_no_more_intervals_than_points(points: list[Times]) -> None:
-    choices = merge(points, TOLERANCE)
+    choices = merge("allreduce", points, TOLERANCE)
     assert len(choices) == len(points)
     for choice, times in zip(choices, points, strict=True):
         assert choice in acceptable(times, TOLERANCE)
@@ -100,14 +100,14 @@ def test_no_way_has_fewer_changes(points: list[Times]) -> None:
     for found in sets:
         changes += not here & found
         here = here & found or found
-    choices = merge(points, TOLERANCE)
+    choices = merge("allreduce", points, TOLERANCE)
     assert 1 + sum(a != b for a, b in pairwise(choices)) == changes
 
 
 @given(times_at_points)
 def test_merging_again_changes_nothing(points: list[Times]) -> None:
-    choices = merge(points, TOLERANCE)
-    assert merge([{choice: Estimate.exact(1.0)} for choice in choices], TOLERANCE) == choices
+    choices = merge("allreduce", points, TOLERANCE)
+    assert merge("allreduce", [{choice: Estimate.exact(1.0)} for choice in choices], TOLERANCE) == choices
 
 
 def test_sizes_are_divided_where_times_cross() -> None:

@@ -234,11 +234,9 @@ def programs_of(library: str, collective: str) -> frozenset[str]:
     return frozenset((*(name for each in counterparts for name in each.algorithms), *alike))
 
 
-@cache
-def programs_of_all() -> frozenset[str]:
-    """Return the names of algorithms of the catalogue that some library has, for any collective."""
-    counterparts = (each for library in LIBRARIES.values() for some in library.algorithms.values() for each in some)
-    return frozenset(name for each in counterparts for name in each.algorithms)
+def programs_of_libraries(collective: str) -> frozenset[str]:
+    """Return the algorithms of the catalogue that some library has."""
+    return frozenset().union(*(programs_of(library, collective) for library in LIBRARIES))
 
 
 def counterparts_of(libraries: Iterable[str], collective: str) -> Iterator[Counterpart]:
