@@ -3,6 +3,8 @@
 use hocket_core::{Call, Domain, Parameter, Result};
 use hocket_simulate::Platform;
 
+use std::collections::HashMap;
+
 use crate::request::Setting;
 use crate::surroundings::local_line;
 
@@ -14,11 +16,8 @@ pub trait Calls {
     /// What a run gives besides its time.
     type Output;
 
-    /// A rough time, to compare values; infinity if there is none.
-    fn estimate_s(&self, settings: &Settings) -> f64;
-
-    /// The number of messages; 0 if it is unknown.
-    fn messages(&self, settings: &Settings) -> f64;
+    /// What formulas say.
+    fn outlook(&self, settings: &Settings) -> Outlook;
 
     /// The value for which `auto` stands, if the parameter has one.
     fn automatic(&self, settings: &Settings, name: &str) -> Option<u64>;
@@ -28,6 +27,21 @@ pub trait Calls {
     /// # Errors
     /// The algorithm refuses the settings.
     fn run(&self, settings: &Settings, until_s: f64) -> Result<Option<(f64, Self::Output)>>;
+}
+
+/// What formulas say of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Outlook {
+    /// The call: two settings that mean the same have the same.
+    pub call: String,
+    /// A rough time, to compare values; infinity if there is none.
+    pub estimate_s: f64,
+    /// The same, if no message waits for a processor.
+    pub quick_s: f64,
+    /// A time that the algorithm hardly beats; 0 if it is unknown.
+    pub least_s: f64,
+    /// The number of messages; 0 if it is unknown.
+    pub messages: f64,
 }
 
 /// The parameters whose values may be chosen.
@@ -55,23 +69,37 @@ pub struct Effort {
     /// The most messages of a run: so many, or this multiple of those of the first one.
     messages: f64,
     more_messages: f64,
+    /// Whether to search on where a search ended, if runs are short: from each value of a number, as others can be fast only
+    /// together with it.
+    is_further: bool,
 }
 
 impl Effort {
     /// A few runs, to mend what formulas do not know.
-    pub const SMALL: Self = Self { all_words: false, values: 4, passes: 2, messages: 10_000.0, more_messages: 2.0 };
+    pub const SMALL: Self =
+        Self { all_words: false, values: 4, passes: 2, messages: 10_000.0, more_messages: 2.0, is_further: false };
     /// A search over every parameter.
-    pub const FULL: Self = Self { all_words: true, values: 12, passes: 4, messages: 300_000.0, more_messages: 4.0 };
+    pub const FULL: Self =
+        Self { all_words: true, values: 12, passes: 4, messages: 300_000.0, more_messages: 4.0, is_further: false };
+    /// What comes after [`Self::FULL`] where it may matter.
+    pub const FURTHER: Self = Self { is_further: true, ..Self::FULL };
 }
 
 /// How much longer than the best by the formula a value may take that is tried.
 const REACH: f64 = 1.5;
 /// How much longer than allowed, or than the best so far, a run may take from which others begin.
 const SLACK: f64 = 2.0;
+/// What a run takes at least of its estimate, compared with the runs before, as far as estimates are equally wrong of them; and
+/// one of many messages.
+const TRUST: f64 = 0.5;
+const MORE_TRUST: f64 = 0.9;
+const MANY_MESSAGES: f64 = 100_000.0;
+/// What a run takes at least of the time that its algorithm hardly beats.
+const HARDLY: f64 = 0.8;
 /// How often sizes are halved and doubled at once.
 const LEAPS: [u32; 3] = [2, 4, 7];
-/// If the first run has at most so many messages, a full search begins more than once.
-const FEW_MESSAGES: f64 = 10_000.0;
+/// A short run has at most so many messages.
+pub const FEW_MESSAGES: f64 = 10_000.0;
 /// In jobs of so few ranks, short calls are searched a little; where nodes have several, formulas choose among all words.
 pub const SMALL_JOB: usize = 128;
 /// Small numbers of ranks.
@@ -151,13 +179,13 @@ impl<'a> Open<'a> {
         if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {
             return settings;
         }
-        let (mut least_s, mut last_s) = (calls.estimate_s(&settings), f64::INFINITY);
+        let (mut least_s, mut last_s) = (calls.outlook(&settings).estimate_s, f64::INFINITY);
         let mut tries_all = self.ranks_per_node.is_some() && self.ranks <= SMALL_JOB;
         while least_s < last_s {
             last_s = least_s;
             for parameter in &self.free {
                 for other in self.others(calls, &settings, parameter, &self.values(parameter, tries_all)) {
-                    let time_s = calls.estimate_s(&other);
+                    let time_s = calls.outlook(&other).estimate_s;
                     if time_s < least_s {
                         (settings, least_s) = (other, time_s);
                     }
@@ -183,20 +211,31 @@ impl<'a> Open<'a> {
         until_s: f64,
         effort: Effort,
     ) -> Result<Option<(Settings, C::Output)>> {
-        let most_messages = effort.messages.max(effort.more_messages * calls.messages(start));
-        let (settings, best, history) = (start.clone(), None, Vec::new());
+        let messages = calls.outlook(start).messages;
+        let most_messages = effort.messages.max(effort.more_messages * messages);
+        let (settings, history) = (start.clone(), HashMap::default());
         // What is a little too late may lead to what is not.
         let search_s = SLACK * until_s;
-        let mut search =
-            Search { open: self, calls, effort, most_messages, until_s: search_s, settings, best, history };
-        search.simulate(start)?;
-        search.is_faster(&self.with_sizes(calls, of_call));
-        search.descend(effort.passes);
-        if effort.all_words && calls.messages(start) <= FEW_MESSAGES {
+        let mut search = Search {
+            open: self,
+            calls,
+            effort,
+            most_messages,
+            ratios: [f64::INFINITY, 0.0],
+            history,
+            settings,
+            until_s: search_s,
+            best: None,
+        };
+        search.begin(start, search_s)?;
+        if !effort.is_further {
+            search.is_faster(&self.with_sizes(calls, of_call));
+            search.descend(effort.passes);
+        } else {
             search.begin_elsewhere(of_call);
         }
-        let Search { settings, best, until_s: time_s, .. } = search;
-        Ok(best.filter(|_| time_s <= until_s).map(|output| (settings, output)))
+        let best = search.best.filter(|(time_s, ..)| *time_s <= until_s);
+        Ok(best.map(|(_, settings, output)| (settings, output)))
     }
 }
 
@@ -205,12 +244,15 @@ struct Search<'a, C: Calls> {
     calls: &'a C,
     effort: Effort,
     most_messages: f64,
-    /// The least time so far, or the deadline.
-    until_s: f64,
-    /// The settings with the least time so far.
+    /// The least and the largest ratio of a time to its estimate.
+    ratios: [f64; 2],
+    /// The times of calls; none, with a deadline, of those that are later.
+    history: HashMap<String, (Option<f64>, f64)>,
+    /// Where the search is, and the time there, or the deadline.
     settings: Settings,
-    best: Option<C::Output>,
-    history: Vec<Settings>,
+    until_s: f64,
+    /// The least time of all, its settings and its run.
+    best: Option<(f64, Settings, C::Output)>,
 }
 
 impl<C: Calls> Search<'_, C> {
@@ -234,44 +276,74 @@ impl<C: Calls> Search<'_, C> {
         let defaults = open.with_sizes(self.calls, of_call);
         for parameter in open.free.iter().filter(|each| matches!(each.domain, Domain::Ranks | Domain::Among(_))) {
             for settings in open.others(self.calls, &defaults, parameter, &open.values(parameter, true)) {
-                let until_s = SLACK * self.until_s;
-                let start = settings.clone();
-                let mut other = Search { until_s, settings, best: None, history: Vec::new(), ..*self };
-                if other.simulate(&start).is_ok() && other.best.is_some() {
-                    other.descend(2);
-                }
-                if other.until_s < self.until_s {
-                    (self.until_s, self.settings, self.best) = (other.until_s, other.settings, other.best);
+                let best_s = self.best.as_ref().map_or(self.until_s, |(time_s, ..)| *time_s);
+                self.until_s = SLACK * best_s;
+                if self.is_faster(&settings) {
+                    self.descend(2);
                 }
             }
         }
     }
 
-    fn simulate(&mut self, settings: &Settings) -> Result<()> {
-        self.history.push(settings.clone());
-        if let Some((time_s, output)) = self.calls.run(settings, self.until_s)?
-            && (self.best.is_none() || time_s < self.until_s)
-        {
-            (self.until_s, self.settings, self.best) = (time_s, settings.clone(), Some(output));
-        }
+    /// Goes to these settings, if they are in time.
+    fn begin(&mut self, settings: &Settings, until_s: f64) -> Result<()> {
+        let outlook = self.calls.outlook(settings);
+        self.until_s = self.time_s(settings, &outlook, until_s)?.unwrap_or(until_s);
         Ok(())
     }
 
-    /// Whether the algorithm accepts the settings, and is faster with them.
+    /// The time of a call; none if it is later than `until_s`.
+    fn time_s(&mut self, settings: &Settings, outlook: &Outlook, until_s: f64) -> Result<Option<f64>> {
+        match self.history.get(&outlook.call) {
+            Some((Some(time_s), _)) => return Ok(Some(*time_s).filter(|time_s| *time_s <= until_s)),
+            Some((None, later_s)) if *later_s >= until_s => return Ok(None),
+            _ => {}
+        }
+        let run = self.calls.run(settings, until_s)?;
+        let time_s = run.as_ref().map(|(time_s, _)| *time_s);
+        self.history.insert(outlook.call.clone(), (time_s, until_s));
+        if let Some((time_s, output)) = run {
+            let ([least, most], ratio) = (self.ratios, time_s / outlook.quick_s);
+            self.ratios = [least.min(ratio), most.max(ratio)];
+            if self.best.as_ref().is_none_or(|(best_s, ..)| time_s < *best_s) {
+                self.best = Some((time_s, settings.clone(), output));
+            }
+        }
+        Ok(time_s)
+    }
+
+    /// Whether the algorithm accepts the settings, and is faster with them. What cannot be by formulas is not run.
     fn is_faster(&mut self, settings: &Settings) -> bool {
-        let before_s = self.until_s;
-        if self.history.contains(settings) || self.calls.messages(settings) > self.most_messages {
+        let outlook = self.calls.outlook(settings);
+        if self.likely_s(&outlook) > self.until_s || outlook.messages > self.most_messages {
             return false;
         }
-        self.simulate(settings).is_ok() && self.until_s < before_s
+        let Ok(Some(time_s)) = self.time_s(settings, &outlook, self.until_s) else { return false };
+        let is_faster = time_s < self.until_s;
+        if is_faster {
+            (self.settings, self.until_s) = (settings.clone(), time_s);
+        }
+        is_faster
+    }
+
+    /// A time that a run hardly beats.
+    fn likely_s(&self, outlook: &Outlook) -> f64 {
+        let [least, most] = self.ratios;
+        let trust = if outlook.messages > MANY_MESSAGES { MORE_TRUST } else { TRUST };
+        let compared_s = if most > 0.0 { outlook.quick_s * trust * least * least / most } else { 0.0 };
+        compared_s.max(HARDLY * outlook.least_s)
+    }
+
+    fn estimate_s(&self, settings: &Settings) -> f64 {
+        self.calls.outlook(settings).estimate_s
     }
 
     fn try_values(&mut self, parameter: &Parameter) {
         let values = self.open.values(parameter, self.effort.all_words);
         let others = self.open.others(self.calls, &self.settings, parameter, &values);
-        let mut likely: Vec<_> = others.into_iter().map(|other| (self.calls.estimate_s(&other), other)).collect();
+        let mut likely: Vec<_> = others.into_iter().map(|other| (self.estimate_s(&other), other)).collect();
         likely.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
-        let most_s = REACH * self.calls.estimate_s(&self.settings);
+        let most_s = REACH * self.estimate_s(&self.settings);
         let values = self.effort.values;
         let is_number = parameter.domain != Domain::Word;
         for (place, (time_s, other)) in likely.iter().enumerate() {
@@ -307,7 +379,7 @@ impl<C: Calls> Search<'_, C> {
         let (mut is_falling, mut last_s) = (true, f64::INFINITY);
         for size in sizes {
             let settings = with_value(&self.settings, parameter, size);
-            let estimate_s = self.calls.estimate_s(&settings);
+            let estimate_s = self.estimate_s(&settings);
             if !is_falling && estimate_s >= last_s {
                 break;
             }

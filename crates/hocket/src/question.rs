@@ -9,10 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use hocket_algorithms::Entry;
+use hocket_algorithms::shapes::groups::GROUP;
+use hocket_algorithms::shapes::levels::OUTER;
 use hocket_core::{Call, Error, Parameter, Result};
 use hocket_simulate::{Engine, Options, Platform, Trials};
 
-use crate::best::{Calls, Effort, Open, SMALL_JOB, Settings};
+use crate::best::{Calls, Effort, FEW_MESSAGES, Open, Outlook, SMALL_JOB, Settings};
 use crate::critical_path::PathMachines;
 use crate::effort::effort_s;
 use crate::price::{ROUNDING, estimate_s, messages, optimistic_s};
@@ -107,6 +109,17 @@ pub enum Outcome {
     Late(f64),
 }
 
+impl Outcome {
+    /// The time, if there is one.
+    fn time_s(&self) -> Option<f64> {
+        match self {
+            Self::Simulated(run) => Some(run.simulated.times_s[0]),
+            Self::Kept(time_s) => Some(*time_s),
+            Self::Refused(_) | Self::Late(_) => None,
+        }
+    }
+}
+
 /// A simulation, and the call with the values that were chosen.
 pub struct Simulation {
     /// The call.
@@ -130,7 +143,9 @@ pub struct Start {
 /// compares the two.
 const FAR: f64 = 1.5;
 /// In small jobs, values of parameters are searched a little for calls of so few messages even if that is not asked for.
-const FEW_MESSAGES: f64 = 4096.0;
+const LITTLE: f64 = 4096.0;
+/// Algorithms that take at most so many times as long as the fastest are searched on.
+const NEAR: f64 = 1.5;
 /// So many rows are simulated at the same time; they are complete before others begin.
 const ROWS_AT_ONCE: usize = 8;
 /// Time between two looks at whether to stop.
@@ -214,15 +229,22 @@ impl Question<'_> {
         is_interrupted: &dyn Fn() -> bool,
         mut on_done: impl FnMut(usize, Outcome),
     ) -> Result<()> {
-        let row = |(number, race): (usize, Vec<_>)| Row { number, race: race.into(), pending: 0, times_s: Vec::new() };
+        let row = |(number, race): (usize, Vec<_>)| Row {
+            number,
+            race: race.into(),
+            pending: 0,
+            times_s: Vec::new(),
+            held: Vec::new(),
+            is_searched: false,
+        };
         let mut rows: VecDeque<_> = self.races(starts).into_iter().enumerate().map(row).collect();
         let mut running: Vec<Row> = Vec::new();
         let (queue, (sender, receiver)) = (Queue::default(), channel());
         let work = |sender: &Sender<_>| {
             let _alarm = End { queue: &queue, is_stopped: &self.is_stopped, only_in_panic: true };
-            while let Some((number, until_s)) = queue.next() {
-                let outcome = self.outcome(number, &starts[number], until_s);
-                if sender.send((number, outcome)).is_err() {
+            while let Some(job) = queue.next() {
+                let outcome = self.outcome(&job, &starts[job.number]);
+                if sender.send((job.number, outcome)).is_err() {
                     break;
                 }
             }
@@ -246,15 +268,17 @@ impl Question<'_> {
                     while row.pending == 0 && !row.race.is_empty() {
                         outcomes.extend(row.next_group(self, starts, &queue));
                     }
+                    if row.pending == 0 {
+                        outcomes.extend(row.search_on(&queue));
+                    }
                 }
                 running.retain(|row| row.pending > 0);
                 if outcomes.is_empty() {
                     match receiver.recv_timeout(LOOK) {
                         Ok((number, outcome)) => {
                             if let Some(row) = running.iter_mut().find(|row| row.number == self.cells[number].row) {
-                                row.note(self, number, &outcome);
+                                outcomes.extend(row.note(self, number, outcome));
                             }
-                            outcomes.push_back((number, outcome));
                         }
                         Err(RecvTimeoutError::Timeout) => {}
                         Err(RecvTimeoutError::Disconnected) => return Err(Error::interruption()),
@@ -282,10 +306,14 @@ impl Question<'_> {
         Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, self.quiet.platform)))
     }
 
-    fn outcome(&self, number: usize, start: &Start, until_s: f64) -> Outcome {
-        let cell = &self.cells[number];
-        let (calls, settings) = (IsolatedCalls { question: self, cell }, &start.settings);
-        let result = match self.effort(&calls, settings) {
+    fn outcome(&self, job: &Job, start: &Start) -> Outcome {
+        let (cell, until_s) = (&self.cells[job.number], job.until_s);
+        let calls = IsolatedCalls { question: self, cell };
+        let (settings, effort) = match &job.found {
+            Some(settings) => (settings, Some(Effort::FURTHER)),
+            None => (&start.settings, self.effort(&calls, &start.settings)),
+        };
+        let result = match effort {
             Some(effort) => {
                 let search = |open: Open<'_>| open.search(&calls, settings, &cell.request.parameters, until_s, effort);
                 match self.open(cell, search).unwrap_or_else(|| cell.request.call().map(|_| None)) {
@@ -308,7 +336,7 @@ impl Question<'_> {
     /// How thoroughly to search the values of a cell's parameters, if at all: in full if it is asked for, a little in small
     /// calls.
     fn effort(&self, calls: &IsolatedCalls<'_>, settings: &Settings) -> Option<Effort> {
-        let is_small = || calls.cell.request.ranks <= SMALL_JOB && calls.messages(settings) <= FEW_MESSAGES;
+        let is_small = || calls.cell.request.ranks <= SMALL_JOB && calls.outlook(settings).messages <= LITTLE;
         match calls.cell.role {
             Role::Beside => None,
             _ if self.at_best => Some(Effort::FULL),
@@ -371,14 +399,19 @@ impl IsolatedCalls<'_> {
 impl Calls for IsolatedCalls<'_> {
     type Output = Outcome;
 
-    fn estimate_s(&self, settings: &Settings) -> f64 {
+    fn outlook(&self, settings: &Settings) -> Outlook {
+        let Some((entry, call)) = self.accept(settings) else {
+            return Outlook { call: format!("{settings:?}"), estimate_s: f64::INFINITY, ..Outlook::default() };
+        };
         let platform = self.question.quiet.platform;
-        let time_s = self.accept(settings).and_then(|(entry, call)| estimate_s(entry, &call, platform, true).ok());
-        time_s.unwrap_or(f64::INFINITY)
-    }
-
-    fn messages(&self, settings: &Settings) -> f64 {
-        self.accept(settings).and_then(|(entry, call)| messages(entry, &call).ok()).unwrap_or(0.0)
+        let estimate_s = |in_turn| estimate_s(entry, &call, platform, in_turn).unwrap_or(f64::INFINITY);
+        Outlook {
+            call: format!("{:?}", used_parameters(&call)),
+            estimate_s: estimate_s(true),
+            quick_s: estimate_s(false),
+            least_s: optimistic_s(entry, &call, platform).unwrap_or(0.0),
+            messages: messages(entry, &call).unwrap_or(0.0),
+        }
     }
 
     fn automatic(&self, settings: &Settings, name: &str) -> Option<u64> {
@@ -408,6 +441,14 @@ impl Calls for IsolatedCalls<'_> {
     }
 }
 
+/// The parameters of a call, without a size of groups that none of its parts has.
+fn used_parameters(call: &Call) -> Vec<(&'static str, u64)> {
+    let has_groups = |call: &Call| call.parameters.iter().any(|(name, _)| *name == GROUP.name);
+    let is_used =
+        |name| name != OUTER.name || call.parts.iter().any(|part| part.calls.iter().any(|(_, call)| has_groups(call)));
+    call.parameters.iter().copied().filter(|(name, _)| is_used(*name)).collect()
+}
+
 fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {
     CallRequest { parameters: settings.clone(), ..request.clone() }
 }
@@ -420,19 +461,54 @@ struct Row {
     /// How many have begun and not ended.
     pending: usize,
     times_s: Vec<f64>,
+    /// What the search found for algorithms whose search may go on.
+    held: Vec<(usize, Outcome)>,
+    /// Whether the race is over, and who is nearly the fastest is searched on.
+    is_searched: bool,
 }
 
 impl Row {
-    fn note(&mut self, question: &Question<'_>, number: usize, outcome: &Outcome) {
+    /// Notes an outcome. Gives it back if it is final.
+    fn note(&mut self, question: &Question<'_>, number: usize, outcome: Outcome) -> Option<(usize, Outcome)> {
         self.pending -= 1;
-        if question.cells[number].role == Role::Beside {
-            return;
+        if question.cells[number].role != Role::Beside {
+            self.times_s.extend(outcome.time_s());
         }
-        match outcome {
-            Outcome::Simulated(run) => self.times_s.push(run.simulated.times_s[0]),
-            Outcome::Kept(time_s) => self.times_s.push(*time_s),
-            Outcome::Refused(_) | Outcome::Late(_) => {}
+        let may_improve = question.at_best && matches!(outcome, Outcome::Simulated(_));
+        if may_improve && !self.is_searched {
+            self.held.push((number, outcome));
+            return None;
         }
+        let held = self.held.iter().position(|(held, _)| *held == number).map(|at| self.held.swap_remove(at));
+        if matches!(outcome, Outcome::Simulated(_)) {
+            Some((number, outcome))
+        } else {
+            held.or(Some((number, outcome)))
+        }
+    }
+
+    /// At the end of the race, searches on for algorithms that are nearly the fastest. Gives the outcomes of the others.
+    fn search_on(&mut self, queue: &Queue) -> Vec<(usize, Outcome)> {
+        if std::mem::replace(&mut self.is_searched, true) {
+            return Vec::new();
+        }
+        let fastest_s = self.times_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_near = |(_, outcome): &(usize, Outcome)| match outcome {
+            Outcome::Simulated(run) => {
+                let Simulated { times_s, many, .. } = &run.simulated;
+                times_s[0] <= NEAR * fastest_s && many.first.messages as f64 <= FEW_MESSAGES
+            }
+            _ => false,
+        };
+        let (near, others) = std::mem::take(&mut self.held).into_iter().partition(is_near);
+        self.held = near;
+        for (number, outcome) in &self.held {
+            let Outcome::Simulated(run) = outcome else { continue };
+            self.pending += 1;
+            let found = Some(run.request.parameters.clone());
+            queue.push(Job { number: *number, until_s: f64::INFINITY, found });
+        }
+        others
     }
 
     /// Begins the next cells: as many as there are places without a time, or else as there are places. The times of the cells
@@ -457,32 +533,41 @@ impl Row {
                 too_late.push((number, Outcome::Late(until_s)));
             } else {
                 self.pending += 1;
-                queue.push((number, until_s));
+                queue.push(Job { number, until_s, found: None });
             }
         }
         too_late
     }
 }
 
-/// The cells that can begin, with their deadlines.
+/// A cell that can begin.
+struct Job {
+    number: usize,
+    /// Its deadline.
+    until_s: f64,
+    /// What a search found, from which it goes on.
+    found: Option<Settings>,
+}
+
+/// The cells that can begin.
 #[derive(Default)]
 struct Queue {
-    waiting: Mutex<(VecDeque<(usize, f64)>, bool)>,
+    waiting: Mutex<(VecDeque<Job>, bool)>,
     change: Condvar,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, (VecDeque<(usize, f64)>, bool)> {
+    fn lock(&self) -> MutexGuard<'_, (VecDeque<Job>, bool)> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, cell: (usize, f64)) {
-        self.lock().0.push_back(cell);
+    fn push(&self, job: Job) {
+        self.lock().0.push_back(job);
         self.change.notify_one();
     }
 
     /// The next cell, as soon as there is one; none when all is over.
-    fn next(&self) -> Option<(usize, f64)> {
+    fn next(&self) -> Option<Job> {
         let waits = |(cells, is_over): &mut (VecDeque<_>, bool)| cells.is_empty() && !*is_over;
         let mut waiting = self.change.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         if waiting.1 { None } else { waiting.0.pop_front() }

@@ -12,6 +12,7 @@ mod finding;
 mod messages;
 mod order;
 mod set;
+mod uses;
 mod world;
 
 pub use choices::{Exploration, Limits};

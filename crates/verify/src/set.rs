@@ -18,16 +18,23 @@ pub struct Set {
 impl Set {
     /// The numbers below `end` that are not in the set, in ascending order.
     pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
-        let (mut at, mut missing) = (self.full, !self.first);
+        let words = self.full..end.div_ceil(64);
+        words.flat_map(|at| self.missing_of(at, u64::MAX)).take_while(move |number| *number < end)
+    }
+
+    /// The numbers of a word of 64 that are not in the set, in ascending order.
+    pub fn missing_of(&self, at: usize, word: u64) -> impl Iterator<Item = usize> + use<> {
+        let mut missing = word & !self.word(at);
         from_fn(move || {
-            while missing == 0 && 64 * (at + 1) < end {
-                at += 1;
-                missing = !self.word(at);
-            }
-            let number = 64 * at + missing.trailing_zeros() as usize;
+            let number = (missing != 0).then(|| 64 * at + missing.trailing_zeros() as usize);
             missing &= missing.wrapping_sub(1);
-            (number < end).then_some(number)
+            number
         })
+    }
+
+    /// Number of words of 64 before the one with the first missing number.
+    pub fn full(&self) -> usize {
+        self.full
     }
 
     /// Whether a number is in the set.

@@ -17,6 +17,7 @@ use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Value, bytes_of};
 use crate::finding::{Counterexample, Kind, Overlap, first_lines};
 use crate::set::Set;
+use crate::uses::Uses;
 
 /// One run of a program: one protocol, one order of messages.
 pub struct Symbolic<'a> {
@@ -148,12 +149,12 @@ impl UndecidedOperation {
 }
 
 /// The state and the steps of a rank.
-#[derive(Default)]
 struct State {
     input: Vec<Value>,
     result: Vec<Value>,
     scratch: Vec<Value>,
     steps: Vec<Step>,
+    uses: Uses<Verb>,
     /// Number of steps, and of operations that do nothing.
     turns: usize,
     /// Whether the collective has returned to its caller.
@@ -202,7 +203,7 @@ struct Step {
     is_withdrawn: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Verb {
     Send(usize, Tag),
     Recv(Source, Tag),
@@ -244,6 +245,14 @@ impl Step {
         Self { reads, writes, place: None, arrivals: Set::default(), ..*self }.to_string()
     }
 
+    /// What the step uses. The caller may use all of its buffers once it has them back.
+    fn spans(&self) -> [Span; 2] {
+        match self.verb {
+            Verb::Complete => [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX)),
+            _ => [self.reads, self.writes].map(|span| span.unwrap_or(Span::EMPTY)),
+        }
+    }
+
     /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
     /// caller may write all of its buffers once it has them back.
     fn races(&self, other: &Self) -> bool {
@@ -261,8 +270,19 @@ impl Step {
 
 impl State {
     fn new(call: &Call, rank: usize, arena: &Arena) -> Self {
-        let mut state = Self { result: vec![Value::UNDEFINED; call.result_room(rank)], ..Self::default() };
+        let result = vec![Value::UNDEFINED; call.result_room(rank)];
         let span = call.input_of(rank);
+        let mut state = Self {
+            input: Vec::new(),
+            uses: Uses::new(result.len().max(span.len)),
+            result,
+            scratch: Vec::new(),
+            steps: Vec::new(),
+            turns: 0,
+            has_left: false,
+            place: None,
+            end: None,
+        };
         let values = arena.input_of(rank);
         match span.buffer {
             Buffer::Input => state.input = values.collect(),
@@ -789,12 +809,13 @@ impl<'a> Symbolic<'a> {
         reads: Option<Span>,
         writes: Option<Span>,
     ) -> (usize, bool) {
-        let State { steps, place, .. } = &mut self.ranks[rank];
+        let State { steps, uses, place, .. } = &mut self.ranks[rank];
         let (id, place, arrivals) = (self.step_count, place.take(), Set::default());
         let (has_arrived, is_done, is_withdrawn) = (false, false, false);
         self.step_count += 1;
         steps.push(Step { verb, reads, writes, place, start, id, arrivals, has_arrived, is_done, is_withdrawn });
         let number = steps.len() - 1;
+        uses.add(verb, steps[number].spans());
         let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
         let counterexample = counterexample.or_else(|| self.overlap(rank, number));
         let counterexample =
@@ -894,13 +915,13 @@ impl<'a> Symbolic<'a> {
         let is_barrier = self.call.collective == Collective::Barrier;
         let history = |step: &Step| self.points.at(step.start);
         let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
-        let other = history(step).steps.missing(number).find(|at| {
+        let is_other = |at: &usize| {
             let other = &state.steps[*at];
-            other.verb == step.verb
-                && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
+            !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
                 && history(other).steps != history(step).steps
                 && !(is_nothing(other) && is_nothing(step))
-        })?;
+        };
+        let other = state.uses.missing_alike(&history(step).steps, number).filter(is_other).last()?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,
             rank,
@@ -921,7 +942,7 @@ impl<'a> Symbolic<'a> {
     /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them. In a
     /// schedule, messages order steps, too, and a receive writes when its message arrives.
     fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
-        let steps = &self.ranks[rank].steps;
+        let State { steps, uses, .. } = &self.ranks[rank];
         let step = &steps[number];
         let before = self.points.at(step.start);
         let is_pending = |one: &Step| matches!(one.verb, Verb::Recv(..)) && !one.has_arrived;
@@ -930,7 +951,7 @@ impl<'a> Symbolic<'a> {
             |other: &Step| self.points.has_tasks && (is_pending(step) || is_pending(other) || is_ordered(other));
         let is_race = |at: &usize| *at != number && step.races(&steps[*at]) && !is_safe(&steps[*at]);
         let count = |_: &usize| self.work.set(self.work.get() + 1);
-        let other = before.steps.missing(steps.len()).inspect(count).find(is_race)?;
+        let other = uses.missing_near(&before.steps, step.spans()).inspect(count).find(is_race)?;
         let expected = format!("{} to be finished before its elements are used again", self.name_of(rank, other));
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }

@@ -1,0 +1,65 @@
+//! The steps of a rank by what they use, to find those that may clash.
+
+use std::hash::Hash;
+
+use hocket_core::Span;
+use rustc_hash::FxHashMap;
+
+use crate::set::Set;
+
+/// Each of the three buffers is divided into so many parts.
+const PARTS: usize = 32;
+const ALL_PARTS: usize = 3 * PARTS;
+
+/// The steps that use each part of each buffer, and the steps with each verb.
+pub struct Uses<V> {
+    elements_per_part: usize,
+    /// For each 64 steps: those that use each part, as bits.
+    of_parts: Vec<[u64; ALL_PARTS]>,
+    /// The latest step with each verb, and the one before each step.
+    latest: FxHashMap<V, usize>,
+    before: Vec<Option<usize>>,
+}
+
+impl<V: Eq + Hash> Uses<V> {
+    /// No steps; buffers have about so many elements.
+    pub fn new(elements: usize) -> Self {
+        let elements_per_part = elements / PARTS + 1;
+        Self { elements_per_part, of_parts: Vec::new(), latest: FxHashMap::default(), before: Vec::new() }
+    }
+
+    /// Adds the next step, which uses these spans.
+    pub fn add(&mut self, verb: V, spans: [Span; 2]) {
+        let step = self.before.len();
+        if step.is_multiple_of(64) {
+            self.of_parts.push([0; ALL_PARTS]);
+        }
+        for part in self.parts(spans) {
+            self.of_parts[step / 64][part] |= 1 << (step % 64);
+        }
+        self.before.push(self.latest.insert(verb, step));
+    }
+
+    /// The steps that are not in a set and use a part of one of these spans, in ascending order.
+    pub fn missing_near<'a>(&'a self, set: &'a Set, spans: [Span; 2]) -> impl Iterator<Item = usize> + 'a {
+        let parts: Vec<_> = self.parts(spans).collect();
+        let words = self.of_parts.iter().enumerate().skip(set.full());
+        words
+            .flat_map(move |(at, of_parts)| set.missing_of(at, parts.iter().fold(0, |any, part| any | of_parts[*part])))
+    }
+
+    /// The steps before `step` that are not in a set and have the same verb, in descending order.
+    pub fn missing_alike<'a>(&'a self, set: &'a Set, step: usize) -> impl Iterator<Item = usize> + 'a {
+        let alike = std::iter::successors(self.before[step], |step| self.before[*step]);
+        alike.take_while(|step| *step >= 64 * set.full()).filter(|step| !set.contains(*step))
+    }
+
+    fn parts(&self, spans: [Span; 2]) -> impl Iterator<Item = usize> + use<V> {
+        let elements_per_part = self.elements_per_part;
+        let part = move |element: usize| (element / elements_per_part).min(PARTS - 1);
+        spans.into_iter().filter(|span| !span.is_empty()).flat_map(move |span| {
+            let first = span.buffer as usize * PARTS;
+            first + part(span.offset)..=first + part(span.range().end - 1)
+        })
+    }
+}
