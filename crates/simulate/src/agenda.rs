@@ -32,8 +32,6 @@ pub enum Action {
     Complete { rank: u32, slot: u32, from: u32, len: usize },
     /// A granted rendezvous leaves its sender.
     Inject { flight: u32 },
-    /// A rendezvous from another region is granted.
-    Grant { flight: u32 },
     /// A message has left its sender.
     Sent { flight: u32 },
     /// The interface of `rank` is free for the next waiting message.
@@ -57,11 +55,7 @@ impl Action {
             Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
             Self::Inject { .. } => GRANTING,
-            Self::TakeIn { .. }
-            | Self::Arrive { .. }
-            | Self::Deliver { .. }
-            | Self::Probe { .. }
-            | Self::Grant { .. } => ARRIVING,
+            Self::TakeIn { .. } | Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => ARRIVING,
             Self::Decide => DECIDING,
         }
     }
@@ -78,7 +72,6 @@ impl Action {
             | Self::Ask { flight }
             | Self::Arrive { flight }
             | Self::Inject { flight }
-            | Self::Grant { flight }
             | Self::Sent { flight }
             | Self::Pass { flight, .. }
             | Self::TakeIn { flight, .. } => *flight,

@@ -16,13 +16,12 @@ use hocket_core::{
 use hocket_machine::{Node, Placement};
 
 use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
-use crate::border::{Border, Letter};
 use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Crosser, Crossing, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand,
-    Parcel, Passages, Passing, Traffic,
+    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand, Parcel, Passages,
+    Passing, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
@@ -48,7 +47,7 @@ pub struct Run<'a, N> {
 /// As [`run`]; and the engine does not apply if the time of a rank may depend on its number.
 pub fn run_representatives<N: Network>(run: &Run<'_, N>, symmetry: Symmetry) -> std::result::Result<Outcome, Failure> {
     let Run { program, call, network, trial, node, options } = *run;
-    check_size(program, call, network, 1).map_err(Failure::Other)?;
+    check_size(program, call, network).map_err(Failure::Other)?;
     let events = Events::new(call, network, trial, &options).on_representatives(symmetry);
     let world = InTime::new(call, call.ranks, events, node, network.post_s(), &options);
     let (events, _, outcome) = hocket_core::run(program, call, world).into_outcome("symmetry");
@@ -67,7 +66,7 @@ pub fn run_representatives<N: Network>(run: &Run<'_, N>, symmetry: Symmetry) -> 
 /// A deadlock, an interruption, more ranks than the network or the memory holds, or too many passages.
 pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
     let Run { program, call, network, trial, node, options } = *run;
-    check_size(program, call, network, 1)?;
+    check_size(program, call, network)?;
     let mut events = Events::new(call, network, trial, &options);
     if options.passages {
         events.passages()?.keep();
@@ -83,19 +82,18 @@ pub fn run<N: Network>(run: &Run<'_, N>) -> Result<Outcome> {
     }
 }
 
-/// Refuses a call if its ranks have no place in the network, or there is no memory for the state of all ranks in each of
-/// `regions` regions.
+/// Refuses a call if its ranks have no place in the network, or there is no memory for their state.
 ///
 /// # Errors
 /// More ranks than the network or the memory holds.
-pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N, regions: usize) -> Result<()> {
+pub fn check_size<N: Network>(program: &dyn AnyProgram, call: &Call, network: &N) -> Result<()> {
     if let Some(shared_network) = network.shared_network() {
         shared_network.fabric().check(call.ranks)?;
     }
     let of_interface = if N::NODE_HAS_STATE { size_of::<VecDeque<u32>>() } else { 0 };
     let bytes_of_a_rank =
         size_of::<N::Node<PlacedTime>>() + of_interface + size_of::<Woken>() + kept_bytes::<PlacedTime>();
-    check_ranks(program, call, call.ranks, bytes_of_a_rank * regions)
+    check_ranks(program, call, call.ranks, bytes_of_a_rank)
 }
 
 /// The largest number of successive network events before the agenda is checked.
@@ -170,9 +168,6 @@ pub struct Events<'a, N: Network> {
     starting: Vec<u32>,
     /// True if an [`Action::Decide`] is due at the present time.
     is_deciding: bool,
-    /// The other regions, if the network is divided. Only events before `until_s` happen before the regions meet.
-    border: Option<Box<Border<'a>>>,
-    until_s: f64,
     /// If only the representatives of a symmetry run.
     symmetry: Option<Symmetry>,
 }
@@ -226,8 +221,6 @@ impl<'a, N: Network> Events<'a, N> {
             messages_issued: 0,
             starting: Vec::new(),
             is_deciding: false,
-            border: None,
-            until_s: f64::INFINITY,
             symmetry: None,
         }
     }
@@ -236,13 +229,6 @@ impl<'a, N: Network> Events<'a, N> {
     fn on_representatives(mut self, symmetry: Symmetry) -> Self {
         self.traffic = self.network.shared_network().map(|shared_network| shared_network.traffic_under(symmetry));
         self.symmetry = Some(symmetry);
-        self
-    }
-
-    /// The events of one region.
-    pub fn in_region(mut self, border: Border<'a>) -> Self {
-        self.traffic = self.network.shared_network().map(|shared_network| shared_network.traffic_in(border.part));
-        (self.border, self.until_s) = (Some(Box::new(border)), 0.0);
         self
     }
 
@@ -313,13 +299,10 @@ impl<'a, N: Network> Events<'a, N> {
         self.failure.is_none()
     }
 
-    /// The next event before `until_s`: on the agenda, or in the network.
+    /// The next event: on the agenda, or in the network.
     fn next_event(&mut self) -> Option<Action> {
         let time_s = self.network_s();
         let agenda_s = self.agenda.first_s();
-        if time_s.min(agenda_s) >= self.until_s && self.border.is_some() {
-            return None;
-        }
         let is_first = time_s < agenda_s
             || time_s == agenda_s && self.agenda.first_kind_at(time_s).is_some_and(|kind| kind > ADVANCING);
         if is_first && time_s.is_finite() {
@@ -405,10 +388,6 @@ impl<'a, N: Network> Events<'a, N> {
             Action::Free { rank } => self.depart_next(rank),
             Action::TakeIn { flight, arrival_s } => self.take_in(flight, arrival_s),
             Action::Inject { flight } => self.inject_granted(flight, now_s),
-            Action::Grant { flight } => {
-                let Flying { envelope, sender_slot, .. } = self.flights.remove(flight);
-                sender_slot.into_iter().for_each(|slot| self.grant(envelope, slot));
-            }
             Action::Deliver { rank, slot, from, len, is_switched } => {
                 self.deliver(rank, slot, (from, len), is_switched)
             }
@@ -724,7 +703,7 @@ impl<'a, N: Network> Events<'a, N> {
                 self.agenda.now_s = traffic.next_s();
                 traffic.advance(&mut progress);
                 self.steps += 1;
-                if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s().min(self.until_s) {
+                if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s() {
                     break;
                 }
             }
@@ -901,9 +880,6 @@ impl<'a, N: Network> Events<'a, N> {
                 self.at(now.max(time_s), Action::Deliver { rank: to, slot: receiver_slot, from, len, is_switched });
             }
             Delivery::Flying(flight) => self.flights.get_mut(flight).receiver_slot = Some(receiver_slot),
-            Delivery::Rendezvous(sender_slot) if !self.runs(from as usize) => {
-                self.bind_across_border(now.max(time_s), envelope, [sender_slot, receiver_slot]);
-            }
             Delivery::Rendezvous(sender_slot) => {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
                 let flying = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
@@ -971,100 +947,6 @@ impl<'a, N: Network> Events<'a, N> {
         (message_key, next_s)
     }
 
-    /// Meets the other regions, and begins the next window. Returns false when all events are over, or without regions.
-    fn meet(&mut self) -> bool {
-        self.send_crossings();
-        let first_s = self.network_s().min(self.agenda.first_s());
-        let Some(border) = &mut self.border else { return false };
-        let events = self.steps + self.traffic.as_ref().map_or(0, |traffic| traffic.events());
-        let Some((until_s, letters)) = border.meet(self.until_s, (first_s, events), self.is_interrupted) else {
-            return false;
-        };
-        self.until_s = until_s;
-        letters.into_iter().for_each(|letter| self.read(letter));
-        until_s.is_finite()
-    }
-
-    /// Sends off what has left this region.
-    fn send_crossings(&mut self) {
-        let crossings = self.traffic.as_mut().and_then(|traffic| traffic.crossings()).map(take);
-        let Some(border) = &mut self.border else { return };
-        for Crossing { region, what } in crossings.into_iter().flatten() {
-            let (id, entrant) = match what {
-                Crosser::Message(id, entrant) => (id, entrant),
-                Crosser::Follower(follower) => {
-                    border.post(region, Letter::Follows(follower));
-                    continue;
-                }
-            };
-            let Flying { envelope, left_s, .. } = *self.flights.get(id);
-            if border.part.has_rank(envelope.to) {
-                border.expect(&envelope, id);
-            } else {
-                self.flights.pass(id);
-            }
-            border.post(region, Letter::Enters { envelope, left_s, entrant });
-        }
-    }
-
-    fn read(&mut self, letter: Letter) {
-        match letter {
-            Letter::Announced { envelope, tag, rendezvous } => self.expect(envelope, tag, rendezvous),
-            Letter::Granted { envelope, sender_slot, time_s } => {
-                let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
-                self.grant_at(time_s, flight);
-            }
-            Letter::Enters { envelope, left_s, entrant } => {
-                let coming = self.border.as_mut().and_then(|border| border.flight_of(&envelope));
-                let flight = coming.unwrap_or_else(|| self.flights.add(Flying::coming(envelope, None)));
-                self.flights.get_mut(flight).left_s = left_s;
-                self.traffic.iter_mut().for_each(|traffic| traffic.enter(flight, entrant));
-            }
-            Letter::Follows(follower) => self.traffic.iter_mut().for_each(|traffic| traffic.follow(follower)),
-        }
-    }
-
-    /// A message for a rank of this region was sent in another region.
-    fn expect(&mut self, envelope: Envelope, tag: Tag, rendezvous: Option<(u32, f64)>) {
-        let message = match rendezvous {
-            Some((sender_slot, time_s)) => {
-                UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }
-            }
-            None => {
-                let state = Delivery::Flying(self.comes(envelope, None));
-                UnmatchedMessage { envelope, time_s: f64::INFINITY, state }
-            }
-        };
-        match self.mailboxes.take_receive(envelope.to as usize, envelope.from, tag) {
-            Some(receiver_slot) => self.bind(self.agenda.now_s, receiver_slot, &message),
-            None => self.hold(tag, message),
-        }
-    }
-
-    /// Returns the flight of a message that will come from another region.
-    fn comes(&mut self, envelope: Envelope, receiver_slot: Option<u32>) -> u32 {
-        let flight = self.flights.add(Flying::coming(envelope, receiver_slot));
-        self.border.iter_mut().for_each(|border| border.expect(&envelope, flight));
-        flight
-    }
-
-    /// A rendezvous from another region has its receive; its request has arrived by `met_s`.
-    fn bind_across_border(&mut self, met_s: f64, envelope: Envelope, [sender_slot, receiver_slot]: [u32; 2]) {
-        self.comes(envelope, Some(receiver_slot));
-        if met_s > self.agenda.now_s {
-            let flight = self.flights.add(Flying::new(envelope, f64::NAN, Some(sender_slot), None));
-            return self.at(met_s, Action::Grant { flight });
-        }
-        self.grant(envelope, sender_slot);
-    }
-
-    /// A request from another region has met its receive now.
-    fn grant(&mut self, envelope: Envelope, sender_slot: u32) {
-        let time_s = self.granted_s(self.agenda.now_s, &envelope);
-        let Some(border) = &mut self.border else { return };
-        border.post(border.part.of_rank(envelope.from), Letter::Granted { envelope, sender_slot, time_s });
-    }
-
     fn deadlock(&self, rank: usize) -> Error {
         if let Some(circle) = self.traffic.as_ref().and_then(|traffic| traffic.deadlock()) {
             return Error::new(circle);
@@ -1087,8 +969,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
 
     #[inline(always)]
     fn runs(&self, rank: usize) -> bool {
-        self.border.as_ref().is_none_or(|border| border.part.has_rank(rank as u32))
-            && self.symmetry.is_none_or(|symmetry| symmetry.is_representative(rank))
+        self.symmetry.is_none_or(|symmetry| symmetry.is_representative(rank))
     }
 
     fn next(&mut self, until_s: f64) -> Option<usize> {
@@ -1107,7 +988,6 @@ impl<N: Network> Clockwork for Events<'_, N> {
             }
             match self.give_way().or_else(|| self.next_event()) {
                 Some(event) => self.happen_with_others(event),
-                None if self.meet() => (),
                 None => return None,
             }
         }
@@ -1155,7 +1035,6 @@ impl<N: Network> Clockwork for Events<'_, N> {
         };
         let [from, to] = self.image(from, to);
         if !self.runs(to as usize) {
-            self.border.iter_mut().for_each(|border| border.announce(tag, &message));
             return StepStatus::Waits(slot);
         }
         let mailboxes = &mut self.mailboxes;
@@ -1187,7 +1066,6 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let mailboxes = &mut self.mailboxes;
         if from == Source::Any || (self.has_taken_from_any && takes_from_any(mailboxes, rank)) {
             self.has_taken_from_any = true;
-            self.border.iter().for_each(|border| border.give_up());
             mailboxes.wait(rank, from, tag, slot);
             let next = earliest(mailboxes, rank, from, tag).filter(|(arrival_s, _)| arrival_s.is_finite());
             if let Some((arrival_s, _)) = next {

@@ -48,11 +48,6 @@ impl Flying {
             milestones_left: 2,
         }
     }
-
-    /// A message that was sent in another region.
-    pub fn coming(envelope: Envelope, receiver_slot: Option<u32>) -> Self {
-        Self { milestones_left: 1, ..Self::new(envelope, f64::NAN, None, receiver_slot) }
-    }
 }
 
 /// A message that has no receive yet.

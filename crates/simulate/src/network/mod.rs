@@ -9,7 +9,6 @@ mod levels;
 mod model;
 mod parcel;
 mod passages;
-mod regions;
 mod resources;
 mod traffic;
 
@@ -21,7 +20,6 @@ pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel, Within};
 pub use passages::{Passage, Passages};
-pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
 pub use resources::{Occupancy, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 

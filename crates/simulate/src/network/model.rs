@@ -99,5 +99,5 @@ pub trait Network {
 /// An operation on a network whose type only the registry knows.
 pub(crate) trait Visitor {
     type Output;
-    fn visit<N: Network + Sync>(self, network: &N) -> Self::Output;
+    fn visit<N: Network>(self, network: &N) -> Self::Output;
 }
