@@ -1,13 +1,16 @@
 //! The future events of the events engine, in their order: by time, kind, and place.
 
-use std::collections::VecDeque;
+use std::mem::swap;
 
 use crate::flights::Envelope;
+use crate::later::Later;
 use crate::shuffle::Shuffle;
-use crate::timetable::{Event, Timetable};
 
-/// Bits of an event's key below its kind, for its place.
+/// Bits of an event's place among those of its time and kind.
 const PLACE_BITS: u32 = 61;
+/// The place of an event that is made in its turn, without a shuffle: before its time, or at its time.
+const MADE_BEFORE: u64 = 0;
+const MADE_NOW: u64 = 1 << PLACE_BITS;
 
 /// The place of an event in which messages of several ranks can meet, among such events of one time: by sender, in the
 /// order of sending. It does not depend on when, and at which rank, the event was made. Other events come before.
@@ -24,8 +27,6 @@ pub enum Action {
     Ask { flight: u32 },
     /// A message starts to pass what ranks share. Without that it arrives at `arrival_s`; of this, `latency_s` follows.
     Pass { flight: u32, arrival_s: f64, latency_s: f64 },
-    /// The network has an event.
-    Advance,
     /// A message that left by [`Action::Leave`] or through ports has arrived.
     Arrive { flight: u32 },
     /// An operation of `rank` is done.
@@ -49,13 +50,15 @@ pub enum Action {
 impl Action {
     /// The order of events at one time: those that let a rank continue come before arrivals.
     #[inline]
-    pub fn kind(&self) -> u64 {
+    pub fn kind(&self) -> usize {
         match self {
             Self::Leave { .. } | Self::Ask { .. } | Self::Pass { .. } => LEAVING,
-            Self::Advance => ADVANCING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
             Self::Inject { .. } => GRANTING,
-            Self::TakeIn { .. } | Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => ARRIVING,
+            Self::TakeIn { .. }
+            | Self::Arrive { .. }
+            | Self::Deliver { .. }
+            | Self::Probe { .. } => ARRIVING,
             Self::Decide => DECIDING,
         }
     }
@@ -75,43 +78,52 @@ impl Action {
             | Self::Sent { flight }
             | Self::Pass { flight, .. }
             | Self::TakeIn { flight, .. } => *flight,
-            Self::Advance | Self::Decide => 0,
+            Self::Decide => 0,
         }
     }
 }
 
-pub const LEAVING: u64 = 0;
-pub const ADVANCING: u64 = 1;
-pub const COMPLETING: u64 = 2;
-const GRANTING: u64 = 3;
-const ARRIVING: u64 = 4;
-pub const DECIDING: u64 = 5;
+pub const LEAVING: usize = 0;
+/// The network has an event. Such events are not on the agenda.
+pub const ADVANCING: usize = 1;
+pub const COMPLETING: usize = 2;
+const GRANTING: usize = 3;
+const ARRIVING: usize = 4;
+pub const DECIDING: usize = 5;
 const KINDS: usize = 6;
+
+/// The events of one kind at the present time.
+#[derive(Default)]
+struct List {
+    /// With their places; events of one place in the order in which they were made.
+    events: Vec<(u64, Action)>,
+    is_unsorted: bool,
+}
+
+impl List {
+    #[inline(always)]
+    fn push(&mut self, place: u64, action: Action) {
+        self.is_unsorted |= self.events.last().is_some_and(|last| last.0 > place);
+        self.events.push((place, action));
+    }
+}
 
 /// The future events in their order.
 pub struct Agenda {
-    pub now_s: f64,
+    now_s: f64,
     /// Another order of events that are made in turn.
     shuffle: Option<Box<Shuffle>>,
-    /// Events of the present time that were added since it came, by kind.
-    present_events: [VecDeque<Action>; KINDS],
-    /// A bit for each kind that has such events.
-    kinds_present: u8,
-    /// The other events.
-    queue: Timetable<Action>,
+    /// The events of the present time, by kind, and a bit for each kind that has some.
+    present: [List; KINDS],
+    kinds: u8,
+    later: Later<(u64, Action)>,
+    /// Number of events made in turn under a shuffle.
     sequence: u64,
 }
 
 impl Agenda {
     pub fn new(shuffle: Option<Box<Shuffle>>) -> Self {
-        Self {
-            now_s: 0.0,
-            shuffle,
-            present_events: Default::default(),
-            kinds_present: 0,
-            queue: Timetable::new(),
-            sequence: 0,
-        }
+        Self { now_s: 0.0, shuffle, present: Default::default(), kinds: 0, later: Later::new(), sequence: 0 }
     }
 
     /// The other order in which ranks and events are looked at, if a test wants one.
@@ -120,75 +132,82 @@ impl Agenda {
         self.shuffle.as_deref()
     }
 
+    /// The present time.
+    #[inline(always)]
+    pub fn now_s(&self) -> f64 {
+        self.now_s
+    }
+
+    /// Adds an event, no earlier than the present time.
     #[inline(always)]
     pub fn at(&mut self, time_s: f64, action: Action) {
-        let kind = action.kind();
-        if let Some(shuffle) = &self.shuffle {
-            self.sequence += 1;
-            let place = shuffle.place_of_event(action.subject(), self.sequence, PLACE_BITS - 1);
-            return self.push(time_s, place, action);
-        }
-        if time_s == self.now_s {
-            self.present_events[kind as usize].push_back(action);
-            self.kinds_present |= 1 << kind;
-            return;
-        }
-        self.sequence += 1;
-        self.push(time_s, self.sequence, action);
+        let place = match &self.shuffle {
+            Some(shuffle) => {
+                self.sequence += 1;
+                shuffle.place_of_event(action.subject(), self.sequence, PLACE_BITS - 1)
+            }
+            None if time_s == self.now_s => MADE_NOW,
+            None => MADE_BEFORE,
+        };
+        self.add(time_s, place, action);
     }
 
     /// Adds an event in which this message can meet messages of other ranks.
     #[inline(always)]
     pub fn at_of(&mut self, time_s: f64, envelope: &Envelope, action: Action) {
-        self.push(time_s, place_of(envelope), action);
+        self.add(time_s, place_of(envelope), action);
     }
 
     #[inline(always)]
-    fn push(&mut self, time_s: f64, place: u64, action: Action) {
-        self.queue.push(Event { time_s, key: action.kind() << PLACE_BITS | place, what: action });
+    fn add(&mut self, time_s: f64, place: u64, action: Action) {
+        if time_s == self.now_s {
+            let kind = action.kind();
+            self.present[kind].push(place, action);
+            self.kinds |= 1 << kind;
+        } else {
+            self.later.push(time_s, (place, action));
+        }
     }
 
     /// The kind of the next event, if it is at the present time.
-    #[inline]
-    pub fn first_kind(&mut self) -> Option<u64> {
-        self.first_kind_at(self.now_s)
-    }
-
-    /// The kind of the next event, if it is at `time_s` and no event is earlier.
-    #[inline]
-    pub fn first_kind_at(&mut self, time_s: f64) -> Option<u64> {
-        let queue_kind = self.queue.first_key_at(time_s).map(|key| key >> PLACE_BITS);
-        let present_kind = (self.kinds_present != 0).then(|| self.kinds_present.trailing_zeros().into());
-        queue_kind.into_iter().chain(present_kind).min()
+    #[inline(always)]
+    pub fn first_kind(&self) -> Option<usize> {
+        (self.kinds != 0).then(|| self.kinds.trailing_zeros() as usize)
     }
 
     /// The time of the next event; infinite when there is none.
-    #[inline]
+    #[inline(always)]
     pub fn first_s(&self) -> f64 {
-        if self.kinds_present != 0 { self.now_s } else { self.queue.first_s() }
+        if self.kinds != 0 { self.now_s } else { self.later.first_s() }
     }
 
-    /// Takes the next event, and advances to its time.
-    pub fn pop(&mut self) -> Option<Action> {
-        if let Some(kind) = self.first_kind() {
-            return self.pop_kind(kind);
+    /// Whether there is no event.
+    pub fn is_empty(&self) -> bool {
+        self.kinds == 0 && self.later.is_empty()
+    }
+
+    /// Makes this the present time, which is not after the next event.
+    #[inline(always)]
+    pub fn advance_to(&mut self, time_s: f64) {
+        self.now_s = time_s;
+        if self.later.first_s() == time_s {
+            let Self { present, kinds, .. } = self;
+            self.later.take_first(|(place, action)| {
+                let kind = action.kind();
+                present[kind].push(place, action);
+                *kinds |= 1 << kind;
+            });
         }
-        let event = self.queue.pop_until(f64::INFINITY)?;
-        self.now_s = event.time_s;
-        Some(event.what)
     }
 
-    /// Takes the next event, which is of this kind and due now; events added before that time came are first.
+    /// Takes all present events of a kind, in their order; `events` is empty before.
     #[inline]
-    pub fn pop_kind(&mut self, kind: u64) -> Option<Action> {
-        if self.queue.first_key_at(self.now_s).is_some_and(|key| key >> PLACE_BITS == kind) {
-            return self.queue.pop_until(self.now_s).map(|event| event.what);
+    pub fn take(&mut self, kind: usize, events: &mut Vec<(u64, Action)>) {
+        let list = &mut self.present[kind];
+        if std::mem::take(&mut list.is_unsorted) {
+            list.events.sort_by_key(|event| event.0);
         }
-        let present_events = &mut self.present_events[kind as usize];
-        let action = present_events.pop_front();
-        if present_events.is_empty() {
-            self.kinds_present &= !(1 << kind);
-        }
-        action
+        swap(&mut list.events, events);
+        self.kinds &= !(1 << kind);
     }
 }

@@ -20,8 +20,8 @@ use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand, Parcel, Passages,
-    Passing, Traffic,
+    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand,
+    Parcel, Passages, Passing, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
@@ -116,6 +116,8 @@ fn earliest(mailboxes: &Mailboxes<UnmatchedMessage, u32>, rank: usize, source: S
 pub struct Events<'a, N: Network> {
     network: &'a N,
     traffic: Option<Box<dyn Traffic + 'a>>,
+    /// The time of the network's next event; infinite when there is none.
+    network_s: f64,
     /// The topology and the hosts of a network with contention.
     fabric: Option<&'a Fabric>,
     flights: Flights,
@@ -142,7 +144,7 @@ pub struct Events<'a, N: Network> {
     is_interrupted: &'a dyn Fn() -> bool,
     failure: Option<Error>,
     /// A reused buffer for events of one kind and time.
-    simultaneous_actions: Vec<Action>,
+    happening: Vec<(u64, Action)>,
     /// A reused buffer for the reports of the network.
     progress: Vec<(u32, Milestone)>,
     /// Number of circuits that programs should open ahead, if the network has circuits.
@@ -183,6 +185,7 @@ impl<'a, N: Network> Events<'a, N> {
         let has_interfaces = fabric.is_some_and(|fabric| fabric.has_interfaces);
         Self {
             network,
+            network_s: traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s()),
             traffic,
             fabric,
             flights: Flights::default(),
@@ -203,7 +206,7 @@ impl<'a, N: Network> Events<'a, N> {
             looks: 0,
             is_interrupted,
             failure: None,
-            simultaneous_actions: Vec::new(),
+            happening: Vec::new(),
             progress: Vec::new(),
             circuits,
             leaves_at_once: circuits.is_none()
@@ -229,6 +232,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn on_representatives(mut self, symmetry: Symmetry) -> Self {
         self.traffic = self.network.shared_network().map(|shared_network| shared_network.traffic_under(symmetry));
         self.symmetry = Some(symmetry);
+        self.look_at_network();
         self
     }
 
@@ -299,30 +303,31 @@ impl<'a, N: Network> Events<'a, N> {
         self.failure.is_none()
     }
 
-    /// The next event: on the agenda, or in the network.
-    fn next_event(&mut self) -> Option<Action> {
-        let time_s = self.network_s();
-        let agenda_s = self.agenda.first_s();
-        let is_first = time_s < agenda_s
-            || time_s == agenda_s && self.agenda.first_kind_at(time_s).is_some_and(|kind| kind > ADVANCING);
-        if is_first && time_s.is_finite() {
-            self.agenda.now_s = time_s;
-            return Some(Action::Advance);
+    /// The kind of the next event, on the agenda or in the network; goes on to its time.
+    #[inline(always)]
+    fn next_kind(&mut self) -> Option<usize> {
+        if self.agenda.first_kind().is_none() {
+            let time_s = self.network_s.min(self.agenda.first_s());
+            if time_s.is_infinite() && self.agenda.is_empty() {
+                return None;
+            }
+            self.agenda.advance_to(time_s);
         }
-        self.agenda.pop()
+        let first_kind = self.agenda.first_kind();
+        let is_first = self.network_acts_now() && first_kind.is_none_or(|kind| kind > ADVANCING);
+        if is_first { Some(ADVANCING) } else { first_kind }
     }
 
     /// Whether the network has an event now. Times that overflowed to infinity count as no event.
     #[inline(always)]
     fn network_acts_now(&self) -> bool {
-        let now_s = self.agenda.now_s;
-        self.network_s() == now_s && now_s.is_finite()
+        self.network_s == self.agenda.now_s() && self.network_s.is_finite()
     }
 
-    /// The time of the next event in the network; infinite when there is none.
+    /// Notes the time of the network's next event, after something has changed there.
     #[inline(always)]
-    fn network_s(&self) -> f64 {
-        self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s())
+    fn look_at_network(&mut self) {
+        self.network_s = self.traffic.as_ref().map_or(f64::INFINITY, |traffic| traffic.next_s());
     }
 
     /// The next rank that can go on, unless an event comes before.
@@ -349,40 +354,32 @@ impl<'a, N: Network> Events<'a, N> {
         rank
     }
 
-    /// The next event, if it is of this kind and due now; assignments are made one by one.
-    #[inline(always)]
-    fn next_of(&mut self, kind: u64) -> Option<Action> {
-        let is_next = kind != DECIDING && self.agenda.first_kind() == Some(kind);
-        if is_next { self.agenda.pop_kind(kind) } else { None }
-    }
-
-    /// Applies an event, and the others of its kind at its time, before any event or rank that follows from them.
-    fn happen_with_others(&mut self, action: Action) {
-        let kind = action.kind();
-        let mut simultaneous_actions = take(&mut self.simultaneous_actions);
-        let mut next = Some(action);
-        while let Some(action) = next {
-            simultaneous_actions.push(action);
-            while let Some(action) = self.next_of(kind) {
-                simultaneous_actions.push(action);
-            }
-            self.steps += simultaneous_actions.len() as u64;
-            simultaneous_actions.drain(..).for_each(|action| self.happen(action));
-            next = self.next_of(kind);
+    /// Applies all present events of this kind, before any event or rank that follows from them.
+    fn happen_all(&mut self, kind: usize) {
+        if kind == ADVANCING {
+            return self.advance();
         }
-        self.simultaneous_actions = simultaneous_actions;
+        let mut happening = take(&mut self.happening);
+        loop {
+            self.agenda.take(kind, &mut happening);
+            self.steps += happening.len() as u64;
+            happening.drain(..).for_each(|(_, action)| self.happen(action));
+            if kind == DECIDING || self.agenda.first_kind() != Some(kind) {
+                break;
+            }
+        }
+        self.happening = happening;
         self.is_completing &= kind != COMPLETING;
     }
 
     /// Applies the effects of one event.
     fn happen(&mut self, action: Action) {
-        let now_s = self.agenda.now_s;
+        let now_s = self.agenda.now_s();
         match action {
             Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
             Action::Ask { flight } => self.ask(flight, now_s),
             Action::Leave { flight } => self.leave(flight, self.flights.get(flight).envelope),
             Action::Pass { flight, arrival_s, latency_s } => self.pass(flight, arrival_s, latency_s),
-            Action::Advance => self.advance(),
             Action::Arrive { flight } => self.arrive(flight, now_s),
             Action::Sent { flight } => self.leave_port(flight, now_s),
             Action::Free { rank } => self.depart_next(rank),
@@ -398,7 +395,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// A message has arrived, and its receive is posted.
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize), is_switched: bool) {
-        let (now_s, message) = (self.agenda.now_s, self.parcel([from, rank], len, is_switched));
+        let (now_s, message) = (self.agenda.now_s(), self.parcel([from, rank], len, is_switched));
         let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
         let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(message)[1]);
         let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, message).time_s;
@@ -413,7 +410,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         let received = Received { source: from, len };
-        let waiting = self.outcomes.fill(slot, (PlacedTime::at(self.agenda.now_s), received));
+        let waiting = self.outcomes.fill(slot, (PlacedTime::at(self.agenda.now_s()), received));
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
             let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
@@ -426,7 +423,7 @@ impl<'a, N: Network> Events<'a, N> {
     #[inline(always)]
     fn complete_in_turn(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
         if self.agenda.first_kind() == Some(COMPLETING) {
-            self.at(self.agenda.now_s, Action::Complete { rank, slot, from, len });
+            self.at(self.agenda.now_s(), Action::Complete { rank, slot, from, len });
         } else {
             self.complete(rank, slot, (from, len));
         }
@@ -493,7 +490,7 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     fn pass(&mut self, flight: u32, arrival_s: f64, latency_s: f64) {
-        let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s, *self.flights.get(flight));
+        let (now_s, Flying { envelope, left_s, .. }) = (self.agenda.now_s(), *self.flights.get(flight));
         let message = self.parcel_under_way(&envelope);
         let Some(occupancy) = &mut self.occupancy else { return };
         let [first_s, passed_s] = occupancy.leave(Passing::new(&envelope, message), now_s);
@@ -566,7 +563,7 @@ impl<'a, N: Network> Events<'a, N> {
             }
         }
         // Messages that leave now precede all other events.
-        let is_next = self.leaves_at_once && self.running.is_some() && left_s == self.agenda.now_s;
+        let is_next = self.leaves_at_once && self.running.is_some() && left_s == self.agenda.now_s();
         if is_next && self.agenda.first_kind() != Some(LEAVING) {
             self.leave(flight, envelope);
         } else {
@@ -593,11 +590,11 @@ impl<'a, N: Network> Events<'a, N> {
     /// The first message that waits for the interface of `rank` leaves.
     fn depart_next(&mut self, rank: u32) {
         let Some(flight) = self.interfaces[rank as usize].pop_front() else { return };
-        self.depart(flight, self.agenda.now_s);
+        self.depart(flight, self.agenda.now_s());
         if let Some(next) = self.interfaces[rank as usize].front() {
             let message = self.parcel_under_way(&self.flights.get(*next).envelope);
             let free = self.network.free_to_send(&self.nodes[rank as usize], message);
-            self.at(free.map_or(self.agenda.now_s, |free| free.time_s), Action::Free { rank });
+            self.at(free.map_or(self.agenda.now_s(), |free| free.time_s), Action::Free { rank });
         }
     }
 
@@ -633,7 +630,7 @@ impl<'a, N: Network> Events<'a, N> {
             Some(occupancy) => arrival_s.max(occupancy.reach(Passing::new(&envelope, message), first_s)),
             None => arrival_s,
         };
-        if arrival_s > self.agenda.now_s && !N::NODE_HAS_STATE {
+        if arrival_s > self.agenda.now_s() && !N::NODE_HAS_STATE {
             return self.agenda.at_of(arrival_s, &envelope, Action::Arrive { flight });
         }
         let intake = self.network.take_in(&mut self.nodes[to as usize], PlacedTime::at(arrival_s), message);
@@ -679,7 +676,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// A message enters a network with contention.
     #[inline(always)]
     fn leave(&mut self, flight: u32, envelope: Envelope) {
-        let now_s = self.agenda.now_s;
+        let now_s = self.agenda.now_s();
         let Envelope { from, to, len, gap_packets, .. } = envelope;
         let (bytes, ranks) = (self.bytes(len), [from, to]);
         let [from, to] = self.nodes_of(ranks);
@@ -691,6 +688,7 @@ impl<'a, N: Network> Events<'a, N> {
             [flying.first_s, flying.passed_s] = occupancy.leave(message, now_s);
         }
         traffic.inject(now_s, Flight { id: flight, from, to, ranks, bytes, gap_packets });
+        self.look_at_network();
         self.decide_later(now_s);
     }
 
@@ -700,7 +698,7 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(traffic) = &mut self.traffic {
             let most = if self.circuits.is_none() { ADVANCES_AT_ONCE } else { 1 };
             for _ in 0..most {
-                self.agenda.now_s = traffic.next_s();
+                self.agenda.advance_to(traffic.next_s());
                 traffic.advance(&mut progress);
                 self.steps += 1;
                 if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s() {
@@ -708,7 +706,8 @@ impl<'a, N: Network> Events<'a, N> {
                 }
             }
         }
-        let now_s = self.agenda.now_s;
+        self.look_at_network();
+        let now_s = self.agenda.now_s();
         self.report(now_s, progress);
         self.decide_later(now_s);
     }
@@ -783,7 +782,9 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// Applies `act` to the circuits of the network, if it has any.
     fn with_circuits<T>(&mut self, act: impl FnOnce(&mut dyn OnDemand) -> T) -> Option<T> {
-        self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act))
+        let done = self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act));
+        self.look_at_network();
+        done
     }
 
     /// The counts of circuit events.
@@ -821,13 +822,16 @@ impl<'a, N: Network> Events<'a, N> {
     }
 
     /// Without further events but changes of the network, lets a rank that waits for a circuit continue without it.
-    fn give_way(&mut self) -> Option<Action> {
-        let now_s = self.agenda.now_s;
+    fn give_way(&mut self) -> bool {
+        let now_s = self.agenda.now_s();
         if self.circuits.is_none() || self.agenda.first_s().is_finite() {
-            return None;
+            return false;
         }
         let has_refused = self.with_circuits(|circuits| circuits.give_way(now_s)) == Some(true);
-        has_refused.then_some(Action::Decide)
+        if has_refused {
+            self.decide(now_s);
+        }
+        has_refused
     }
 
     /// A message arrives at `now_s`: it is delivered if its receive is posted, else it waits.
@@ -978,7 +982,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             self.woken_again = Woken::NONE;
         }
         while self.goes_on() {
-            if self.agenda.now_s > until_s {
+            if self.agenda.now_s() > until_s {
                 self.end_late(false);
                 return None;
             }
@@ -986,10 +990,11 @@ impl<N: Network> Clockwork for Events<'_, N> {
             if self.running.is_some() {
                 return self.running;
             }
-            match self.give_way().or_else(|| self.next_event()) {
-                Some(event) => self.happen_with_others(event),
-                None => return None,
+            if self.give_way() {
+                continue;
             }
+            let kind = self.next_kind()?;
+            self.happen_all(kind);
         }
         None
     }

@@ -12,6 +12,7 @@ mod dataflow;
 mod events;
 mod flights;
 mod in_time;
+mod later;
 mod network;
 mod options;
 mod peers;
