@@ -20,6 +20,7 @@ fn place_of(envelope: &Envelope) -> u64 {
 }
 
 /// What happens in an event.
+#[derive(Clone, Copy)]
 pub enum Action {
     /// A message leaves its node for a network with contention.
     Leave { flight: u32 },
@@ -55,10 +56,7 @@ impl Action {
             Self::Leave { .. } | Self::Ask { .. } | Self::Pass { .. } => LEAVING,
             Self::Complete { .. } | Self::Sent { .. } | Self::Free { .. } => COMPLETING,
             Self::Inject { .. } => GRANTING,
-            Self::TakeIn { .. }
-            | Self::Arrive { .. }
-            | Self::Deliver { .. }
-            | Self::Probe { .. } => ARRIVING,
+            Self::TakeIn { .. } | Self::Arrive { .. } | Self::Deliver { .. } | Self::Probe { .. } => ARRIVING,
             Self::Decide => DECIDING,
         }
     }

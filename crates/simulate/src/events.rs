@@ -20,8 +20,8 @@ use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand,
-    Parcel, Passages, Passing, Traffic,
+    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand, Parcel, Passages,
+    Passing, RECEIVE, SEND, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
@@ -397,7 +397,7 @@ impl<'a, N: Network> Events<'a, N> {
     fn deliver(&mut self, rank: u32, slot: u32, (from, len): (u32, usize), is_switched: bool) {
         let (now_s, message) = (self.agenda.now_s(), self.parcel([from, rank], len, is_switched));
         let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
-        let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(message)[1]);
+        let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(RECEIVE, message));
         let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, message).time_s;
         if end_s == now_s {
             self.complete(rank, slot, (from, len));
@@ -640,7 +640,7 @@ impl<'a, N: Network> Events<'a, N> {
     /// When the processor of a sender begins its part of a message that is ready at `now_s`.
     #[inline(always)]
     fn begin_of_send(&self, now_s: f64, envelope: &Envelope) -> PlacedTime {
-        let length_s = || self.network.processing_s(self.parcel_under_way(envelope))[0];
+        let length_s = || self.network.processing_s(SEND, self.parcel_under_way(envelope));
         self.begin_work(envelope.from, envelope.position, now_s, length_s)
     }
 

@@ -52,7 +52,7 @@ pub struct Timetable<T, K = u64> {
     later: Later<(K, T)>,
 }
 
-impl<T, K: Ord + Copy> Timetable<T, K> {
+impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
     pub fn new() -> Self {
         Self { now_s: 0.0, due: Vec::new(), added: Vec::new(), later: Later::new() }
     }

@@ -138,12 +138,7 @@ impl Repeated<'_> {
     }
 
     /// The trials from `first` on. The events engine runs those whose times have another order than the plan's.
-    fn with_all_orders<N: Network>(
-        &self,
-        network: &N,
-        first: u64,
-        ends: Vec<Option<Ends>>,
-    ) -> Result<Vec<Ends>> {
+    fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
             Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error("dataflow")),

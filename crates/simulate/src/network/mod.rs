@@ -15,6 +15,7 @@ mod traffic;
 pub use fabric::{Fabric, SharedNetwork};
 pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
+pub use level::{RECEIVE, SEND};
 pub use levels::Levels;
 pub use model::Network;
 pub(crate) use model::Visitor;
@@ -117,7 +118,7 @@ macro_rules! networks {
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Self::$Separate(network) => visitor.visit(network),)+
-                    $(Self::$Joint(network) => visitor.visit(&NetworkWithContention(network)),)+
+                    $(Self::$Joint(network) => visitor.visit(&NetworkWithContention::new(network)),)+
                 }
             }
         }
