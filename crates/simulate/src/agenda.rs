@@ -86,7 +86,7 @@ pub const LEAVING: usize = 0;
 pub const ADVANCING: usize = 1;
 pub const COMPLETING: usize = 2;
 const GRANTING: usize = 3;
-const ARRIVING: usize = 4;
+pub const ARRIVING: usize = 4;
 pub const DECIDING: usize = 5;
 const KINDS: usize = 6;
 
@@ -171,6 +171,18 @@ impl Agenda {
     #[inline(always)]
     pub fn first_kind(&self) -> Option<usize> {
         (self.kinds != 0).then(|| self.kinds.trailing_zeros() as usize)
+    }
+
+    /// Whether there is no present event of this kind.
+    #[inline(always)]
+    pub fn has_none(&self, kind: usize) -> bool {
+        self.kinds & 1 << kind == 0
+    }
+
+    /// Whether an event was made at the present time, or its place does not tell.
+    #[inline(always)]
+    pub fn is_made_now(&self, event: Option<&(u64, Action)>) -> bool {
+        self.shuffle.is_some() || event.is_some_and(|event| event.0 == MADE_NOW)
     }
 
     /// The time of the next event; infinite when there is none.

@@ -15,13 +15,13 @@ use hocket_core::{
 };
 use hocket_machine::{Node, Placement};
 
-use crate::agenda::{ADVANCING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
+use crate::agenda::{ADVANCING, ARRIVING, Action, Agenda, COMPLETING, DECIDING, LEAVING};
 use crate::clock::{Clock, Occupation, PlacedTime, Timing, Trial};
 use crate::flights::{Delivery, Envelope, Flights, Flying, UnmatchedMessage};
 use crate::in_time::{Arrival, Clockwork, Connection, InTime, Outcome, Sending, StepStatus, kept_bytes};
 use crate::network::{
-    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Milestone, Network, Occupancy, OnDemand, Parcel, Passages,
-    Passing, RECEIVE, SEND, Traffic,
+    Ask, CircuitCounts, Departure, Fabric, Flight, LinkUse, Memo, Milestone, Network, Occupancy, OnDemand, Parcel,
+    Passages, Passing, RECEIVE, SEND, Traffic,
 };
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
@@ -138,6 +138,8 @@ pub struct Events<'a, N: Network> {
     ready: ReadyRanks,
     /// True if operations have completed whose ranks continue only after all completions of the present time.
     is_completing: bool,
+    /// True if the events that happen now end with some that were made at the present time.
+    is_crowded: bool,
     /// Number of events, and of ranks that began; and of calls of `is_interrupted`.
     steps: u64,
     looks: u64,
@@ -153,8 +155,9 @@ pub struct Events<'a, N: Network> {
     leaves_at_once: bool,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
-    /// Whether messages pass interfaces before and after a network with contention.
+    /// Whether messages pass interfaces before and after a network with contention; and the latencies of their routes.
     has_interfaces: bool,
+    ways_s: Memo<f64>,
     /// The places in programs of receives, by slot, if noise delays processors.
     receive_positions: Vec<u64>,
     peers: Peers,
@@ -202,6 +205,7 @@ impl<'a, N: Network> Events<'a, N> {
             running: None,
             ready: ReadyRanks::none(call.ranks),
             is_completing: false,
+            is_crowded: false,
             steps: 0,
             looks: 0,
             is_interrupted,
@@ -214,6 +218,7 @@ impl<'a, N: Network> Events<'a, N> {
                 && fabric.is_some_and(|fabric| fabric.placement.ranks_per_node() == Some(1)),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
+            ways_s: Memo::new(if has_interfaces { call.ranks } else { 1 }),
             receive_positions: Vec::new(),
             peers: Peers::new(network.knows_peers()),
             occupancy: network
@@ -363,6 +368,7 @@ impl<'a, N: Network> Events<'a, N> {
         loop {
             self.agenda.take(kind, &mut happening);
             self.steps += happening.len() as u64;
+            self.is_crowded = self.agenda.is_made_now(happening.last());
             happening.drain(..).for_each(|(_, action)| self.happen(action));
             if kind == DECIDING || self.agenda.first_kind() != Some(kind) {
                 break;
@@ -769,15 +775,14 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the
     /// interfaces need longer for its bytes, or if it is the first message to its receiver.
-    fn last_byte_s(&self, envelope: &Envelope, left_s: f64, carried_s: f64) -> f64 {
+    fn last_byte_s(&mut self, envelope: &Envelope, left_s: f64, carried_s: f64) -> f64 {
         let message = self.parcel_of(envelope);
         let [gap_s, meeting_s] =
             self.fabric.map_or([0.0; 2], |fabric| [fabric.host.gap_s(message), fabric.host.meeting_s(message)]);
         if gap_s == 0.0 {
             return carried_s + meeting_s;
         }
-        let ranks = [envelope.from, envelope.to].map(|rank| rank as usize);
-        carried_s.max(left_s + self.network.way_s(ranks, self.nodes.len(), message) + gap_s) + meeting_s
+        carried_s.max(left_s + self.way_s([envelope.from, envelope.to], message) + gap_s) + meeting_s
     }
 
     /// Applies `act` to the circuits of the network, if it has any.
@@ -847,6 +852,10 @@ impl<'a, N: Network> Events<'a, N> {
             self.decide_later(now_s);
         }
         if let Some(slot) = receiver_slot {
+            // Nothing between the arrival and the delivery can be about the receiver's processor.
+            if now_s == self.agenda.now_s() && !self.is_crowded && self.agenda.has_none(ARRIVING) {
+                return self.deliver(to, slot, (from, len), is_switched);
+            }
             return self.at(now_s, Action::Deliver { rank: to, slot, from, len, is_switched });
         }
         let mailboxes = &mut self.mailboxes;
@@ -888,7 +897,8 @@ impl<'a, N: Network> Events<'a, N> {
                 let (sender_slot, receiver_slot) = (Some(sender_slot), Some(receiver_slot));
                 let flying = Flying::new(envelope, f64::NAN, sender_slot, receiver_slot);
                 let flight = self.flights.add(flying);
-                self.grant_at(self.granted_s(now.max(time_s), &envelope), flight);
+                let granted_s = self.granted_s(now.max(time_s), &envelope);
+                self.grant_at(granted_s, flight);
             }
         }
     }
@@ -902,9 +912,19 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// When the sender of a rendezvous learns that its request met its receive at `met_s`.
     #[inline(always)]
-    fn granted_s(&self, met_s: f64, envelope: &Envelope) -> f64 {
+    fn granted_s(&mut self, met_s: f64, envelope: &Envelope) -> f64 {
         let (Envelope { from, to, .. }, message) = (*envelope, self.parcel_under_way(envelope));
-        self.network.grant(met_s, message) + self.network.way_s([to as usize, from as usize], self.nodes.len(), message)
+        self.network.grant(met_s, message) + self.way_s([to, from], message)
+    }
+
+    /// The latency of a message's route, in seconds, if requests and answers lack it.
+    #[inline(always)]
+    fn way_s(&mut self, ranks: [u32; 2], message: Parcel) -> f64 {
+        if !self.has_interfaces {
+            return 0.0;
+        }
+        let Self { network, nodes, ways_s, .. } = self;
+        *ways_s.get(ranks, |way_s| *way_s = network.way_s(ranks.map(|rank| rank as usize), nodes.len(), message))
     }
 
     /// The message waits for a receive.
@@ -1032,8 +1052,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             self.inject(now, slot, envelope)
         } else {
             let sender_slot = if is_posted { self.post(rank, slot, now, len) } else { slot };
-            let time_s =
-                self.network.request(now, parcel) + self.network.way_s([rank, to as usize], self.nodes.len(), parcel);
+            let time_s = self.network.request(now, parcel) + self.way_s([from, to], parcel);
             // The request is the first message to the peer.
             let envelope = Envelope { is_new: false, ..envelope };
             UnmatchedMessage { envelope, time_s, state: Delivery::Rendezvous(sender_slot) }

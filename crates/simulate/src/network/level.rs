@@ -185,7 +185,7 @@ impl Level {
     pub fn of(&self, bytes: f64) -> &Costs {
         match &*self.ranges {
             [only] => only,
-            ranges => &ranges[self.starts_bytes.partition_point(|start| *start <= bytes) - 1],
+            ranges => &ranges[self.starts_bytes[1..].iter().take_while(|start| **start <= bytes).count()],
         }
     }
 

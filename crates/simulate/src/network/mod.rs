@@ -6,6 +6,7 @@ mod faults;
 mod groups;
 mod level;
 mod levels;
+mod memo;
 mod model;
 mod parcel;
 mod passages;
@@ -25,6 +26,7 @@ pub use resources::{Occupancy, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use contention::NetworkWithContention;
+pub(crate) use memo::Memo;
 
 use hocket_core::{Error, Result};
 use hocket_machine::{Machine, Placement};

@@ -6,7 +6,7 @@ use hocket_machine::{Hop, Topology};
 
 use super::super::faults::Ways;
 use super::super::traffic::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::super::{Flight, LinkUse, Memo, Milestone, Passages, Traffic};
 use super::Links;
 use super::orbits::Orbits;
 use super::shares::{Share, Shares};
@@ -16,6 +16,7 @@ use crate::timetable::{Event, Timetable};
 pub struct Fair<'a> {
     network: &'a Links,
     timetable: Timetable<u32>,
+    routes: Memo<Vec<Hop>>,
     shares: Shares,
     messages: Vec<Flow>,
     /// Free places in `messages`.
@@ -143,6 +144,7 @@ impl<'a> Fair<'a> {
             network,
             timetable,
             faulty,
+            routes: Memo::new(topology.nodes()),
             shares: Shares::new(topology.links()),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -166,10 +168,13 @@ impl<'a> Fair<'a> {
         let message = self.messages.get_mut(index as usize);
         let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
-        self.network.fabric.topology.route(flight.from, flight.to, &mut route);
-        if let Some(orbits) = &self.orbits {
-            route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
-        }
+        route.extend_from_slice(self.routes.get([flight.from, flight.to].map(|node| node as u32), |route| {
+            route.clear();
+            self.network.fabric.topology.route(flight.from, flight.to, route);
+            if let Some(orbits) = &self.orbits {
+                route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
+            }
+        }));
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
