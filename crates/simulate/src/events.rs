@@ -733,10 +733,10 @@ impl<'a, N: Network> Events<'a, N> {
                         None => (),
                     }
                 }
-                Milestone::Arrived => {
+                Milestone::Arrives(at_s) => {
                     let Flying { envelope, left_s, .. } = *self.flights.get(flight);
                     let Envelope { from, to, position, .. } = envelope;
-                    let own_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, now_s) } else { now_s };
+                    let own_s = if self.has_interfaces { self.last_byte_s(&envelope, left_s, at_s) } else { at_s };
                     let there_s = self.passed_at_receiver_s(flight, own_s);
                     let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
                     let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);

@@ -9,13 +9,13 @@ use std::array::from_fn;
 use std::mem::{replace, swap};
 
 /// Up to so many events of a bucket are sorted, and so many sorted events return to buckets.
-const FEW: usize = 20;
+const FEW: usize = 16;
 const MANY: usize = 3 * FEW;
 
 /// Bits of a digit, its values, and the digits of a time.
-const DIGIT_BITS: u32 = 4;
+const DIGIT_BITS: u32 = 6;
 const VALUES: usize = 1 << DIGIT_BITS;
-const DIGITS: usize = (u64::BITS / DIGIT_BITS) as usize;
+const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 
 /// Events later than the last ones taken.
 pub struct Later<E> {
@@ -31,7 +31,7 @@ pub struct Later<E> {
     /// The others by the highest digit of difference and its value; the digits that have any, and the values of each.
     buckets: Box<[[Bucket<E>; VALUES]; DIGITS]>,
     digits: u16,
-    values: [u16; DIGITS],
+    values: [u64; DIGITS],
 }
 
 /// Events with their times, and the first and the last of these.

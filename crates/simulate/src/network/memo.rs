@@ -10,7 +10,7 @@ pub struct Memo<V> {
 
 /// The most entries, and the entries for each rank or node: messages mostly go to a few peers.
 const MOST_BITS: u32 = 14;
-const PEERS: usize = 4;
+const PEERS: usize = 16;
 
 impl<V: Default + Clone> Memo<V> {
     /// An empty table for so many ranks or nodes.

@@ -104,12 +104,12 @@ impl From<(u32, usize, usize, f64)> for Flight {
 }
 
 /// The progress of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Milestone {
     /// The sender may change the data again: its last byte has left.
     Sent,
-    /// Its last byte has arrived.
-    Arrived,
+    /// Its last byte arrives at this time, now or later.
+    Arrives(f64),
     /// An [`Ask`] is done: its circuit is open (true), refused, or released.
     Answered(bool),
 }

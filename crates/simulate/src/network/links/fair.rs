@@ -47,12 +47,11 @@ enum FairEvent {
     Wants,
     /// Its last byte leaves.
     Ends,
-    Arrives,
     /// A link has another part of its bandwidth.
     Changes,
 }
 
-const KINDS: [FairEvent; 4] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives, FairEvent::Changes];
+const KINDS: [FairEvent; 3] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Changes];
 
 /// Bits of an event's key that tell its kind, and above these, the number of messages that left before. The highest bits
 /// have the sender's node: of messages at one time, that of the lowest node comes first.
@@ -311,7 +310,7 @@ impl<'a> Fair<'a> {
     }
 
     /// The last byte has left.
-    fn end(&mut self, index: u32, now_s: f64) {
+    fn end(&mut self, index: u32, now_s: f64, progress: &mut Vec<(u32, Milestone)>) {
         self.settle(index, now_s);
         self.shares.remove(index);
         let message = &mut self.messages[index as usize];
@@ -325,8 +324,13 @@ impl<'a> Fair<'a> {
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
-        let Flow { from, to, ranks, .. } = *message;
-        self.push(index, arrival_s, FairEvent::Arrives);
+        let Flow { id, from, to, ranks, .. } = *message;
+        progress.push((id, Milestone::Sent));
+        // A message that arrives after all times is under way for ever.
+        if arrival_s.is_finite() {
+            progress.push((id, Milestone::Arrives(arrival_s)));
+            self.vacant.push(index);
+        }
         if from != to {
             self.release_receiver(to, now_s);
         }
@@ -413,14 +417,7 @@ impl Traffic for Fair<'_> {
             }
             match kind(&event) {
                 FairEvent::Wants => self.want(event.what, now_s),
-                FairEvent::Ends => {
-                    progress.push((self.messages[event.what as usize].id, Milestone::Sent));
-                    self.end(event.what, now_s);
-                }
-                FairEvent::Arrives => {
-                    progress.push((self.messages[event.what as usize].id, Milestone::Arrived));
-                    self.vacant.push(event.what);
-                }
+                FairEvent::Ends => self.end(event.what, now_s, progress),
                 FairEvent::Changes => self.change(event.what),
             }
         }

@@ -345,7 +345,7 @@ impl Traffic for Queues<'_> {
                     self.release(from, now_s);
                 }
                 QueueEvent::Arrived => {
-                    progress.push((message.id, Milestone::Arrived));
+                    progress.push((message.id, Milestone::Arrives(now_s)));
                     self.pass(event.what);
                 }
             }

@@ -64,13 +64,13 @@ fn drive(traffic: &mut dyn Traffic, messages: &[Sent]) -> Vec<[f64; 2]> {
         traffic.advance(&mut progress);
         for (id, milestone) in progress.drain(..) {
             let [sent_s, arrived_s] = &mut times[id as usize];
-            let (time_s, is_in_order) = match milestone {
-                Milestone::Sent => (sent_s, true),
-                Milestone::Arrived => (arrived_s, !sent_s.is_nan()),
+            let (time_s, at_s, is_in_order) = match milestone {
+                Milestone::Sent => (sent_s, now_s, true),
+                Milestone::Arrives(at_s) => (arrived_s, at_s, !sent_s.is_nan()),
                 Milestone::Answered(_) => unreachable!("nobody asked"),
             };
             assert!(time_s.is_nan() && is_in_order);
-            *time_s = now_s;
+            *time_s = at_s;
         }
     }
     assert!(times.iter().flatten().all(|time_s| time_s.is_finite()));

@@ -179,9 +179,9 @@ impl<'a> Routers<'a> {
 
     /// Messages arrive now: those of one node in the order in which their senders' nodes sent them.
     fn tell_arrivals(&mut self, progress: &mut Vec<(u32, Milestone)>) {
-        let Self { arriving, messages, .. } = self;
+        let Self { arriving, messages, now_s, .. } = self;
         arriving.sort_unstable_by_key(|message| messages.get(*message).key);
-        progress.extend(arriving.drain(..).map(|message| (messages.pass(message), Milestone::Arrived)));
+        progress.extend(arriving.drain(..).map(|message| (messages.pass(message), Milestone::Arrives(*now_s))));
     }
 
     /// A port requests the output for its message's next packet, or takes on another message.
