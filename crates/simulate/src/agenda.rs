@@ -196,6 +196,15 @@ impl Agenda {
         self.kinds == 0 && self.later.is_empty()
     }
 
+    /// Goes on to the next event, if it is the only one of its time, and takes it. No event is present.
+    #[inline(always)]
+    pub fn advance_to_only(&mut self) -> Option<Action> {
+        let time_s = self.later.first_s();
+        let (_, action) = self.later.take_only()?;
+        self.now_s = time_s;
+        Some(action)
+    }
+
     /// Makes this the present time, which is not after the next event.
     #[inline(always)]
     pub fn advance_to(&mut self, time_s: f64) {

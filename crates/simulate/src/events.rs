@@ -135,7 +135,10 @@ pub struct Events<'a, N: Network> {
     /// Number of ranks whose programs have begun, and the running rank.
     started_ranks: usize,
     running: Option<usize>,
+    /// The only rank that can go on, or several.
+    only_ready: Option<usize>,
     ready: ReadyRanks,
+    are_ready: bool,
     /// True if operations have completed whose ranks continue only after all completions of the present time.
     is_completing: bool,
     /// True if the events that happen now end with some that were made at the present time.
@@ -203,7 +206,9 @@ impl<'a, N: Network> Events<'a, N> {
             has_taken_from_any: false,
             started_ranks: 0,
             running: None,
+            only_ready: None,
             ready: ReadyRanks::none(call.ranks),
+            are_ready: false,
             is_completing: false,
             is_crowded: false,
             steps: 0,
@@ -308,19 +313,30 @@ impl<'a, N: Network> Events<'a, N> {
         self.failure.is_none()
     }
 
-    /// The kind of the next event, on the agenda or in the network; goes on to its time.
+    /// Applies the next event, on the agenda or in the network, and others of its kind and time. Returns false if there is
+    /// none.
     #[inline(always)]
-    fn next_kind(&mut self) -> Option<usize> {
+    fn happen_next(&mut self) -> bool {
         if self.agenda.first_kind().is_none() {
-            let time_s = self.network_s.min(self.agenda.first_s());
-            if time_s.is_infinite() && self.agenda.is_empty() {
-                return None;
+            let first_s = self.agenda.first_s();
+            if first_s < self.network_s
+                && let Some(action) = self.agenda.advance_to_only()
+            {
+                self.happen_alone(action);
+                return true;
             }
-            self.agenda.advance_to(time_s);
+            if first_s.is_infinite() && self.network_s.is_infinite() && self.agenda.is_empty() {
+                return false;
+            }
+            self.agenda.advance_to(first_s.min(self.network_s));
         }
         let first_kind = self.agenda.first_kind();
-        let is_first = self.network_acts_now() && first_kind.is_none_or(|kind| kind > ADVANCING);
-        if is_first { Some(ADVANCING) } else { first_kind }
+        if self.network_acts_now() && first_kind.is_none_or(|kind| kind > ADVANCING) {
+            self.advance();
+        } else if let Some(kind) = first_kind {
+            self.happen_all(kind);
+        }
+        true
     }
 
     /// Whether the network has an event now. Times that overflowed to infinity count as no event.
@@ -344,8 +360,30 @@ impl<'a, N: Network> Events<'a, N> {
             }
             self.is_completing = false;
         }
-        let place = self.ready.pop_lowest()?;
+        let place = match self.only_ready.take() {
+            Some(place) => place,
+            None if self.are_ready => self.pop_ready()?,
+            None => return None,
+        };
         Some(self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place)))
+    }
+
+    /// The first of several ranks that can go on.
+    fn pop_ready(&mut self) -> Option<usize> {
+        let place = self.ready.pop_lowest();
+        self.are_ready = place.is_some();
+        place
+    }
+
+    /// The rank at this place can go on.
+    #[inline(always)]
+    fn push_ready(&mut self, place: usize) {
+        if !self.are_ready && self.only_ready.is_none_or(|only| only == place) {
+            self.only_ready = Some(place);
+            return;
+        }
+        self.only_ready.take().into_iter().chain([place]).for_each(|place| self.ready.push(place));
+        self.are_ready = true;
     }
 
     /// The next rank whose program has not begun.
@@ -359,11 +397,21 @@ impl<'a, N: Network> Events<'a, N> {
         rank
     }
 
+    /// Applies the only event of its time, and others of its kind that follow from it.
+    #[inline(always)]
+    fn happen_alone(&mut self, action: Action) {
+        let kind = action.kind();
+        self.steps += 1;
+        self.is_crowded = self.agenda.is_made_now(None);
+        self.happen(action);
+        if kind != DECIDING && self.agenda.first_kind() == Some(kind) {
+            return self.happen_all(kind);
+        }
+        self.is_completing &= kind != COMPLETING;
+    }
+
     /// Applies all present events of this kind, before any event or rank that follows from them.
     fn happen_all(&mut self, kind: usize) {
-        if kind == ADVANCING {
-            return self.advance();
-        }
         let mut happening = take(&mut self.happening);
         loop {
             self.agenda.take(kind, &mut happening);
@@ -420,7 +468,7 @@ impl<'a, N: Network> Events<'a, N> {
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
             let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
-            self.ready.push(place);
+            self.push_ready(place);
             self.is_completing = true;
         }
     }
@@ -1013,8 +1061,9 @@ impl<N: Network> Clockwork for Events<'_, N> {
             if self.give_way() {
                 continue;
             }
-            let kind = self.next_kind()?;
-            self.happen_all(kind);
+            if !self.happen_next() {
+                return None;
+            }
         }
         None
     }

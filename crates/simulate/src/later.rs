@@ -108,6 +108,21 @@ impl<E: Copy> Later<E> {
         self.taken += first.map(|(_, event)| take(*event)).count();
     }
 
+    /// Takes the event of the least time, if it is the only one.
+    #[inline]
+    pub fn take_only(&mut self) -> Option<E> {
+        if self.taken == self.sorted.len() {
+            self.sort_next();
+        }
+        let (time_s, event) = *self.sorted.get(self.taken)?;
+        if self.sorted.get(self.taken + 1).is_some_and(|second| second.0 == time_s) {
+            return None;
+        }
+        self.now_s = time_s;
+        self.taken += 1;
+        Some(event)
+    }
+
     /// Sorts the events of the next bucket, if there is one.
     fn sort_next(&mut self) {
         let Some((digit, value)) = self.next_bucket() else { return };
