@@ -3,14 +3,12 @@
 //! Two engines keep virtual time. In *dataflow*, every rank runs ahead on its own clock, and messages carry their
 //! arrival times. *Events* runs all ranks in the order of time. Where both apply, they agree to the last bit.
 
-mod agenda;
 mod bound;
 mod call_demand;
 mod call_overhead;
 mod clock;
 mod dataflow;
 mod events;
-mod flights;
 mod in_time;
 mod later;
 mod network;

@@ -2,7 +2,7 @@
 
 use std::mem::swap;
 
-use crate::flights::Envelope;
+use super::messages::Message;
 use crate::later::Later;
 use crate::shuffle::Shuffle;
 
@@ -14,34 +14,34 @@ const MADE_NOW: u64 = 1 << PLACE_BITS;
 
 /// The place of an event in which messages of several ranks can meet, among such events of one time: by sender, in the
 /// order of sending. It does not depend on when, and at which rank, the event was made. Other events come before.
-fn place_of(envelope: &Envelope) -> u64 {
+fn place_of(message: &Message) -> u64 {
     const NUMBER_BITS: u32 = 34;
-    1 << (PLACE_BITS - 1) | u64::from(envelope.from) << NUMBER_BITS | envelope.number & ((1 << NUMBER_BITS) - 1)
+    1 << (PLACE_BITS - 1) | u64::from(message.from) << NUMBER_BITS | message.number & ((1 << NUMBER_BITS) - 1)
 }
 
 /// What happens in an event.
 #[derive(Clone, Copy)]
 pub enum Action {
     /// A message leaves its node for a network with contention.
-    Leave { flight: u32 },
+    Leave { message: u32 },
     /// The processor has done its part of a message, which asks for ports.
-    Ask { flight: u32 },
+    Ask { message: u32 },
     /// A message starts to pass what ranks share. Without that it arrives at `arrival_s`; of this, `latency_s` follows.
-    Pass { flight: u32, arrival_s: f64, latency_s: f64 },
+    Pass { message: u32, arrival_s: f64, latency_s: f64 },
     /// A message that left by [`Action::Leave`] or through ports has arrived.
-    Arrive { flight: u32 },
+    Arrive { message: u32 },
     /// An operation of `rank` is done.
     Complete { rank: u32, slot: u32, from: u32, len: usize },
     /// A granted rendezvous leaves its sender.
-    Inject { flight: u32 },
+    Inject { message: u32 },
     /// A message has left its sender.
-    Sent { flight: u32 },
+    Sent { message: u32 },
     /// The interface of `rank` is free for the next waiting message.
     Free { rank: u32 },
     /// The first byte of a message reaches the receiver's interface now; its last byte arrives at `arrival_s`.
-    TakeIn { flight: u32, arrival_s: f64 },
+    TakeIn { message: u32, arrival_s: f64 },
     /// A message that is bound to its receive has arrived.
-    Deliver { rank: u32, slot: u32, from: u32, len: usize, is_switched: bool },
+    Deliver { rank: u32, message: u32 },
     /// A message that a receive from any source may take has arrived.
     Probe { rank: u32 },
     /// Circuits and ports are assigned.
@@ -69,13 +69,13 @@ impl Action {
             Self::Complete { rank, .. } | Self::Deliver { rank, .. } | Self::Free { rank } | Self::Probe { rank } => {
                 *rank
             }
-            Self::Leave { flight }
-            | Self::Ask { flight }
-            | Self::Arrive { flight }
-            | Self::Inject { flight }
-            | Self::Sent { flight }
-            | Self::Pass { flight, .. }
-            | Self::TakeIn { flight, .. } => *flight,
+            Self::Leave { message }
+            | Self::Ask { message }
+            | Self::Arrive { message }
+            | Self::Inject { message }
+            | Self::Sent { message }
+            | Self::Pass { message, .. }
+            | Self::TakeIn { message, .. } => *message,
             Self::Decide => 0,
         }
     }
@@ -152,8 +152,8 @@ impl Agenda {
 
     /// Adds an event in which this message can meet messages of other ranks.
     #[inline(always)]
-    pub fn at_of(&mut self, time_s: f64, envelope: &Envelope, action: Action) {
-        self.add(time_s, place_of(envelope), action);
+    pub fn at_of(&mut self, time_s: f64, message: &Message, action: Action) {
+        self.add(time_s, place_of(message), action);
     }
 
     #[inline(always)]
