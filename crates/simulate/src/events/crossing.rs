@@ -3,6 +3,8 @@
 use std::mem::take;
 
 use super::Events;
+use hocket_core::Received;
+
 use super::agenda::Action;
 use super::messages::Message;
 use crate::clock::Occupation;
@@ -41,7 +43,7 @@ impl<N: Network> Events<'_, N> {
         if let Some(traffic) = &mut self.traffic {
             let most = if self.circuits.is_none() { ADVANCES_AT_ONCE } else { 1 };
             for _ in 0..most {
-                self.agenda.advance_to(traffic.next_s());
+                self.agenda.advance_to(traffic.next_s(), &self.messages);
                 traffic.advance(&mut progress);
                 self.steps += 1;
                 if !progress.is_empty() || traffic.next_s() >= self.agenda.first_s() {
@@ -61,10 +63,10 @@ impl<N: Network> Events<'_, N> {
                 Milestone::Sent => self.is_sent(id),
                 Milestone::Arrives(at_s) => self.will_arrive(id, at_s),
                 Milestone::Answered(is_open) => {
-                    let Message { from: rank, to, sender_slot, .. } = *self.messages.get(id);
+                    let Message { from, to, sender_slot, .. } = *self.messages.get(id);
                     self.messages.remove(id);
                     if let Some(slot) = sender_slot {
-                        self.complete_in_turn(rank, slot, (to, is_open.into()));
+                        self.complete(from, slot, Received { source: to, len: is_open.into() });
                     }
                 }
             }
@@ -78,10 +80,8 @@ impl<N: Network> Events<'_, N> {
         let Message { from, len, passed_s, sender_slot, .. } = *self.messages.get(id);
         self.messages.release(id);
         match sender_slot {
-            Some(slot) if passed_s > self.agenda.now_s() => {
-                self.at(passed_s, Action::Complete { rank: from, slot, from, len })
-            }
-            Some(slot) => self.complete_in_turn(from, slot, (from, len)),
+            Some(slot) if passed_s > self.agenda.now_s() => self.at(passed_s, Action::Complete { rank: from, slot }),
+            Some(slot) => self.complete(from, slot, Received { source: from, len }),
             None => (),
         }
     }
@@ -95,8 +95,9 @@ impl<N: Network> Events<'_, N> {
         let occupation = Occupation::transfer(from as usize, position, to as usize, there_s - left_s);
         let arrival_s = self.trial.delayed_s(occupation, left_s, there_s);
         let is_taken_in = self.has_interfaces || self.occupancy.is_some();
-        let taking_in = Action::TakeIn { message: id, arrival_s };
-        self.at_of(arrival_s, id, if is_taken_in { taking_in } else { Action::Arrive { message: id } });
+        self.messages.get_mut(id).arrival_s = arrival_s;
+        let taking_in = Action::TakeIn { message: id };
+        self.at(arrival_s, if is_taken_in { taking_in } else { Action::Arrive { message: id } });
     }
 
     /// When the last byte of a message is at its receiver, if the network has carried it by `carried_s`: later if the

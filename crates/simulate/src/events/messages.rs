@@ -22,8 +22,11 @@ pub struct Message {
     pub ends_left: u8,
     /// When its request arrives, or when it has arrived; infinite while that is unknown.
     pub time_s: f64,
-    /// When it left its sender.
+    /// When it left its sender, when it arrives if its receiver is ready, and the part of this time that does not depend
+    /// on its size.
     pub left_s: f64,
+    pub arrival_s: f64,
+    pub latency_s: f64,
     /// When its last byte has passed the resources that ranks share; minus infinity if there are none.
     pub passed_s: f64,
     /// When its first byte can pass these resources, and later when it is at its receiver.
@@ -61,6 +64,8 @@ impl Message {
             ends_left: 2,
             time_s: f64::INFINITY,
             left_s: f64::NAN,
+            arrival_s: f64::NAN,
+            latency_s: 0.0,
             passed_s: f64::NEG_INFINITY,
             first_s: f64::NAN,
             sender_slot: Some(sender_slot),

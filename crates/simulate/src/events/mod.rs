@@ -13,6 +13,8 @@
 //! takes them in the order of arrival.
 
 mod agenda;
+#[cfg(test)]
+mod counts;
 mod crossing;
 mod messages;
 mod receiving;
@@ -269,13 +271,7 @@ impl<'a, N: Network> Events<'a, N> {
 
     #[inline(always)]
     fn at(&mut self, time_s: f64, action: Action) {
-        self.agenda.at(time_s, action);
-    }
-
-    /// Adds an event in which this message can meet messages of other ranks.
-    #[inline(always)]
-    fn at_of(&mut self, time_s: f64, id: u32, action: Action) {
-        self.agenda.at_of(time_s, self.messages.get(id), action);
+        self.agenda.at(time_s, action, &self.messages);
     }
 
     /// The use of each link.

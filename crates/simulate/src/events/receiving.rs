@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use hocket_core::{Received, Source, Tag};
 
 use super::Events;
-use super::agenda::{ARRIVING, Action, COMPLETING};
+use super::agenda::{ARRIVING, Action};
 use super::messages::{Message, Stage};
 use crate::clock::PlacedTime;
 use crate::network::{Network, Parcel, Passing, RECEIVE};
@@ -25,7 +25,7 @@ impl<N: Network> Events<'_, N> {
             Stage::UnderWay => (),
             Stage::Requested => {
                 let granted_s = self.granted_s(id, met_s);
-                self.at_of(granted_s, id, Action::Inject { message: id });
+                self.at(granted_s, Action::Inject { message: id });
             }
         }
     }
@@ -59,14 +59,14 @@ impl<N: Network> Events<'_, N> {
 
     /// The receiver's interface takes a message in.
     #[inline(always)]
-    pub(super) fn take_in(&mut self, id: u32, arrival_s: f64) {
-        let Message { from, to, parcel, first_s, .. } = *self.messages.get(id);
+    pub(super) fn take_in(&mut self, id: u32) {
+        let Message { from, to, parcel, first_s, arrival_s, .. } = *self.messages.get(id);
         let arrival_s = match &mut self.occupancy {
             Some(occupancy) => arrival_s.max(occupancy.reach(Passing::new([from, to], parcel), first_s)),
             None => arrival_s,
         };
         if arrival_s > self.agenda.now_s() && !N::NODE_HAS_STATE {
-            return self.at_of(arrival_s, id, Action::Arrive { message: id });
+            return self.at(arrival_s, Action::Arrive { message: id });
         }
         let intake = self.network.take_in(&mut self.nodes[to as usize], PlacedTime::at(arrival_s), parcel);
         self.arrive(id, intake.time_s);
@@ -109,40 +109,38 @@ impl<N: Network> Events<'_, N> {
     #[inline(always)]
     pub(super) fn deliver(&mut self, id: u32) {
         let now_s = self.agenda.now_s();
-        let Message { from, to, len, parcel, receiver_slot, .. } = *self.messages.get(id);
-        self.messages.release(id);
+        let Message { from, to, parcel, receiver_slot, .. } = *self.messages.get(id);
         let Some(slot) = receiver_slot else { return };
-        let [from, rank] = self.image([from, to]);
+        let [_, rank] = self.image([from, to]);
         let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
         let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(RECEIVE, parcel));
         let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, parcel).time_s;
         if end_s == now_s {
-            self.complete(rank, slot, (from, len));
+            self.receive(id);
         } else {
-            self.at(end_s, Action::Complete { rank, slot, from, len });
+            self.at(end_s, Action::Receive { message: id });
         }
     }
 
-    /// An operation of `rank` is done now, in its turn among the events of the present time.
+    /// The receive of a message is done.
     #[inline(always)]
-    pub(super) fn complete(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
-        let received = Received { source: from, len };
+    pub(super) fn receive(&mut self, id: u32) {
+        let Message { from, to, len, receiver_slot, .. } = *self.messages.get(id);
+        self.messages.release(id);
+        let Some(slot) = receiver_slot else { return };
+        let [source, rank] = self.image([from, to]);
+        self.complete(rank, slot, Received { source, len });
+    }
+
+    /// An operation of `rank` is done now.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, rank: u32, slot: u32, received: Received) {
         let waiting = self.outcomes.fill(slot, (PlacedTime::at(self.agenda.now_s()), received));
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
             let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
             self.push_ready(place);
             self.is_completing = true;
-        }
-    }
-
-    /// An operation of `rank` is done now, after the completions that are already due at the present time.
-    #[inline(always)]
-    pub(super) fn complete_in_turn(&mut self, rank: u32, slot: u32, (from, len): (u32, usize)) {
-        if self.agenda.first_kind() == Some(COMPLETING) {
-            self.at(self.agenda.now_s(), Action::Complete { rank, slot, from, len });
-        } else {
-            self.complete(rank, slot, (from, len));
         }
     }
 

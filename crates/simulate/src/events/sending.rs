@@ -1,5 +1,7 @@
 //! A message leaves its sender: at once, through ports, or through its sender's interface.
 
+use hocket_core::Received;
+
 use super::Events;
 use super::agenda::{Action, LEAVING};
 use super::messages::{Message, Stage};
@@ -64,10 +66,10 @@ impl<N: Network> Events<'_, N> {
     /// A message leaves that meets no others: an event tells its sender when it is done. Returns when it arrives.
     #[inline(always)]
     fn leave_alone(&mut self, id: u32, departure: &Departure<PlacedTime>) -> PlacedTime {
-        let Message { from, to, len, position, sender_slot, .. } = *self.messages.get(id);
+        let Message { from, to, position, sender_slot, .. } = *self.messages.get(id);
         self.messages.release(id);
         if let Some(slot) = sender_slot {
-            self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot, from, len });
+            self.at(departure.sender_done.time_s, Action::Complete { rank: from, slot });
         }
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
         self.trial.pass(occupation, departure.start)
@@ -97,13 +99,13 @@ impl<N: Network> Events<'_, N> {
 
     /// A message that has its ports starts.
     pub(super) fn start(&mut self, id: u32, now_s: f64) {
-        let Message { from, to, len, position, parcel, sender_slot, .. } = *self.messages.get(id);
+        let Message { from, to, position, parcel, sender_slot, .. } = *self.messages.get(id);
         let departure = self.network.inject(&mut self.nodes[from as usize], PlacedTime::at(now_s), parcel);
         let (sent_s, sender_done_s) = (now_s + departure.transfer_s, departure.sender_done.time_s);
         if sender_done_s != sent_s {
             self.messages.get_mut(id).sender_slot = None;
             if let Some(slot) = sender_slot {
-                self.at(sender_done_s, Action::Complete { rank: from, slot, from, len });
+                self.at(sender_done_s, Action::Complete { rank: from, slot });
             }
         }
         let occupation = Occupation::transfer(from as usize, position, to as usize, departure.transfer_s);
@@ -113,7 +115,7 @@ impl<N: Network> Events<'_, N> {
             return self.pass_later(id, &departure, arrival_s);
         }
         self.at(sent_s, Action::Sent { message: id });
-        self.at_of(arrival_s, id, Action::Arrive { message: id });
+        self.at(arrival_s, Action::Arrive { message: id });
     }
 
     /// A message has left its sender, and releases its sending port.
@@ -121,7 +123,7 @@ impl<N: Network> Events<'_, N> {
         let Message { from, len, parcel, sender_slot, .. } = *self.messages.get(id);
         self.messages.release(id);
         if let Some(slot) = sender_slot {
-            self.complete(from, slot, (from, len));
+            self.complete(from, slot, Received { source: from, len });
         }
         let node = self.holder_of_ports(from);
         if let Some(queues) = self.queues.as_mut().filter(|_| !parcel.is_on_node()) {
@@ -132,13 +134,14 @@ impl<N: Network> Events<'_, N> {
 
     /// A message will pass what ranks share, in its turn among the messages that start then.
     fn pass_later(&mut self, id: u32, departure: &Departure<PlacedTime>, arrival_s: f64) {
-        let latency_s = departure.latency_s;
-        self.at_of(departure.start.time_s, id, Action::Pass { message: id, arrival_s, latency_s });
+        let message = self.messages.get_mut(id);
+        (message.arrival_s, message.latency_s) = (arrival_s, departure.latency_s);
+        self.at(departure.start.time_s, Action::Pass { message: id });
     }
 
     /// A message starts to pass what ranks share.
-    pub(super) fn pass(&mut self, id: u32, arrival_s: f64, latency_s: f64) {
-        let Message { from, to, parcel, left_s, .. } = *self.messages.get(id);
+    pub(super) fn pass(&mut self, id: u32) {
+        let Message { from, to, parcel, left_s, arrival_s, latency_s, .. } = *self.messages.get(id);
         let now_s = self.agenda.now_s();
         let Some(occupancy) = &mut self.occupancy else { return };
         let [first_s, passed_s] = occupancy.leave(Passing::new([from, to], parcel), now_s);
@@ -149,7 +152,8 @@ impl<N: Network> Events<'_, N> {
         }
         let arrival = PlacedTime::at(arrival_s + delay_s);
         let head = self.network.head(PlacedTime::at(now_s), arrival, parcel);
-        self.at_of(head.time_s, id, Action::TakeIn { message: id, arrival_s: arrival.time_s });
+        self.messages.get_mut(id).arrival_s = arrival.time_s;
+        self.at(head.time_s, Action::TakeIn { message: id });
     }
 
     /// A message leaves its sender at `now_s`, or waits for the interface, which is free at `free_s`.
@@ -188,26 +192,27 @@ impl<N: Network> Events<'_, N> {
             return self.pass_later(id, &departure, arrival.time_s);
         }
         let head = self.network.head(departure.start, arrival, parcel);
-        self.at_of(head.time_s, id, Action::TakeIn { message: id, arrival_s: arrival.time_s });
+        self.messages.get_mut(id).arrival_s = arrival.time_s;
+        self.at(head.time_s, Action::TakeIn { message: id });
     }
 
     /// A message enters a network with contention when its sender's processor is done, at `left_s`.
     #[inline(always)]
     fn send_off(&mut self, id: u32, left_s: f64) {
         let message = self.messages.get_mut(id);
-        let (from, len) = (message.from, message.len);
+        let from = message.from;
         message.left_s = left_s;
         if message.is_posted
             && let Some(slot) = message.sender_slot.take()
         {
-            self.at(left_s, Action::Complete { rank: from, slot, from, len });
+            self.at(left_s, Action::Complete { rank: from, slot });
         }
         // Messages that leave now precede all other events.
         let is_next = self.leaves_at_once && self.running.is_some() && left_s == self.agenda.now_s();
         if is_next && self.agenda.first_kind() != Some(LEAVING) {
             self.leave(id);
         } else {
-            self.at_of(left_s, id, Action::Leave { message: id });
+            self.at(left_s, Action::Leave { message: id });
         }
     }
 

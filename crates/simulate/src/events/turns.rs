@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use hocket_core::Error;
+use hocket_core::{Error, Received};
 
 use super::Events;
 use super::agenda::{ADVANCING, Action, COMPLETING, DECIDING};
@@ -40,7 +40,7 @@ impl<N: Network> Events<'_, N> {
             if first_s.is_infinite() && self.network_s.is_infinite() && self.agenda.is_empty() {
                 return false;
             }
-            self.agenda.advance_to(first_s.min(self.network_s));
+            self.agenda.advance_to(first_s.min(self.network_s), &self.messages);
         }
         let first_kind = self.agenda.first_kind();
         if self.network_acts_now() && first_kind.is_none_or(|kind| kind > ADVANCING) {
@@ -138,12 +138,13 @@ impl<N: Network> Events<'_, N> {
         match action {
             Action::Leave { message } => self.leave(message),
             Action::Ask { message } => self.ask(message, now_s),
-            Action::Pass { message, arrival_s, latency_s } => self.pass(message, arrival_s, latency_s),
-            Action::Complete { rank, slot, from, len } => self.complete(rank, slot, (from, len)),
+            Action::Pass { message } => self.pass(message),
+            Action::Complete { rank, slot } => self.complete(rank, slot, Received { source: rank, len: 0 }),
+            Action::Receive { message } => self.receive(message),
             Action::Sent { message } => self.leave_port(message, now_s),
             Action::Free { rank } => self.depart_next(rank),
             Action::Inject { message } => self.inject_granted(message, now_s),
-            Action::TakeIn { message, arrival_s } => self.take_in(message, arrival_s),
+            Action::TakeIn { message } => self.take_in(message),
             Action::Arrive { message } => self.arrive(message, now_s),
             Action::Deliver { message, .. } => self.deliver(message),
             Action::Probe { rank } => self.match_arrived(rank as usize, now_s),

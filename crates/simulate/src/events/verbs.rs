@@ -114,7 +114,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
             return StepStatus::Done((now, Received { source: rank as u32, len: 0 }));
         }
         let (slot, rank) = (self.outcomes.open(), rank as u32);
-        self.at(until_s, Action::Complete { rank, slot, from: rank, len: 0 });
+        self.at(until_s, Action::Complete { rank, slot });
         StepStatus::Waits(slot)
     }
 
@@ -124,7 +124,7 @@ impl<N: Network> Clockwork for Events<'_, N> {
         let trial = self.trial;
         let end = self.network.work(&mut self.nodes[rank], now, |start| trial.pass(occupation, start));
         let rank = rank as u32;
-        self.at(end.time_s, Action::Complete { rank, slot, from: rank, len: 0 });
+        self.at(end.time_s, Action::Complete { rank, slot });
         StepStatus::Waits(slot)
     }
 
@@ -176,9 +176,9 @@ impl<N: Network> Clockwork for Events<'_, N> {
 impl<N: Network> Events<'_, N> {
     /// A rendezvous asks for its receive.
     fn request(&mut self, id: u32, now_s: f64) {
-        let Message { from, to, len, is_posted, parcel, sender_slot, .. } = *self.messages.get(id);
+        let Message { from, to, is_posted, parcel, sender_slot, .. } = *self.messages.get(id);
         if let Some(slot) = sender_slot.filter(|_| is_posted) {
-            self.messages.get_mut(id).sender_slot = Some(self.post(from, slot, now_s, len));
+            self.messages.get_mut(id).sender_slot = Some(self.post(from, slot, now_s));
         }
         let time_s = self.network.request(now_s, parcel) + self.way_s([from, to], parcel);
         let message = self.messages.get_mut(id);
@@ -188,8 +188,8 @@ impl<N: Network> Events<'_, N> {
     }
 
     /// The sender of a rendezvous continues without it. Returns a slot whose outcome is discarded.
-    fn post(&mut self, rank: u32, slot: u32, now_s: f64, len: usize) -> u32 {
-        self.at(now_s, Action::Complete { rank, slot, from: rank, len });
+    fn post(&mut self, rank: u32, slot: u32, now_s: f64) -> u32 {
+        self.at(now_s, Action::Complete { rank, slot });
         let nobodys = self.outcomes.open();
         self.outcomes.abandon(nobodys);
         nobodys
@@ -208,7 +208,7 @@ impl<N: Network> Events<'_, N> {
         let receive = if may_wait { None } else { self.mailboxes.take_receive(to, from, tag) };
         match receive {
             Some(slot) => self.bind(now_s, slot, id),
-            None => drop(self.mailboxes.hold(to, from, tag, id)),
+            None => self.mailboxes.hold(to, from, tag, id),
         }
     }
 }
