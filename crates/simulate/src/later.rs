@@ -23,10 +23,9 @@ pub struct Later<E> {
     now_s: f64,
     /// Differences count from this time up to the present, as bits.
     base: u64,
-    /// The next events, and number of those that were taken: events that differ from `base` in none but the lowest
-    /// `sorted_bits` bits.
+    /// Events that differ from `base` in none but the lowest `sorted_bits` bits, and the index of the next one.
     sorted: Vec<(f64, E)>,
-    taken: usize,
+    next: usize,
     sorted_bits: u32,
     /// The others by the highest digit of difference and its value; the digits that have any, and the values of each.
     buckets: Box<[[Bucket<E>; VALUES]; DIGITS]>,
@@ -46,7 +45,7 @@ impl<E: Copy> Later<E> {
         let bucket = |_| Bucket { events: Vec::new(), first_s: f64::INFINITY, last_s: f64::NEG_INFINITY };
         let buckets = Box::new(from_fn(|_| from_fn(bucket)));
         let (now_s, sorted) = (0.0, Vec::new());
-        Self { now_s, base: 0, sorted, taken: 0, sorted_bits: 0, buckets, digits: 0, values: [0; DIGITS] }
+        Self { now_s, base: 0, sorted, next: 0, sorted_bits: 0, buckets, digits: 0, values: [0; DIGITS] }
     }
 
     /// Adds an event, later than the last ones taken.
@@ -57,9 +56,9 @@ impl<E: Copy> Later<E> {
             return self.keep(time_s, event, difference);
         }
         // Of one time, the event added last comes last.
-        let place = self.taken + self.sorted[self.taken..].partition_point(|other| other.0 <= time_s);
+        let place = self.next + self.sorted[self.next..].partition_point(|other| other.0 <= time_s);
         self.sorted.insert(place, (time_s, event));
-        if self.sorted.len() == self.taken + MANY {
+        if self.sorted.len() == self.next + MANY {
             self.scatter(self.now_s);
         }
     }
@@ -78,7 +77,7 @@ impl<E: Copy> Later<E> {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.taken == self.sorted.len() && self.digits == 0
+        self.next == self.sorted.len() && self.digits == 0
     }
 
     /// The digit and the value of the next bucket, if there is one.
@@ -91,7 +90,7 @@ impl<E: Copy> Later<E> {
     /// The time of the next events; infinite when there is none.
     #[inline]
     pub fn first_s(&self) -> f64 {
-        match self.sorted.get(self.taken) {
+        match self.sorted.get(self.next) {
             Some((time_s, _)) => *time_s,
             None => self.next_bucket().map_or(f64::INFINITY, |(digit, value)| self.buckets[digit][value].first_s),
         }
@@ -100,26 +99,26 @@ impl<E: Copy> Later<E> {
     /// Takes the events of the least time, in the order in which they were added.
     #[inline]
     pub fn take_first(&mut self, mut take: impl FnMut(E)) {
-        if self.taken == self.sorted.len() {
+        if self.next == self.sorted.len() {
             self.sort_next();
         }
         self.now_s = self.first_s();
-        let first = self.sorted[self.taken..].iter().take_while(|event| event.0 == self.now_s);
-        self.taken += first.map(|(_, event)| take(*event)).count();
+        let first = self.sorted[self.next..].iter().take_while(|event| event.0 == self.now_s);
+        self.next += first.map(|(_, event)| take(*event)).count();
     }
 
     /// Takes the event of the least time, if it is the only one.
     #[inline]
     pub fn take_only(&mut self) -> Option<E> {
-        if self.taken == self.sorted.len() {
+        if self.next == self.sorted.len() {
             self.sort_next();
         }
-        let (time_s, event) = *self.sorted.get(self.taken)?;
-        if self.sorted.get(self.taken + 1).is_some_and(|second| second.0 == time_s) {
+        let (time_s, event) = *self.sorted.get(self.next)?;
+        if self.sorted.get(self.next + 1).is_some_and(|second| second.0 == time_s) {
             return None;
         }
         self.now_s = time_s;
-        self.taken += 1;
+        self.next += 1;
         Some(event)
     }
 
@@ -136,7 +135,7 @@ impl<E: Copy> Later<E> {
         self.sorted_bits = digit as u32 * DIGIT_BITS;
         self.base = first_s.to_bits() >> self.sorted_bits << self.sorted_bits;
         self.sorted.clear();
-        self.taken = 0;
+        self.next = 0;
         swap(&mut self.sorted, &mut bucket.events);
         if last_s > first_s && self.sorted.len() > FEW {
             self.scatter(first_s);
@@ -149,7 +148,7 @@ impl<E: Copy> Later<E> {
     fn scatter(&mut self, base_s: f64) {
         (self.base, self.sorted_bits) = (base_s.to_bits(), 0);
         let mut stay = 0;
-        for at in self.taken..self.sorted.len() {
+        for at in self.next..self.sorted.len() {
             let (time_s, event) = self.sorted[at];
             if time_s == base_s {
                 self.sorted[stay] = (time_s, event);
@@ -159,7 +158,7 @@ impl<E: Copy> Later<E> {
             }
         }
         self.sorted.truncate(stay);
-        self.taken = 0;
+        self.next = 0;
     }
 }
 

@@ -48,20 +48,20 @@ pub struct Timetable<T, K = u64> {
     now_s: f64,
     /// The events of that time, the last one first; and those that were added since, in any order.
     due: Vec<(K, T)>,
-    added: Vec<(K, T)>,
+    fresh: Vec<(K, T)>,
     later: Later<(K, T)>,
 }
 
 impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
     pub fn new() -> Self {
-        Self { now_s: 0.0, due: Vec::new(), added: Vec::new(), later: Later::new() }
+        Self { now_s: 0.0, due: Vec::new(), fresh: Vec::new(), later: Later::new() }
     }
 
     /// Adds an event, no earlier than the last one taken.
     #[inline]
     pub fn push(&mut self, Event { time_s, key, what }: Event<T, K>) {
         if time_s == self.now_s {
-            self.added.push((key, what));
+            self.fresh.push((key, what));
         } else {
             self.later.push(time_s, (key, what));
         }
@@ -76,7 +76,7 @@ impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
     /// Whether all events of the present time have been taken.
     #[inline]
     fn is_over(&self) -> bool {
-        self.due.is_empty() && self.added.is_empty()
+        self.due.is_empty() && self.fresh.is_empty()
     }
 
     /// Whether an event certainly comes before all others. Future events are compared by time alone.
@@ -97,7 +97,7 @@ impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
         }
         if self.is_over() {
             self.now_s = self.later.first_s();
-            self.later.take_first(|event| self.added.push(event));
+            self.later.take_first(|event| self.fresh.push(event));
         }
         self.sort();
         self.due.pop().map(|(key, what)| Event { time_s: self.now_s, key, what })
@@ -106,18 +106,18 @@ impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
     /// Puts the events that were added in their places.
     #[inline]
     fn sort(&mut self) {
-        if self.added.is_empty() {
+        if self.fresh.is_empty() {
             return;
         }
         if self.due.is_empty() {
-            swap(&mut self.due, &mut self.added);
-        } else if self.added.len() == 1
-            && let Some(event) = self.added.pop()
+            swap(&mut self.due, &mut self.fresh);
+        } else if self.fresh.len() == 1
+            && let Some(event) = self.fresh.pop()
         {
             let place = self.due.partition_point(|due| due.0 > event.0);
             return self.due.insert(place, event);
         } else {
-            self.due.append(&mut self.added);
+            self.due.append(&mut self.fresh);
         }
         if self.due.len() > 1 {
             self.due.sort_unstable_by_key(|event| Reverse(event.0));

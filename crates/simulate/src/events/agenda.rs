@@ -8,11 +8,12 @@ use crate::shuffle::Shuffle;
 
 /// Bits of an event's place among those of its time and kind.
 const PLACE_BITS: u32 = 61;
-/// The place of an event that is made in its turn, without a shuffle: before its time, or at its time.
-const MADE_BEFORE: u64 = 0;
-const MADE_NOW: u64 = 1 << PLACE_BITS;
+/// The place of events that were made before their time, in their order; and of those that were made at their time. Under a
+/// shuffle, they have other places below those of messages.
+const EARLY: u64 = 0;
+const LATE: u64 = 1 << PLACE_BITS;
 
-/// The place of an event of a message, between those of the two constants above.
+/// The place of an event of a message, between these: by sender, in the order of sending.
 fn place_of(message: &Message) -> u64 {
     const NUMBER_BITS: u32 = 34;
     1 << (PLACE_BITS - 1) | u64::from(message.from) << NUMBER_BITS | message.number & ((1 << NUMBER_BITS) - 1)
@@ -51,10 +52,10 @@ pub enum Action {
 
 /// What an event concerns, which decides its place among events of its time and kind.
 enum Subject {
-    /// Messages of several ranks can meet in such events: they come by sender, in the order of sending, after all that were
-    /// made before their time. So their order does not depend on when, and at which rank, they were made.
+    /// A message that can meet messages of other ranks: the order does not depend on when, and at which rank, the event was
+    /// made.
     Message(u32),
-    /// Such events come in the order in which they were made.
+    /// A rank, or a message that meets none: events come in the order in which they were made.
     Rank(u32),
 }
 
@@ -126,10 +127,10 @@ struct Present {
 impl Present {
     /// Adds an event that was `made` at this time or before.
     #[inline(always)]
-    fn add(&mut self, action: Action, made: u64, messages: &Messages) {
+    fn add(&mut self, action: Action, turn: u64, messages: &Messages) {
         let place = match (action.subject(), &self.shuffle) {
             (Subject::Message(id), _) => place_of(messages.get(id)),
-            (Subject::Rank(_), None) => made,
+            (Subject::Rank(_), None) => turn,
             (Subject::Rank(rank), Some(shuffle)) => {
                 self.sequence += 1;
                 shuffle.place_of_event(rank, self.sequence, PLACE_BITS - 1)
@@ -170,7 +171,7 @@ impl Agenda {
     #[inline(always)]
     pub fn at(&mut self, time_s: f64, action: Action, messages: &Messages) {
         if time_s == self.now_s {
-            self.present.add(action, MADE_NOW, messages);
+            self.present.add(action, LATE, messages);
         } else {
             self.later.push(time_s, action);
         }
@@ -191,7 +192,7 @@ impl Agenda {
     /// Whether an event was made at the present time, or its place does not tell.
     #[inline(always)]
     pub fn is_made_now(&self, event: Option<&(u64, Action)>) -> bool {
-        self.present.shuffle.is_some() || event.is_some_and(|event| event.0 == MADE_NOW)
+        self.present.shuffle.is_some() || event.is_some_and(|event| event.0 == LATE)
     }
 
     /// The time of the next event; infinite when there is none.
@@ -219,7 +220,7 @@ impl Agenda {
     pub fn advance_to(&mut self, time_s: f64, messages: &Messages) {
         self.now_s = time_s;
         if self.later.first_s() == time_s {
-            self.later.take_first(|action| self.present.add(action, MADE_BEFORE, messages));
+            self.later.take_first(|action| self.present.add(action, EARLY, messages));
         }
     }
 

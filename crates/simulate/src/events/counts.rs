@@ -48,24 +48,26 @@ const HOST: &str = "[host]\no = \"1 us\"\ng = \"0.3 us\"\nS = \"4 KiB\"\n";
 #[test]
 fn a_message_takes_no_more_events_than_it_did() {
     let fair = format!("{TORUS}sharing = \"fair\"\n");
+    let hockney = "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n";
+    let loggp = "model = \"loggp\"\nL = \"1 us\"\no = \"0.4 us\"\ng = \"0.6 us\"\nG = \"0.1 ns/B\"\n";
     let machines = [
-        ("hockney", "model = \"hockney\"\nlatency = \"1 us\"\nbandwidth = \"1 GB/s\"\n".to_owned(), [0.0; 2]),
-        (
-            "loggp",
-            "model = \"loggp\"\nL = \"1 us\"\no = \"0.4 us\"\ng = \"0.6 us\"\nG = \"0.1 ns/B\"\n".to_owned(),
-            [0.0; 2],
-        ),
-        ("queues", TORUS.to_owned(), [0.0; 2]),
-        ("fair", fair.clone(), [0.0; 2]),
-        ("fair, hosts", format!("{fair}{HOST}"), [0.0; 2]),
+        ("hockney", hockney.to_owned(), [4.2, 4.2]),
+        ("loggp", loggp.to_owned(), [5.17, 5.17]),
+        ("queues", TORUS.to_owned(), [2.28, 2.43]),
+        ("fair", fair.clone(), [2.35, 2.41]),
+        ("fair, hosts", format!("{fair}{HOST}"), [4.29, 5.45]),
     ];
+    let mut worse = Vec::new();
     for (name, text, most) in machines {
         let machine = Machine::parse(&format!("name = \"test\"\n[network]\n{text}"), "test.toml").unwrap();
         let platform = Platform::new(&machine).unwrap();
         for (bytes, most) in [1000, 100_000].into_iter().zip(most) {
             let events = platform.network.visit(Count(&Exchanges(bytes), &platform.node));
-            assert!(events < 1.1 * most, "{name}, {bytes} B: {events} events a message, at most {most} before");
+            if events > 1.1 * most {
+                worse.push(format!("{name}, {bytes} B: {events:.2} events a message, {most} before"));
+            }
         }
     }
+    assert!(worse.is_empty(), "{worse:#?}");
     assert!(size_of::<Message>() <= 160 && size_of::<(f64, Action)>() <= 24);
 }

@@ -132,9 +132,9 @@ impl<N: Network> Events<'_, N> {
 
     /// Applies `act` to the circuits of the network, if it has any.
     pub(super) fn with_circuits<T>(&mut self, act: impl FnOnce(&mut dyn OnDemand) -> T) -> Option<T> {
-        let done = self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act));
+        let answer = self.traffic.as_mut().and_then(|traffic| traffic.circuits().map(act));
         self.look_at_network();
-        done
+        answer
     }
 
     /// The counts of circuit events.

@@ -17,6 +17,7 @@ mod agenda;
 mod counts;
 mod crossing;
 mod messages;
+mod ready;
 mod receiving;
 mod sending;
 mod turns;
@@ -25,7 +26,7 @@ mod verbs;
 use std::collections::VecDeque;
 
 use hocket_core::matching::{Mailboxes, Slots};
-use hocket_core::{AnyProgram, Call, Error, Path, ReadyRanks, Result, Source, Symmetry, Woken, check_ranks};
+use hocket_core::{AnyProgram, Call, Error, Path, Result, Source, Symmetry, Woken, check_ranks};
 use hocket_machine::{Node, Placement};
 
 use crate::clock::{PlacedTime, Timing, Trial};
@@ -37,6 +38,7 @@ use crate::ports::PortQueues;
 use crate::shuffle::Shuffle;
 use agenda::{Action, Agenda};
 use messages::Messages;
+use ready::Ready;
 
 /// One run of a program on all ranks of a machine, in one trial.
 pub struct Run<'a, N> {
@@ -127,10 +129,7 @@ pub struct Events<'a, N: Network> {
     /// Number of ranks whose programs have begun, and the running rank.
     started_ranks: usize,
     running: Option<usize>,
-    /// The only rank that can go on, or several.
-    only_ready: Option<usize>,
-    ready: ReadyRanks,
-    are_ready: bool,
+    ready: Ready,
     /// True if operations have completed whose ranks continue only after all completions of the present time.
     is_completing: bool,
     /// True if the events that happen now end with some that were made at the present time.
@@ -198,9 +197,7 @@ impl<'a, N: Network> Events<'a, N> {
             has_taken_from_any: false,
             started_ranks: 0,
             running: None,
-            only_ready: None,
-            ready: ReadyRanks::none(call.ranks),
-            are_ready: false,
+            ready: Ready::none(call.ranks),
             is_completing: false,
             is_crowded: false,
             steps: 0,

@@ -139,7 +139,7 @@ impl<N: Network> Events<'_, N> {
         if let Some(path) = waiting {
             self.woken[rank as usize].add(path);
             let place = self.agenda.shuffle().map_or(rank as usize, |shuffle| shuffle.place_of(rank as usize));
-            self.push_ready(place);
+            self.ready.push(place);
             self.is_completing = true;
         }
     }

@@ -66,30 +66,8 @@ impl<N: Network> Events<'_, N> {
             }
             self.is_completing = false;
         }
-        let place = match self.only_ready.take() {
-            Some(place) => place,
-            None if self.are_ready => self.pop_ready()?,
-            None => return None,
-        };
+        let place = self.ready.pop()?;
         Some(self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place)))
-    }
-
-    /// The first of several ranks that can go on.
-    fn pop_ready(&mut self) -> Option<usize> {
-        let place = self.ready.pop_lowest();
-        self.are_ready = place.is_some();
-        place
-    }
-
-    /// The rank at this place can go on.
-    #[inline(always)]
-    pub(super) fn push_ready(&mut self, place: usize) {
-        if !self.are_ready && self.only_ready.is_none_or(|only| only == place) {
-            self.only_ready = Some(place);
-            return;
-        }
-        self.only_ready.take().into_iter().chain([place]).for_each(|place| self.ready.push(place));
-        self.are_ready = true;
     }
 
     /// The next rank whose program has not begun.
