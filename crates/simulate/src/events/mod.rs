@@ -1,7 +1,7 @@
 //! The events engine: all ranks in the order of time.
 //!
-//! A message is one record ([`Message`]), from its send until it is delivered. Its way is a series of events on the
-//! [`Agenda`]; see docs/engines.md.
+//! A message is one record ([`messages`]), from its send until it is delivered. Its way is a series of events on the
+//! [`agenda`]; see docs/engines.md.
 //!
 //! ```text
 //! send ─▶ sending ─▶ crossing ─▶ receiving ─▶ the receive is done
