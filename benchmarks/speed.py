@@ -47,23 +47,6 @@ for _ in range(repetitions + 1):
 print(json.dumps([found.messages, best]))
 """
 
-# Runs one simulation on one thread and on one per processor, in turns. The first run warms up the memory.
-THREADS = """
-import json, sys, time
-import hocket
-label, ranks, size_bytes, text, repetitions = json.loads(sys.argv[1])
-machine = hocket.Machine.parse(text)
-call = hocket.Call(ranks=ranks, size_bytes=size_bytes)
-best = {1: float("inf"), None: float("inf")}
-for _ in range(repetitions + 1):
-    for threads in best:
-        start = time.perf_counter()
-        hocket.simulate(label, call, machine=machine, trials=hocket.Trials(threads=threads))
-        best[threads] = min(best[threads], time.perf_counter() - start)
-print(json.dumps(list(best.values())))
-"""
-
-
 LINKS = """name = "benchmark"
 [network]
 model = "links"
@@ -132,6 +115,14 @@ BARS = (
     (PIPELINE, "30 s"),
     ("simulate allreduce ring --ranks 8 --size 8B", "0.15 s"),
 )
+
+# Instructions of a message on fugaku, 512 ranks, 2 MiB: a tenth more than were reached.
+MOST_INSTRUCTIONS = {
+    "allreduce/ring": 5_100,
+    "allreduce/edge_disjoint_trees": 10_100,
+    "allreduce/hierarchical": 11_400,
+    "allreduce/swing_torus": 12_900,
+}
 
 # LogGOPSim's time, divided by Hocket's for the same file: the median that `peers.py` measures.
 LOGGOPSIM_RATIO = 1.7
@@ -283,24 +274,6 @@ def print_speeds(console: Console, speeds: list[Speed]) -> None:
     console.print(table)
 
 
-def print_threads(console: Console, quick: bool, repetitions: int) -> None:
-    """Print the times of one simulation on one thread, and on one per processor."""
-    torus = LINKS.replace("ports = 4", 'ports = 6\nreduce_bandwidth = "5 GB/s"').replace("4 GB/s", "5 GB/s")
-    works = [("allreduce/ring", 1024, 1 << 20, torus), ("allreduce/ring", 256, 1 << 24, PACKETS)]
-    if not quick:
-        works += [
-            (f"allreduce/{name}", 4096, 1 << 22, torus) for name in ("trinaryx3", "edge_disjoint_trees", "torus_bucket")
-        ]
-    table = Table(
-        "simulation", "ranks", "one thread", "all", "ratio", title=f"one simulation, {os.cpu_count()} processors"
-    )
-    for label, ranks, size_bytes, text in works:
-        alone_s, together_s = json.loads(run_python(THREADS, [label, ranks, size_bytes, text, repetitions]))
-        ratio = f"{alone_s / together_s:.2f}"
-        table.add_row(label, f"{ranks}", f"{alone_s:.2f} s", f"{together_s:.2f} s", ratio)
-    console.print(table)
-
-
 def print_bars(console: Console, repetitions: int) -> None:
     """Print how long commands take, beside how long they may, and the instructions of a message."""
     hocket = [sys.executable, "-m", "hocket"]
@@ -320,7 +293,7 @@ def print_bars(console: Console, repetitions: int) -> None:
             )
         console.print(table)
     if shutil.which("valgrind"):
-        for label, most in (("allreduce/ring", 2500), ("allreduce/edge_disjoint_trees", 4500)):
+        for label, most in MOST_INSTRUCTIONS.items():
             console.print(f"{label}, fugaku, 512 ranks, 2 MiB: {instructions(label):,.0f} a message (at most {most:,})")
 
 
@@ -361,7 +334,6 @@ def main(*, bars: bool, quick: bool, as_json: bool, repetitions: int) -> None:
         return
     speeds = [engine_speed(case, repetitions) for case in cases(quick)]
     print_speeds(console, speeds)
-    print_threads(console, quick, min(repetitions, 3))
 
     hops = packet_hops_per_s(repetitions)
     console.print(f"packets, all-to-all of 64 KiB on 16 x 16: {hops / 1e6:.1f} M packet-hops/s (target 20)")

@@ -1,8 +1,11 @@
 //! Speed of the network model `links` alone, in messages per second of one core.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hocket_machine::{Machine, Topology};
-use hocket_simulate::{NetworkModel, Platform, SharedNetwork};
+use hocket_simulate::{Milestone, NetworkModel, Platform, SharedNetwork, Traffic};
 
 /// Streams of `stream` lead each node's messages to its neighbours.
 const LENGTH_OF_STREAM: u32 = 16;
@@ -13,6 +16,39 @@ fn network(dims: &str, keys: &str) -> NetworkModel {
          link_bandwidth = \"3.87 GB/s\"\nlink_latency = \"100 ns\"\n{keys}\n[node]\nports = 4\n"
     );
     Platform::new(&Machine::parse(&text, "bench").unwrap()).unwrap().network
+}
+
+/// What happens next: messages are sent or arrive.
+#[derive(Default)]
+struct Progress {
+    milestones: Vec<(u32, Milestone)>,
+    /// Times of arrivals that are known, as bits, and the messages.
+    arrivals: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl Progress {
+    /// The next time, and the messages that are sent or arrive then; none when all have arrived.
+    fn next(&mut self, traffic: &mut dyn Traffic) -> Option<(f64, Vec<u32>)> {
+        let traffic_s = traffic.next_s();
+        if let Some(Reverse((bits, id))) =
+            self.arrivals.peek().copied().filter(|next| f64::from_bits(next.0.0) <= traffic_s)
+        {
+            self.arrivals.pop();
+            return Some((f64::from_bits(bits), vec![id]));
+        }
+        if traffic_s.is_infinite() {
+            return None;
+        }
+        traffic.advance(&mut self.milestones);
+        let mut sent = Vec::new();
+        for (id, milestone) in self.milestones.drain(..) {
+            match milestone {
+                Milestone::Arrives(at_s) => self.arrivals.push(Reverse((at_s.to_bits(), id))),
+                _ => sent.push(id),
+            }
+        }
+        Some((traffic_s, sent))
+    }
 }
 
 /// Recursive doubling: in step k rank r exchanges with r XOR 2^k, and goes on when it has sent and received. Gives the time
@@ -26,15 +62,14 @@ fn recursive_doubling(network: &impl SharedNetwork, bytes: f64) -> f64 {
     let mut sent = vec![false; ranks * steps as usize];
     let mut done = vec![[0u32; 2]; ranks];
     let mut step_of = vec![0; ranks];
-    let mut progress = Vec::new();
+    let mut progress = Progress::default();
     for rank in 0..ranks {
         traffic.inject(0.0, flight(rank, 0));
     }
     let mut now_s = 0.0;
-    while traffic.next_s().is_finite() {
-        now_s = traffic.next_s();
-        traffic.advance(&mut progress);
-        for (id, _) in progress.drain(..) {
+    while let Some((next_s, ids)) = progress.next(&mut *traffic) {
+        now_s = next_s;
+        for id in ids {
             let (from, step) = ((id / steps) as usize, id % steps);
             let has_left = sent[id as usize];
             sent[id as usize] = true;
@@ -61,15 +96,14 @@ fn streams(network: &impl SharedNetwork, bytes: f64) -> f64 {
     };
     // Each message is sent, and arrives.
     let mut left = vec![2 * LENGTH_OF_STREAM - 1; torus.links()];
-    let mut progress = Vec::new();
+    let mut progress = Progress::default();
     for link in (0..torus.links()).step_by(2) {
         traffic.inject(0.0, flight(link));
     }
     let mut now_s = 0.0;
-    while traffic.next_s().is_finite() {
-        now_s = traffic.next_s();
-        traffic.advance(&mut progress);
-        for (id, _) in progress.drain(..) {
+    while let Some((next_s, ids)) = progress.next(&mut *traffic) {
+        now_s = next_s;
+        for id in ids {
             let left = &mut left[id as usize];
             if left.is_multiple_of(2) && *left > 0 {
                 traffic.inject(now_s, flight(id as usize));

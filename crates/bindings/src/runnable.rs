@@ -10,7 +10,7 @@ use hocket_algorithms::{Entry, find};
 use hocket_core::{AnyProgram, Call, Collective, Error, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
-use hocket_simulate::{Options, Platform, useful_threads};
+use hocket_simulate::{Options, Platform};
 use hocket_verify::{Kind, Limits};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -94,7 +94,6 @@ impl Runnable {
             trace: how.records_operations(),
             passages: how.passages,
             until_s,
-            threads: if let Self::Python(_) = self { 1 } else { useful_threads(call.ranks, trials.threads) },
             is_interrupted: &|| watch.says_stop(),
             on_trials: &report,
             ..Options::default()

@@ -44,15 +44,10 @@ impl<M, R> Mailboxes<M, R> {
         self.posted.oldest(rank, accepts).is_some_and(|head| head.from == ANY)
     }
 
-    /// Lets the message wait at `rank` for a receive. Returns its place while it waits.
+    /// Lets the message wait at `rank` for a receive.
     #[inline(always)]
-    pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) -> u32 {
-        self.unexpected.push(rank, from, tag, message)
-    }
-
-    /// The message that waits at this place.
-    pub fn waiting_message(&mut self, place: u32) -> Option<&mut M> {
-        self.unexpected.pool.get_mut(place as usize)?.entry.as_mut()
+    pub fn hold(&mut self, rank: usize, from: u32, tag: Tag, message: M) {
+        self.unexpected.push(rank, from, tag, message);
     }
 
     /// Takes the earliest message waiting at `rank` that a receive from `source` with `tag` accepts, and its sender.
@@ -164,7 +159,7 @@ impl<T> Queues<T> {
     }
 
     #[inline(always)]
-    fn push(&mut self, rank: usize, from: u32, tag: Tag, entry: T) -> u32 {
+    fn push(&mut self, rank: usize, from: u32, tag: Tag, entry: T) {
         let place = self.place(from, tag, entry);
         match self.find(rank, from, tag) {
             SearchEnd { head: Some(head), .. } => {
@@ -175,7 +170,6 @@ impl<T> Queues<T> {
             SearchEnd { queues_searched: MOST_LISTED, .. } => drop(self.others.insert((rank as u32, from, tag), place)),
             SearchEnd { before, .. } => self.pool[before as usize].next = place,
         }
-        place
     }
 
     /// Puts an entry into the pool, as a queue of its own.

@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use hocket_algorithms::rules::Rules;
 use hocket_core::{Call, Collective, Error, Result};
-use hocket_simulate::{Engine, Many, Platform, Trials, simulate_trials, useful_threads};
+use hocket_simulate::{Engine, Many, Platform, Trials, simulate_trials};
 use serde::Serialize;
 
 use application::Application;
@@ -100,9 +100,8 @@ impl Run<'_> {
             has_stopped.set((self.options.is_interrupted)());
             has_stopped.get()
         };
-        let threads = useful_threads(call.ranks, trials.threads);
         let (engine, is_interrupted) = (Engine::Events, &is_interrupted);
-        let options = hocket_simulate::Options { engine, trace, threads, is_interrupted, ..Default::default() };
+        let options = hocket_simulate::Options { engine, trace, is_interrupted, ..Default::default() };
         let outcome = simulate_trials(&replay, &call, self.platform, trials, options);
         let many =
             outcome.map_err(|error| if has_stopped.get() { error } else { self.locate_error(&replay, error) })?;

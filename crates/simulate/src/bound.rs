@@ -22,7 +22,7 @@ struct Bounding<'a>(&'a CallDemand<'a>);
 impl network::Visitor for Bounding<'_> {
     type Output = Bound;
 
-    fn visit<N: Network + Sync>(self, network: &N) -> Bound {
+    fn visit<N: Network>(self, network: &N) -> Bound {
         let bound = network.bound(self.0);
         let shared_s = network.resources().and_then(|(resources, placement)| resources.passing_s(self.0, placement));
         Bound { bandwidth_s: bound.bandwidth_s.into_iter().chain(shared_s).reduce(f64::max), ..bound }

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Occupation, Timing};
 use crate::in_time::{Arrival, Clockwork, InTime, Outcome, Sending, StepStatus, Timers, kept_bytes};
-use crate::network::{Departure, Network, Parcel};
+use crate::network::{Departure, Network, Parcel, RECEIVE, SEND};
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::Usage;
@@ -460,7 +460,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
         let message = self.parcel([received.source as usize, rank], received.len, travel.is_switched);
         let ready = self.take_in(rank, travel, message).max(posted);
         self.meet_arrived(rank, ready);
-        let begin = self.begin_work(rank, ready, posted.position(), self.network.processing_s(message)[1]);
+        let begin = self.begin_work(rank, ready, posted.position(), self.network.processing_s(RECEIVE, message));
         self.network.accept(&mut self.ranks[rank].busy, begin, message)
     }
 
@@ -494,7 +494,7 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     /// Both sides of a rendezvous are ready: the message leaves.
     fn transfer(&mut self, sender: usize, request: T::Clock, posted: T::Clock, message: Parcel) -> Departure<T::Clock> {
         let ready = self.network.grant(request.max(posted), message);
-        let start = self.begin_work(sender, ready, request.position(), self.network.processing_s(message)[0]);
+        let start = self.begin_work(sender, ready, request.position(), self.network.processing_s(SEND, message));
         let departure = self.network.inject(&mut self.ranks[sender].busy, start, message);
         self.hold_sending(sender, request, &departure);
         departure
@@ -644,7 +644,7 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
             _ => {
                 let ready = self.network.free_to_send(&self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
                 self.meet_send(rank, now, ready, self.network.holds_receiving(parcel));
-                let ready = self.begin_work(rank, ready, now.position(), self.network.processing_s(parcel)[0]);
+                let ready = self.begin_work(rank, ready, now.position(), self.network.processing_s(SEND, parcel));
                 let departure = self.network.inject(&mut self.ranks[rank].busy, ready, parcel);
                 self.hold_sending(rank, ready, &departure);
                 departure

@@ -129,21 +129,6 @@ impl Outcome {
         self.rank_times_s.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The outcome of this region and another one, but for the times of the ranks.
-    pub(crate) fn with_region(mut self, other: Self) -> Self {
-        self.end_s = self.end_s.max(other.end_s);
-        self.marks_s.resize(self.marks_s.len().max(other.marks_s.len()), 0.0);
-        self.marks_s.iter_mut().zip(other.marks_s).for_each(|(one, other)| *one = one.max(other));
-        self.messages += other.messages;
-        self.message_bytes += other.message_bytes;
-        for (one, other) in self.links.iter_mut().zip(other.links) {
-            one.bytes += other.bytes;
-            one.busy_s += other.busy_s;
-            one.waiting_s += other.waiting_s;
-        }
-        self
-    }
-
     /// The outcome of all ranks, if this is the outcome of the representatives of a symmetry.
     pub(crate) fn for_all_ranks(mut self, ranks: usize, symmetry: Option<Symmetry>) -> Self {
         if let Some(symmetry) = symmetry {

@@ -3,18 +3,14 @@
 //! Two engines keep virtual time. In *dataflow*, every rank runs ahead on its own clock, and messages carry their
 //! arrival times. *Events* runs all ranks in the order of time. Where both apply, they agree to the last bit.
 
-mod agenda;
-mod border;
 mod bound;
 mod call_demand;
 mod call_overhead;
 mod clock;
 mod dataflow;
 mod events;
-mod exchange;
-mod flights;
-mod in_regions;
 mod in_time;
+mod later;
 mod network;
 mod options;
 mod peers;
@@ -32,7 +28,6 @@ mod working_memory;
 pub use bound::bound;
 pub use call_demand::Bound;
 pub use call_overhead::{DelayedProgram, with_call_overhead};
-pub use in_regions::useful_threads;
 pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Fabric, Fault, Faults, Flight, Hockney, Line, LinkUse, Milestone, Network, NetworkModel,

@@ -65,10 +65,6 @@ pub struct Options<'a> {
     ///
     /// [`Error::lateness`]: hocket_core::Error::lateness
     pub until_s: f64,
-    /// Number of threads of one simulation. Networks that can be divided into regions use them.
-    pub threads: usize,
-    /// Whether threads go on that mostly wait for each other, as tests want it.
-    pub keeps_threads: bool,
     /// The seed of another order in which simultaneous events of different ranks are looked at. No time depends on it, as
     /// tests show, if no program connects circuits.
     pub shuffle: Option<u64>,
@@ -88,8 +84,6 @@ impl Default for Options<'_> {
             passages: false,
             winners_are_alike: false,
             until_s: f64::INFINITY,
-            threads: 1,
-            keeps_threads: false,
             shuffle: None,
             time_s: &|ends| ends.last_s,
             is_interrupted: &|| false,

@@ -83,8 +83,8 @@ pub struct Asking {
     pub to: u32,
     /// The sender, and its message's number in the order of issue.
     pub order: (u32, u64),
-    /// The engine's number of the message.
-    pub flight: u32,
+    /// The engine's id of the message.
+    pub id: u32,
 }
 
 /// Messages that wait for ports.
@@ -162,8 +162,7 @@ impl PortQueues {
         }
         receivers.sort_unstable();
         for receiver in receivers {
-            starting
-                .extend(std::iter::from_fn(|| self.receiving[receiver as usize].serve()).map(|message| message.flight));
+            starting.extend(std::iter::from_fn(|| self.receiving[receiver as usize].serve()).map(|message| message.id));
         }
     }
 }
@@ -196,12 +195,12 @@ mod tests {
                     queues.received(*to);
                 }
                 if *ready == now {
-                    queues.ask(Asking { from: *from, to: *to, order: (*from, number as u64), flight: number as u32 });
+                    queues.ask(Asking { from: *from, to: *to, order: (*from, number as u64), id: number as u32 });
                 }
             }
             let mut starting = Vec::new();
             queues.decide(&mut starting);
-            starting.into_iter().for_each(|flight| starts[flight as usize] = now);
+            starting.into_iter().for_each(|id| starts[id as usize] = now);
             now += 1;
         }
         starts

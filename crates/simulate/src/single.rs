@@ -6,7 +6,6 @@ use hocket_machine::{Node, Noise, Placement, Work};
 use crate::clock::{Quiet, Trial};
 use crate::dataflow::{self, How, Order};
 use crate::events::{self, Run};
-use crate::in_regions;
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
 use crate::options::{Engine, Failure, Options};
@@ -64,10 +63,10 @@ struct Size<'a> {
 impl network::Visitor for Size<'_> {
     type Output = Result<()>;
 
-    fn visit<N: Network + Sync>(self, network: &N) -> Result<()> {
+    fn visit<N: Network>(self, network: &N) -> Result<()> {
         let Self { program, call, ranks, by_events } = self;
         if by_events {
-            events::check_size(program, call, network, 1)
+            events::check_size(program, call, network)
         } else {
             dataflow::check_size::<N, Quiet>(program, call, network, ranks)
         }
@@ -85,7 +84,7 @@ struct Single<'a> {
 impl network::Visitor for Single<'_> {
     type Output = Result<Outcome>;
 
-    fn visit<N: Network + Sync>(self, network: &N) -> Result<Outcome> {
+    fn visit<N: Network>(self, network: &N) -> Result<Outcome> {
         let Self { program, call, node, options, .. } = self;
         let noise = Noise::default();
         let trial = Trial { noise: &noise, seed: 0, trial: 0, ranks: call.ranks };
@@ -99,7 +98,7 @@ impl network::Visitor for Single<'_> {
             Some(outcome) => return outcome.map_err(|failure| failure.into_error("symmetry")),
             None => (),
         }
-        either(options.engine, || self.by_dataflow(network, None), || in_regions::run(&run))
+        either(options.engine, || self.by_dataflow(network, None), || events::run(&run))
     }
 }
 

@@ -1,11 +1,9 @@
 //! Future events in the order of time; at one time, in the order of their keys.
-//!
-//! A radix heap (R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the shortest path
-//! problem", J. ACM 37, 1990). Time never goes back, so an event is stored by the highest bit in which its time differs
-//! from now, and moves to lower bits as its time comes closer. Non-negative times sort like their bits.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::mem::swap;
+
+use crate::later::Later;
 
 /// A future event.
 #[derive(Clone, Copy, Debug)]
@@ -46,119 +44,49 @@ impl PartialOrd for Words {
 
 /// Future events.
 pub struct Timetable<T, K = u64> {
-    /// The time of the last event taken, as bits.
-    now: u64,
-    /// The events of that time, the last one first.
-    due: Vec<Event<T, K>>,
-    /// Events of that time that were added since it became the present.
-    present_events: BinaryHeap<PresentEvent<T, K>>,
-    /// Later events by the highest bit of difference, and the set of bits that have any.
-    later: [Later<T, K>; 64],
-    nonempty: u64,
+    /// The time of the last event taken.
+    now_s: f64,
+    /// The events of that time, the last one first; and those that were added since, in any order.
+    due: Vec<(K, T)>,
+    fresh: Vec<(K, T)>,
+    later: Later<(K, T)>,
 }
 
-/// Later events, and the time of the first of them; infinite when there is none.
-struct Later<T, K> {
-    events: Vec<Event<T, K>>,
-    first_s: f64,
-}
-
-/// An event in [`Timetable::present_events`]; the greatest is the one with the least key.
-struct PresentEvent<T, K> {
-    key: K,
-    what: T,
-}
-
-impl<T, K: Ord> Ord for PresentEvent<T, K> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
-    }
-}
-
-impl<T, K: Ord> PartialOrd for PresentEvent<T, K> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T, K: Eq> PartialEq for PresentEvent<T, K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<T, K: Eq> Eq for PresentEvent<T, K> {}
-
-impl<T, K: Ord + Copy> Timetable<T, K> {
+impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
     pub fn new() -> Self {
-        Self {
-            now: 0,
-            due: Vec::new(),
-            present_events: BinaryHeap::new(),
-            later: std::array::from_fn(|_| Later { events: Vec::new(), first_s: f64::INFINITY }),
-            nonempty: 0,
-        }
+        Self { now_s: 0.0, due: Vec::new(), fresh: Vec::new(), later: Later::new() }
     }
 
     /// Adds an event, no earlier than the last one taken.
     #[inline]
-    pub fn push(&mut self, event: Event<T, K>) {
-        match event.time_s.to_bits() ^ self.now {
-            0 => self.present_events.push(PresentEvent { key: event.key, what: event.what }),
-            difference => self.keep(event, difference),
+    pub fn push(&mut self, Event { time_s, key, what }: Event<T, K>) {
+        if time_s == self.now_s {
+            self.fresh.push((key, what));
+        } else {
+            self.later.push(time_s, (key, what));
         }
-    }
-
-    #[inline]
-    fn keep(&mut self, event: Event<T, K>, difference: u64) {
-        let bit = difference.ilog2();
-        let later = &mut self.later[bit as usize];
-        later.first_s = later.first_s.min(event.time_s);
-        later.events.push(event);
-        self.nonempty |= 1 << bit;
     }
 
     /// The time of the next event; infinite when there is none.
     #[inline]
     pub fn first_s(&self) -> f64 {
-        if self.is_over() { self.first_later_s() } else { f64::from_bits(self.now) }
+        if self.is_over() { self.later.first_s() } else { self.now_s }
     }
 
     /// Whether all events of the present time have been taken.
     #[inline]
     fn is_over(&self) -> bool {
-        self.due.is_empty() && self.present_events.is_empty()
-    }
-
-    #[inline]
-    fn first_later_s(&self) -> f64 {
-        self.later.get(self.nonempty.trailing_zeros() as usize).map_or(f64::INFINITY, |later| later.first_s)
-    }
-
-    /// The key of the next event, if it is at this time; events added from now on must be no earlier.
-    #[inline]
-    pub fn first_key_at(&mut self, time_s: f64) -> Option<K> {
-        if self.is_over() && self.first_later_s() == time_s {
-            self.advance();
-        }
-        let is_now = f64::from_bits(self.now) == time_s;
-        if is_now { self.first_key() } else { None }
-    }
-
-    /// The key of the next event of the present time.
-    #[inline]
-    fn first_key(&self) -> Option<K> {
-        let (due, present) = (self.due.last().map(|due| due.key), self.present_events.peek().map(|event| event.key));
-        due.into_iter().chain(present).min()
+        self.due.is_empty() && self.fresh.is_empty()
     }
 
     /// Whether an event certainly comes before all others. Future events are compared by time alone.
     #[inline]
-    pub fn is_before_all(&self, time_s: f64, key: K) -> bool {
-        match self.first_key() {
-            Some(first) => time_s == f64::from_bits(self.now) && key < first,
-            None => time_s < self.first_later_s(),
+    pub fn is_before_all(&mut self, time_s: f64, key: K) -> bool {
+        if self.is_over() {
+            return time_s < self.later.first_s();
         }
+        self.sort();
+        time_s == self.now_s && self.due.last().is_some_and(|first| key < first.0)
     }
 
     /// Takes the next event, unless it is later than `time_s`.
@@ -168,37 +96,32 @@ impl<T, K: Ord + Copy> Timetable<T, K> {
             return None;
         }
         if self.is_over() {
-            self.advance();
+            self.now_s = self.later.first_s();
+            self.later.take_first(|event| self.fresh.push(event));
         }
-        let is_added = match (self.due.last(), self.present_events.peek()) {
-            (Some(due), Some(present)) => present.key < due.key,
-            (due, _) => due.is_none(),
-        };
-        if !is_added {
-            return self.due.pop();
-        }
-        let PresentEvent { key, what } = self.present_events.pop()?;
-        Some(Event { time_s: f64::from_bits(self.now), key, what })
+        self.sort();
+        self.due.pop().map(|(key, what)| Event { time_s: self.now_s, key, what })
     }
 
-    /// Advances to the time of the next events.
-    fn advance(&mut self) {
-        if self.nonempty == 0 {
+    /// Puts the events that were added in their places.
+    #[inline]
+    fn sort(&mut self) {
+        if self.fresh.is_empty() {
             return;
         }
-        let lowest = self.nonempty.trailing_zeros() as usize;
-        self.now = self.later[lowest].first_s.to_bits();
-        self.nonempty &= self.nonempty - 1;
-        self.later[lowest].first_s = f64::INFINITY;
-        let mut events = std::mem::take(&mut self.later[lowest].events);
-        for event in events.drain(..) {
-            match event.time_s.to_bits() ^ self.now {
-                0 => self.due.push(event),
-                difference => self.keep(event, difference),
-            }
+        if self.due.is_empty() {
+            swap(&mut self.due, &mut self.fresh);
+        } else if self.fresh.len() == 1
+            && let Some(event) = self.fresh.pop()
+        {
+            let place = self.due.partition_point(|due| due.0 > event.0);
+            return self.due.insert(place, event);
+        } else {
+            self.due.append(&mut self.fresh);
         }
-        self.later[lowest].events = events;
-        self.due.sort_unstable_by_key(|event| Reverse(event.key));
+        if self.due.len() > 1 {
+            self.due.sort_unstable_by_key(|event| Reverse(event.0));
+        }
     }
 }
 
@@ -228,7 +151,6 @@ mod tests {
                 if takes {
                     now_s = first_s;
                     prop_assert!(timetable.pop_until(now_s * 0.5 - 1.0).is_none());
-                    prop_assert_eq!(timetable.first_key_at(now_s), expected.first().map(|first| first.1));
                     let event = timetable.pop_until(now_s).unwrap();
                     prop_assert_eq!(Some((event.time_s.to_bits(), event.key)), expected.pop_first());
                 }

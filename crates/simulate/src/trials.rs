@@ -13,8 +13,7 @@ use hocket_machine::{Node, Noise};
 
 use crate::clock::Trial;
 use crate::dataflow::{self, How, Order};
-use crate::events::Run;
-use crate::in_regions;
+use crate::events::{self, Run};
 use crate::in_time::Outcome;
 use crate::network::{self, Network};
 use crate::options::{Engine, Failure, Options};
@@ -125,26 +124,21 @@ struct Repeated<'a> {
 impl network::Visitor for Repeated<'_> {
     type Output = Result<Many>;
 
-    fn visit<N: Network + Sync>(self, network: &N) -> Result<Many> {
+    fn visit<N: Network>(self, network: &N) -> Result<Many> {
         let many = either(self.options.engine, || self.by_dataflow(network), || self.by_events(network))?;
         self.add_observations(network, many)
     }
 }
 
 impl Repeated<'_> {
-    fn by_dataflow<N: Network + Sync>(&self, network: &N) -> std::result::Result<Many, Failure> {
+    fn by_dataflow<N: Network>(&self, network: &N) -> std::result::Result<Many, Failure> {
         let (plan, first) = self.plan(network, Winners::First)?;
         let ends = self.enough(|trials| self.with_all_orders(network, trials.start, self.evaluate(&plan, trials)?));
         Ok(Many { ends: ends.map_err(Failure::Other)?, first })
     }
 
     /// The trials from `first` on. The events engine runs those whose times have another order than the plan's.
-    fn with_all_orders<N: Network + Sync>(
-        &self,
-        network: &N,
-        first: u64,
-        ends: Vec<Option<Ends>>,
-    ) -> Result<Vec<Ends>> {
+    fn with_all_orders<N: Network>(&self, network: &N, first: u64, ends: Vec<Option<Ends>>) -> Result<Vec<Ends>> {
         let options = Options { trace: false, passages: false, ..self.options };
         let in_another_order = |trial| match self.options.engine {
             Engine::Dataflow => Err(Failure::Inapplicable(OTHER_ORDER.to_owned()).into_error("dataflow")),
@@ -154,7 +148,7 @@ impl Repeated<'_> {
     }
 
     /// Adds the trace and the passages of the first trial, if requested.
-    fn add_observations<N: Network + Sync>(&self, network: &N, mut many: Many) -> Result<Many> {
+    fn add_observations<N: Network>(&self, network: &N, mut many: Many) -> Result<Many> {
         if self.options.trace || self.options.passages {
             let run = self.event_run(network, self.trials.first, self.options)?;
             (many.first.trace, many.first.passages) = (run.trace, run.passages);
@@ -162,7 +156,7 @@ impl Repeated<'_> {
         Ok(many)
     }
 
-    fn by_events<N: Network + Sync>(&self, network: &N) -> Result<Many> {
+    fn by_events<N: Network>(&self, network: &N) -> Result<Many> {
         let mut first = None;
         let options = Options { trace: false, passages: false, ..self.options };
         let ends = self.enough(|trials| {
@@ -273,10 +267,10 @@ impl Repeated<'_> {
         Ok(all.skip((trials.start % lanes) as usize).take((trials.end - trials.start) as usize).collect())
     }
 
-    fn event_run<N: Network + Sync>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
+    fn event_run<N: Network>(&self, network: &N, trial: u64, options: Options<'_>) -> Result<Outcome> {
         let Self { program, call, node, noise, .. } = *self;
         let trial = &Trial { noise, seed: self.trials.seed, trial, ranks: call.ranks };
-        in_regions::run(&Run { program, call, network, trial, node, options })
+        events::run(&Run { program, call, network, trial, node, options })
     }
 }
 

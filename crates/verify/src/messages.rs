@@ -115,7 +115,7 @@ impl<'a> Messages<'a> {
         let message = WaitingMessage { len, sender };
         match self.mailboxes.take_receive(to, rank as u32, tag) {
             Some(receive) => self.transfer((rank, to), tag, receive, message),
-            None => drop(self.mailboxes.hold(to, rank as u32, tag, message)),
+            None => self.mailboxes.hold(to, rank as u32, tag, message),
         }
         sender.map_or(done_progress(rank), Progress::Waits)
     }

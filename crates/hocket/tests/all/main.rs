@@ -26,7 +26,6 @@ mod nodes;
 mod nvls;
 mod orders;
 mod pacing;
-mod regions;
 mod request;
 mod scratch;
 mod symmetry;

@@ -149,8 +149,6 @@ fn every_algorithm_runs_on_any_map() {
             if let Ok(outcome) = run(Options { engine: Engine::Dataflow, ..Options::default() }) {
                 assert_eq!(times(outcome), by_events.rank_times_s, "{entry} in {call:?}");
             }
-            let of_threads = run(Options { threads: 3, keeps_threads: true, ..Options::default() }).unwrap();
-            assert_eq!(times(of_threads), by_events.rank_times_s, "{entry} in {call:?}");
         }
     }
 }

@@ -50,7 +50,7 @@ impl Program for Messages {
 fn messages_s(messages: &'static [(usize, usize, usize)], platform: &Platform) -> f64 {
     let call = Call::new(Collective::Barrier, 8, 0);
     let times_s = [None, Some(1), Some(2)].map(|shuffle| {
-        let options = Options { shuffle, threads: 2, keeps_threads: true, ..Options::default() };
+        let options = Options { shuffle, ..Options::default() };
         hocket_simulate::simulate(&Messages(messages), &call, platform, options).unwrap().rank_times_s
     });
     assert!(times_s.iter().all(|times| *times == times_s[0]), "in another order");

@@ -9,13 +9,20 @@ use crate::call_demand::{Bound, CallDemand};
 use crate::clock::Clock;
 
 /// A network with contention, as the engines see it.
-pub(crate) struct NetworkWithContention<'a>(pub &'a dyn SharedNetwork);
+pub(crate) struct NetworkWithContention<'a> {
+    network: &'a dyn SharedNetwork,
+    fabric: &'a Fabric,
+}
 
-impl NetworkWithContention<'_> {
+impl<'a> NetworkWithContention<'a> {
+    pub fn new(network: &'a dyn SharedNetwork) -> Self {
+        Self { network, fabric: network.fabric() }
+    }
+
     /// The costs of a message at its ranks: of a level, or `[host]` between nodes; none without them.
     #[inline(always)]
     fn level(&self, message: Parcel) -> Option<&Level> {
-        let Fabric { levels, host, has_interfaces, .. } = self.0.fabric();
+        let Fabric { levels, host, has_interfaces, .. } = self.fabric;
         match (levels, message.within) {
             (Some(levels), Some(within)) => Some(levels.of(within)),
             _ => has_interfaces.then_some(host),
@@ -33,40 +40,40 @@ impl Network for NetworkWithContention<'_> {
     }
 
     fn shared_network(&self) -> Option<&dyn SharedNetwork> {
-        Some(self.0)
+        Some(self.network)
     }
 
     #[inline(always)]
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
-        let Fabric { levels, placement, .. } = self.0.fabric();
+        let Fabric { levels, placement, .. } = self.fabric;
         levels.as_ref().and_then(|levels| levels.within(placement, message, ranks))
     }
 
     fn resources(&self) -> Option<(&Resources, &Placement)> {
-        let Fabric { resources, placement, .. } = self.0.fabric();
+        let Fabric { resources, placement, .. } = self.fabric;
         resources.as_ref().map(|resources| (resources, placement))
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
-        self.0.bound(call_demand)
+        self.network.bound(call_demand)
     }
 
     fn is_eager(&self, message: Parcel) -> bool {
-        let is_eager = message.within.is_some() || self.0.fabric().is_eager;
+        let is_eager = message.within.is_some() || self.fabric.is_eager;
         is_eager && self.level(message).is_none_or(|level| level.is_eager(message.bytes))
     }
 
     fn knows_peers(&self) -> bool {
-        let Fabric { levels, host, .. } = self.0.fabric();
+        let Fabric { levels, host, .. } = self.fabric;
         std::iter::once(host).chain(levels.iter().flat_map(Levels::costs)).any(Level::knows_peers)
     }
 
     fn way_s(&self, of_message: [usize; 2], ranks: usize, message: Parcel) -> f64 {
-        let Fabric { placement, has_interfaces, .. } = self.0.fabric();
+        let Fabric { placement, has_interfaces, .. } = self.fabric;
         if !has_interfaces || message.within.is_some() {
             return 0.0;
         }
-        self.0.latency_s(of_message.map(|rank| placement.node_of(rank, ranks)))
+        self.network.latency_s(of_message.map(|rank| placement.node_of(rank, ranks)))
     }
 
     fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
@@ -88,7 +95,7 @@ impl Network for NetworkWithContention<'_> {
                 level.inject(node, now, message);
             }
             None => {
-                self.0.fabric().host.occupy_sender(node, now, message);
+                self.fabric.host.occupy_sender(node, now, message);
             }
         }
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0, latency_s: 0.0 }
@@ -98,8 +105,8 @@ impl Network for NetworkWithContention<'_> {
         now.max(node.processor)
     }
 
-    fn processing_s(&self, message: Parcel) -> [f64; 2] {
-        self.level(message).unwrap_or(&self.0.fabric().host).processing_s(message)
+    fn processing_s(&self, end: usize, message: Parcel) -> f64 {
+        self.level(message).unwrap_or(&self.fabric.host).processing_s(end, message)
     }
 
     fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {

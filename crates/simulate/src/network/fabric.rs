@@ -8,7 +8,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
 use super::faults::{Fault, Faults};
 use super::groups::Groups;
 use super::level::{Costs, Level, RECEIVE, SEND};
-use super::{Levels, Part, Regions, Resources, Traffic};
+use super::{Levels, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 
 /// A topology with ranks on its nodes, and the costs of a message at its ranks.
@@ -230,14 +230,6 @@ pub trait SharedNetwork: Sync {
     }
     /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
-    /// Up to `most` regions that can be simulated side by side; none if the network cannot be divided.
-    fn regions(&self, _ranks: usize, _most: usize) -> Option<Regions> {
-        None
-    }
-    /// The traffic of a new run in one region.
-    fn traffic_in<'a>(&'a self, _part: Part<'a>) -> Box<dyn Traffic + 'a> {
-        self.traffic()
-    }
     /// The symmetry of ranks, links and routes, if one rank and one link of several can stand for all.
     fn symmetry(&self) -> Option<Symmetry> {
         None

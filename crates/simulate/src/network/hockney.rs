@@ -18,7 +18,7 @@
 use hocket_core::Result;
 use hocket_machine::{Machine, Placement, Section};
 
-use super::{Departure, Levels, Network, Parcel, Resources, Within, levels};
+use super::{Departure, Levels, Network, Parcel, Resources, SEND, Within, levels};
 use crate::call_demand::{Bound, CallDemand, rounds};
 use crate::clock::Clock;
 
@@ -190,8 +190,8 @@ impl Network for Hockney {
         Departure { sender_done, start: now, transfer_s, latency_s: alpha_s }
     }
 
-    fn processing_s(&self, _message: Parcel) -> [f64; 2] {
-        [self.send_overhead_s.unwrap_or(0.0), 0.0]
+    fn processing_s(&self, end: usize, _message: Parcel) -> f64 {
+        self.send_overhead_s.filter(|_| end == SEND).unwrap_or(0.0)
     }
 
     fn accept<T: Clock>(&self, (): &mut (), now: T, _message: Parcel) -> T {

@@ -47,9 +47,10 @@ pub struct Costs {
     pub O: [f64; 2],
 }
 
-/// The two ends of a message.
-pub(super) const SEND: usize = 0;
-pub(super) const RECEIVE: usize = 1;
+/// The end of a message that sends it.
+pub const SEND: usize = 0;
+/// The end of a message that receives it.
+pub const RECEIVE: usize = 1;
 
 /// Keys that must not be in `[network]` beside `[host]`.
 pub(super) const OF_HOST: [&str; 13] = [
@@ -184,7 +185,7 @@ impl Level {
     pub fn of(&self, bytes: f64) -> &Costs {
         match &*self.ranges {
             [only] => only,
-            ranges => &ranges[self.starts_bytes.partition_point(|start| *start <= bytes) - 1],
+            ranges => &ranges[self.starts_bytes[1..].iter().take_while(|start| **start <= bytes).count()],
         }
     }
 
@@ -247,10 +248,10 @@ impl Level {
         if message.is_new { self.new_peer_s } else { 0.0 }
     }
 
-    /// How long a message occupies the processors that send and receive it, in seconds.
+    /// How long a message occupies the processor at this end, in seconds.
     #[inline]
-    pub(super) fn processing_s(&self, message: Parcel) -> [f64; 2] {
-        [SEND, RECEIVE].map(|end| self.of(message.bytes).end_s(end, message.bytes))
+    pub(super) fn processing_s(&self, end: usize, message: Parcel) -> f64 {
+        self.of(message.bytes).end_s(end, message.bytes)
     }
 
     pub(super) fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
@@ -325,13 +326,13 @@ impl Level {
     #[inline(always)]
     pub(super) fn occupy_sender<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
         let start = now.max(node.processor);
-        node.processor = start.plus(self.processing_s(message)[SEND]);
+        node.processor = start.plus(self.processing_s(SEND, message));
         start
     }
 
     #[inline(always)]
     pub(super) fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        node.processor = now.max(node.processor).plus(self.processing_s(message)[RECEIVE]);
+        node.processor = now.max(node.processor).plus(self.processing_s(RECEIVE, message));
         node.processor
     }
 

@@ -143,8 +143,8 @@ impl Network for Loggp {
         now.max(node.processor)
     }
 
-    fn processing_s(&self, message: Parcel) -> [f64; 2] {
-        self.level(message).processing_s(message)
+    fn processing_s(&self, end: usize, message: Parcel) -> f64 {
+        self.level(message).processing_s(end, message)
     }
 
     #[inline(always)]

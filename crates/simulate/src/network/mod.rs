@@ -6,26 +6,27 @@ mod faults;
 mod groups;
 mod level;
 mod levels;
+mod memo;
 mod model;
 mod parcel;
 mod passages;
-mod regions;
 mod resources;
 mod traffic;
 
 pub use fabric::{Fabric, SharedNetwork};
 pub use faults::{Fault, Faults, Place};
 pub use hockney::Line;
+pub use level::{RECEIVE, SEND};
 pub use levels::Levels;
 pub use model::Network;
 pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel, Within};
 pub use passages::{Passage, Passages};
-pub use regions::{Crosser, Crossing, Entrant, Follower, Part, Regions};
 pub use resources::{Occupancy, Passing, Resources};
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use contention::NetworkWithContention;
+pub(crate) use memo::Memo;
 
 use hocket_core::{Error, Result};
 use hocket_machine::{Machine, Placement};
@@ -119,7 +120,7 @@ macro_rules! networks {
             pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Self::$Separate(network) => visitor.visit(network),)+
-                    $(Self::$Joint(network) => visitor.visit(&NetworkWithContention(network)),)+
+                    $(Self::$Joint(network) => visitor.visit(&NetworkWithContention::new(network)),)+
                 }
             }
         }

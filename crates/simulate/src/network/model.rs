@@ -75,8 +75,8 @@ pub trait Network {
     fn free_to_work<T: Clock>(&self, _node: &Self::Node<T>, now: T) -> T {
         now
     }
-    /// How long a message occupies the processors that send and receive it, in seconds.
-    fn processing_s(&self, message: Parcel) -> [f64; 2];
+    /// How long a message occupies the processor at this end, [`SEND`](super::SEND) or [`RECEIVE`](super::RECEIVE), in seconds.
+    fn processing_s(&self, end: usize, message: Parcel) -> f64;
     /// Whether a message that leaves also holds up the receiving interface.
     fn holds_receiving(&self, _message: Parcel) -> bool {
         false
@@ -99,5 +99,5 @@ pub trait Network {
 /// An operation on a network whose type only the registry knows.
 pub(crate) trait Visitor {
     type Output;
-    fn visit<N: Network + Sync>(self, network: &N) -> Self::Output;
+    fn visit<N: Network>(self, network: &N) -> Self::Output;
 }

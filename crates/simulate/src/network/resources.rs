@@ -22,7 +22,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::levels::{Capacity, Extent, Levels};
 use super::parcel::{Parcel, Within};
 use crate::call_demand::CallDemand;
-use crate::flights::Envelope;
 
 /// The network cards of each node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,8 +176,8 @@ pub struct Passing {
 
 impl Passing {
     /// A message as the events engine knows it.
-    pub fn new(envelope: &Envelope, Parcel { bytes, within, .. }: Parcel) -> Self {
-        Self { ranks: [envelope.from, envelope.to], bytes, within }
+    pub fn new(ranks: [u32; 2], Parcel { bytes, within, .. }: Parcel) -> Self {
+        Self { ranks, bytes, within }
     }
 }
 

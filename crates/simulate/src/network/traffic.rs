@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Crossing, Entrant, Follower, Passages};
+use super::Passages;
 
 /// The messages under way in a network; times are in seconds from the common start.
 pub trait Traffic {
@@ -28,18 +28,6 @@ pub trait Traffic {
     fn knows_numbers(&self) -> bool {
         false
     }
-    /// Number of events so far, if the network can be divided into regions.
-    fn events(&self) -> u64 {
-        0
-    }
-    /// What has left this region of the network, to be taken.
-    fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
-        None
-    }
-    /// A message enters this region, with the id of its flight here.
-    fn enter(&mut self, _id: u32, _entrant: Entrant) {}
-    /// What belongs to a message that has crossed follows it.
-    fn follow(&mut self, _follower: Follower) {}
     /// The circuits, if the network has any.
     fn circuits(&mut self) -> Option<&mut dyn OnDemand> {
         None
@@ -116,12 +104,12 @@ impl From<(u32, usize, usize, f64)> for Flight {
 }
 
 /// The progress of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Milestone {
     /// The sender may change the data again: its last byte has left.
     Sent,
-    /// Its last byte has arrived.
-    Arrived,
+    /// Its last byte arrives at this time, now or later.
+    Arrives(f64),
     /// An [`Ask`] is done: its circuit is open (true), refused, or released.
     Answered(bool),
 }

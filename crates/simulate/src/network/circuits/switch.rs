@@ -325,7 +325,7 @@ impl<'a> Switch<'a> {
         let Some(message) = self.circuit(index).queues[direction].pop_front() else { return };
         self.under_way -= 1;
         self.stop(index, direction, message.bytes);
-        progress.extend([(message.id, Milestone::Sent), (message.id, Milestone::Arrived)]);
+        progress.extend([(message.id, Milestone::Sent), (message.id, Milestone::Arrives(self.now_s))]);
         self.touch(index);
         self.start(index, direction);
         self.rest(index);
@@ -523,7 +523,7 @@ impl Traffic for Switch<'_> {
             CircuitEvent::Opened { circuit, .. } => self.finish_opening(circuit),
             CircuitEvent::Local { id } => {
                 self.under_way -= 1;
-                progress.extend([(id, Milestone::Sent), (id, Milestone::Arrived)]);
+                progress.extend([(id, Milestone::Sent), (id, Milestone::Arrives(self.now_s))]);
             }
             CircuitEvent::Released { release } => {
                 if let Some(release) = self.releases.remove(&release) {

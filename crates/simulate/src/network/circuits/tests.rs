@@ -76,7 +76,7 @@ fn run(network: &Circuits, actions: &[(f64, TimedAction)]) -> RunOutcome {
         for (id, milestone) in progress.drain(..) {
             match milestone {
                 Milestone::Sent => assert!(times_s[id as usize].is_nan()),
-                Milestone::Arrived | Milestone::Answered(true) => times_s[id as usize] = now_s,
+                Milestone::Arrives(_) | Milestone::Answered(true) => times_s[id as usize] = now_s,
                 Milestone::Answered(false) => {
                     times_s[id as usize] = now_s;
                     refused.push(id as usize);

@@ -6,7 +6,7 @@ use hocket_machine::{Hop, Topology};
 
 use super::super::faults::Ways;
 use super::super::traffic::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::super::{Flight, LinkUse, Memo, Milestone, Passages, Traffic};
 use super::Links;
 use super::orbits::Orbits;
 use super::shares::{Share, Shares};
@@ -16,6 +16,7 @@ use crate::timetable::{Event, Timetable};
 pub struct Fair<'a> {
     network: &'a Links,
     timetable: Timetable<u32>,
+    routes: Memo<Vec<Hop>>,
     shares: Shares,
     messages: Vec<Flow>,
     /// Free places in `messages`.
@@ -46,12 +47,11 @@ enum FairEvent {
     Wants,
     /// Its last byte leaves.
     Ends,
-    Arrives,
     /// A link has another part of its bandwidth.
     Changes,
 }
 
-const KINDS: [FairEvent; 4] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Arrives, FairEvent::Changes];
+const KINDS: [FairEvent; 3] = [FairEvent::Wants, FairEvent::Ends, FairEvent::Changes];
 
 /// Bits of an event's key that tell its kind, and above these, the number of messages that left before. The highest bits
 /// have the sender's node: of messages at one time, that of the lowest node comes first.
@@ -143,6 +143,7 @@ impl<'a> Fair<'a> {
             network,
             timetable,
             faulty,
+            routes: Memo::new(topology.nodes()),
             shares: Shares::new(topology.links()),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -166,10 +167,13 @@ impl<'a> Fair<'a> {
         let message = self.messages.get_mut(index as usize);
         let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
-        self.network.fabric.topology.route(flight.from, flight.to, &mut route);
-        if let Some(orbits) = &self.orbits {
-            route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
-        }
+        route.extend_from_slice(self.routes.get([flight.from, flight.to].map(|node| node as u32), |route| {
+            route.clear();
+            self.network.fabric.topology.route(flight.from, flight.to, route);
+            if let Some(orbits) = &self.orbits {
+                route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
+            }
+        }));
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
@@ -306,7 +310,7 @@ impl<'a> Fair<'a> {
     }
 
     /// The last byte has left.
-    fn end(&mut self, index: u32, now_s: f64) {
+    fn end(&mut self, index: u32, now_s: f64, progress: &mut Vec<(u32, Milestone)>) {
         self.settle(index, now_s);
         self.shares.remove(index);
         let message = &mut self.messages[index as usize];
@@ -320,8 +324,13 @@ impl<'a> Fair<'a> {
             }
         }
         let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
-        let Flow { from, to, ranks, .. } = *message;
-        self.push(index, arrival_s, FairEvent::Arrives);
+        let Flow { id, from, to, ranks, .. } = *message;
+        progress.push((id, Milestone::Sent));
+        // A message that arrives after all times is under way for ever.
+        if arrival_s.is_finite() {
+            progress.push((id, Milestone::Arrives(arrival_s)));
+            self.vacant.push(index);
+        }
         if from != to {
             self.release_receiver(to, now_s);
         }
@@ -408,14 +417,7 @@ impl Traffic for Fair<'_> {
             }
             match kind(&event) {
                 FairEvent::Wants => self.want(event.what, now_s),
-                FairEvent::Ends => {
-                    progress.push((self.messages[event.what as usize].id, Milestone::Sent));
-                    self.end(event.what, now_s);
-                }
-                FairEvent::Arrives => {
-                    progress.push((self.messages[event.what as usize].id, Milestone::Arrived));
-                    self.vacant.push(event.what);
-                }
+                FairEvent::Ends => self.end(event.what, now_s, progress),
                 FairEvent::Changes => self.change(event.what),
             }
         }

@@ -59,7 +59,7 @@ mod tests;
 use hocket_core::{Result, Symmetry};
 use hocket_machine::{Machine, Topology};
 
-use super::{Fabric, Fault, Faults, Part, Regions, SharedNetwork, Traffic};
+use super::{Fabric, Fault, Faults, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use fair::Fair;
 use orbits::Orbits;
@@ -137,21 +137,9 @@ impl SharedNetwork for Links {
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         match self.sharing {
-            Sharing::Queue(switching) => Box::new(Queues::new(self, switching, None)),
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
             Sharing::Fair => Box::new(Fair::new(self)),
         }
-    }
-
-    /// Messages of the other kinds hold links of several regions at the same time, and faults change routes.
-    fn regions(&self, ranks: usize, most: usize) -> Option<Regions> {
-        let is_divisible =
-            self.sharing == Sharing::Queue(Switching::CutThrough) && self.fabric.faults == Faults::default();
-        let Fabric { topology, placement, .. } = &self.fabric;
-        is_divisible.then(|| Regions::new(topology, placement, ranks, self.link_latency_s, most)).flatten()
-    }
-
-    fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {
-        Box::new(Queues::new(self, Switching::CutThrough, Some(part)))
     }
 
     /// On one rank per node, and without interfaces: these take in messages in the order of their senders.
@@ -165,7 +153,7 @@ impl SharedNetwork for Links {
     fn traffic_under(&self, symmetry: Symmetry) -> Box<dyn Traffic + '_> {
         let orbits = Orbits::new(symmetry, &self.fabric.topology);
         match self.sharing {
-            Sharing::Queue(switching) => Box::new(Queues::new(self, switching, None).in_orbits(orbits)),
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching).in_orbits(orbits)),
             Sharing::Fair => Box::new(Fair::new(self).in_orbits(orbits)),
         }
     }

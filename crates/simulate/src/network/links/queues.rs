@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use hocket_machine::{AnyTopology, Hop, Topology};
+use hocket_machine::{Hop, Topology};
 
-use super::super::regions::Head;
 use super::super::traffic::ENDLESS;
-use super::super::{Crosser, Crossing, Entrant, Flight, LinkUse, Milestone, Part, Passages, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::faulty::{DelayedMessages, Span};
 use super::orbits::Orbits;
 use super::{Links, Switching};
@@ -25,29 +24,9 @@ pub struct Queues<'a> {
     nodes: Vec<Node>,
     links: Vec<Link>,
     passages: Passages,
-    events: u64,
     faulty: Option<Box<DelayedMessages<'a>>>,
-    /// The region, if the network is divided.
-    region: Option<Region<'a>>,
     /// The representatives, if only these are simulated.
     orbits: Option<Box<Orbits>>,
-}
-
-/// A region, and the messages whose heads have left it.
-struct Region<'a> {
-    part: Part<'a>,
-    crossings: Vec<Crossing>,
-}
-
-impl Region<'_> {
-    /// Notes a message whose head leaves the region over this link. Returns whether it does.
-    fn is_left(&mut self, topology: &AnyTopology, link: u32, message: &Message, head_s: f64) -> bool {
-        let Some(region) = self.part.other_of_vertex(topology.ends(link as usize).1) else { return false };
-        let Message { id, from, to, bytes, key, links_passed, free_s, free_after, .. } = *message;
-        let head = Head { head_s, nodes: [from, to], bytes, key, links_passed, free_s, free_after };
-        self.crossings.push(Crossing { region, what: Crosser::Message(id, Entrant::Head(head)) });
-        true
-    }
 }
 
 /// The events of messages, in their order for one message at one time.
@@ -87,7 +66,7 @@ struct Message {
     /// The time since which the head has been moving freely, and the number of links behind it then.
     free_s: f64,
     free_after: u32,
-    /// Number of events still ahead in this region: sent, and arrived or crossed.
+    /// Number of events still ahead: sent, and arrived.
     left: u8,
 }
 
@@ -158,8 +137,7 @@ impl Link {
 }
 
 impl<'a> Queues<'a> {
-    /// All of the network, or a part.
-    pub fn new(network: &'a Links, switching: Switching, part: Option<Part<'a>>) -> Self {
+    pub fn new(network: &'a Links, switching: Switching) -> Self {
         let topology = &network.fabric.topology;
         Self {
             network,
@@ -171,9 +149,7 @@ impl<'a> Queues<'a> {
             nodes: (0..topology.nodes()).map(|_| Node::default()).collect(),
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
-            events: 0,
             faulty: DelayedMessages::new(network),
-            region: part.map(|part| Region { part, crossings: Vec::new() }),
             orbits: None,
         }
     }
@@ -271,11 +247,6 @@ impl<'a> Queues<'a> {
                 let sent = message.event(index, start_s + held_s, QueueEvent::Sent);
                 self.timetable.push(sent);
             }
-            if let Some(region) = &mut self.region
-                && region.is_left(&self.network.fabric.topology, hop.link, message, head_s)
-            {
-                return self.pass(index);
-            }
             let event = message.event(index, head_s, QueueEvent::Head);
             if head_s > now_s || !self.timetable.is_before_all(event.time_s, event.key) {
                 return self.timetable.push(event);
@@ -364,7 +335,6 @@ impl Traffic for Queues<'_> {
     fn advance(&mut self, progress: &mut Vec<(u32, Milestone)>) {
         let now_s = self.next_s();
         while let Some(event) = self.timetable.pop_until(now_s) {
-            self.events += 1;
             let message = &self.messages[event.what as usize];
             match KINDS[(event.key.0[1] & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
@@ -375,7 +345,7 @@ impl Traffic for Queues<'_> {
                     self.release(from, now_s);
                 }
                 QueueEvent::Arrived => {
-                    progress.push((message.id, Milestone::Arrived));
+                    progress.push((message.id, Milestone::Arrives(now_s)));
                     self.pass(event.what);
                 }
             }
@@ -384,24 +354,6 @@ impl Traffic for Queues<'_> {
 
     fn knows_numbers(&self) -> bool {
         self.orbits.as_ref().is_some_and(|orbits| orbits.has_tie)
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
-        self.region.as_mut().map(|region| &mut region.crossings)
-    }
-
-    fn enter(&mut self, id: u32, entrant: Entrant) {
-        let Entrant::Head(head) = entrant else { return };
-        let Head { head_s, nodes, bytes, key, links_passed, free_s, free_after } = head;
-        let index = self.place(id, nodes.map(|node| node as usize), bytes);
-        let message = &mut self.messages[index as usize];
-        (message.key, message.links_passed, message.free_s, message.free_after, message.left) =
-            (key, links_passed, free_s, free_after, 1);
-        self.push(index, head_s, QueueEvent::Head);
     }
 
     fn links(&self) -> Vec<LinkUse> {

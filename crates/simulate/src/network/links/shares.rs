@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem::swap;
 
 /// The messages on each link, and their rates.
 pub struct Shares {
@@ -21,8 +22,9 @@ pub struct Shares {
     messages: Vec<Sharer>,
     /// The place in the filling at which each message stops growing.
     stops: Vec<Stop>,
-    /// Links whose messages have changed since the last filling.
+    /// Links whose messages have changed since the last filling, and those of them that are or may become full.
     touched_links: Vec<u32>,
+    fillable_links: Vec<u32>,
     /// Links whose messages will change, by their place in the filling.
     changing: BinaryHeap<Reverse<Place>>,
     /// The messages whose stops, or links that are full at their stops, changed in the last filling.
@@ -105,6 +107,7 @@ impl Shares {
             messages: Vec::new(),
             stops: Vec::new(),
             touched_links: Vec::new(),
+            fillable_links: Vec::new(),
             changing: BinaryHeap::new(),
             changed_messages: Vec::new(),
             affected_links: Vec::new(),
@@ -121,13 +124,12 @@ impl Shares {
             self.stops.resize(message as usize + 1, Stop::NEVER);
         }
         self.stops[message as usize] = Stop::NEVER;
-        let hops = &mut self.messages[message as usize].hops;
-        hops.clear();
+        self.messages[message as usize].hops.clear();
         for link in route {
-            let users = &mut self.users[link as usize];
+            let (users, hops) = (&mut self.users[link as usize], &mut self.messages[message as usize].hops);
             users.push((message, hops.len() as u32));
             hops.push((link, users.len() as u32 - 1));
-            self.touched_links.push(link);
+            self.touch(link);
         }
     }
 
@@ -140,7 +142,16 @@ impl Shares {
             if let Some((moved, hop)) = users.get(place as usize) {
                 self.messages[*moved as usize].hops[*hop as usize].1 = place;
             }
-            self.touched_links.push(link);
+            self.touch(link);
+        }
+    }
+
+    /// The messages of a link have changed. One message alone does not fill a link with its full bandwidth.
+    fn touch(&mut self, link: u32) {
+        self.touched_links.push(link);
+        let SharedLink { part, full, .. } = self.links[link as usize];
+        if self.users[link as usize].len() > 1 || part != 1.0 || full != Stop::NEVER {
+            self.fillable_links.push(link);
         }
     }
 
@@ -148,6 +159,7 @@ impl Shares {
     pub fn set_part(&mut self, link: u32, part: f64) {
         self.links[link as usize].part = part;
         self.touched_links.push(link);
+        self.fillable_links.push(link);
     }
 
     /// Number of messages on a link.
@@ -173,8 +185,7 @@ impl Shares {
     pub fn fill(&mut self) -> &[u32] {
         self.filling += 1;
         self.changed_messages.clear();
-        self.affected_links.clear();
-        self.affected_links.extend_from_slice(&self.touched_links);
+        swap(&mut self.affected_links, &mut self.fillable_links);
         self.look_at_affected();
         while let Some(Reverse(place)) = self.changing.pop() {
             let (.., link) = place;

@@ -69,11 +69,6 @@ pub(super) struct Message {
     pub id: u32,
     /// From the highest bit: the sender's node, and the number of messages that left it before.
     pub key: u64,
-    /// Whether packets have left the region.
-    pub has_crossed: bool,
-    /// The nodes of its sender and its receiver, and its size.
-    pub nodes: [u32; 2],
-    pub bytes: f64,
     /// The start of its route in [`Messages::steps`]; the last step is an ejection.
     pub route: u32,
     steps: u32,
@@ -87,7 +82,7 @@ pub(super) struct Message {
     pub last: Pace,
     /// The next message behind this one that waits for a port.
     pub behind: u32,
-    /// Number of milestones (sent, arrived or left the region) still ahead.
+    /// Number of milestones (sent, arrived) still ahead.
     pub milestones_left: u8,
 }
 
@@ -132,9 +127,6 @@ impl Messages {
         let message = Message {
             id: flight.id,
             key,
-            has_crossed: false,
-            nodes: [flight.from, flight.to].map(|node| node as u32),
-            bytes: flight.bytes,
             route,
             steps,
             packets_left: packets as u64,

@@ -71,7 +71,7 @@ mod wiring;
 use hocket_core::Result;
 use hocket_machine::{Machine, Section, Topology};
 
-use super::{Fabric, Fault, Faults, Part, Regions, SharedNetwork, Traffic};
+use super::{Fabric, Fault, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use messages::{least_s_per_byte, nearest};
 use router::Routers;
@@ -156,20 +156,7 @@ impl SharedNetwork for Packets {
     }
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
-        Box::new(Routers::new(self, None))
-    }
-
-    /// Room in a buffer, too, is known in another region only later. Adaptive pacing looks at all nodes, and faults change
-    /// routes.
-    fn regions(&self, ranks: usize, most: usize) -> Option<Regions> {
-        let is_divisible = !self.is_adaptive && self.fabric.faults == Faults::default();
-        let Fabric { topology, placement, .. } = &self.fabric;
-        let latency_s = (self.link_latency_s + self.router_latency_s).min(self.credit_latency_s);
-        is_divisible.then(|| Regions::new(topology, placement, ranks, latency_s, most)).flatten()
-    }
-
-    fn traffic_in<'a>(&'a self, part: Part<'a>) -> Box<dyn Traffic + 'a> {
-        Box::new(Routers::new(self, Some(part)))
+        Box::new(Routers::new(self))
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {

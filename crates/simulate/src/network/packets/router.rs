@@ -1,17 +1,13 @@
 //! The routers of a network, and the ports and ejections of its nodes.
 
-use std::mem::replace;
+use hocket_machine::Topology;
 
-use hocket_machine::{AnyTopology, Topology};
-use rustc_hash::FxHashMap;
-
-use super::super::regions::Packet;
 use super::super::traffic::ENDLESS;
-use super::super::{Crosser, Crossing, Entrant, Flight, Follower, LinkUse, Milestone, Part, Passages, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::faulty::PacketFaults;
-use super::messages::{Message, Messages, NOBODY, Pace, nearest, no_earlier};
+use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
 use super::wiring::Wiring;
 
@@ -43,15 +39,12 @@ pub(super) struct Routers<'a> {
     sending: Vec<u32>,
     pacing: Option<AdaptivePacing>,
     faulty: Option<Box<PacketFaults<'a>>>,
-    /// The region, if the network is divided.
-    region: Option<Box<Region<'a>>>,
     /// For each node, the number of messages that have left it.
     injections: Vec<u32>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
     now_s: f64,
-    events: u64,
     full: Pace,
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
@@ -66,32 +59,6 @@ pub(super) struct Routers<'a> {
     grants: Vec<(u32, u32)>,
     /// The messages that arrive now.
     arriving: Vec<u32>,
-}
-
-/// A region. A buffer behind a link that leads out of it is known as far as the router before it knows it.
-struct Region<'a> {
-    part: Part<'a>,
-    /// What has left the region.
-    crossings: Vec<Crossing>,
-    /// The messages from other regions of which packets will follow, by key and the buffer by which they enter: a message
-    /// may come back.
-    entering: FxHashMap<(u64, u32), u32>,
-}
-
-impl Region<'_> {
-    /// The region of a link's end; none if it is this one.
-    fn region_of_end(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
-        self.part.other_of_vertex(topology.ends(link).1)
-    }
-
-    /// The region of a link's start; none if it is this one.
-    fn region_of_start(&self, topology: &AnyTopology, link: usize) -> Option<u16> {
-        self.part.other_of_vertex(topology.ends(link).0)
-    }
-
-    fn cross(&mut self, region: u16, what: Crosser) {
-        self.crossings.push(Crossing { region, what });
-    }
 }
 
 /// A buffer or a port.
@@ -149,8 +116,7 @@ struct Output {
 }
 
 impl<'a> Routers<'a> {
-    /// All of the network, or a part.
-    pub fn new(network: &'a Packets, part: Option<Part<'a>>) -> Self {
+    pub fn new(network: &'a Packets) -> Self {
         let wiring = Wiring::new(network);
         let ports = wiring.port_inputs.len();
         let full = Pace::of(network, network.packet_bytes);
@@ -167,12 +133,10 @@ impl<'a> Routers<'a> {
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             faulty: PacketFaults::new(network),
-            region: part.map(|part| Box::new(Region { part, crossings: Vec::new(), entering: FxHashMap::default() })),
             injections: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
             now_s: 0.0,
-            events: 0,
             full,
             hop_s,
             credit_s: nearest(network.credit_latency_s),
@@ -215,9 +179,9 @@ impl<'a> Routers<'a> {
 
     /// Messages arrive now: those of one node in the order in which their senders' nodes sent them.
     fn tell_arrivals(&mut self, progress: &mut Vec<(u32, Milestone)>) {
-        let Self { arriving, messages, .. } = self;
+        let Self { arriving, messages, now_s, .. } = self;
         arriving.sort_unstable_by_key(|message| messages.get(*message).key);
-        progress.extend(arriving.drain(..).map(|message| (messages.pass(message), Milestone::Arrived)));
+        progress.extend(arriving.drain(..).map(|message| (messages.pass(message), Milestone::Arrives(*now_s))));
     }
 
     /// A port requests the output for its message's next packet, or takes on another message.
@@ -408,10 +372,7 @@ impl<'a> Routers<'a> {
             self.passages.note(output as u32, bytes, self.now_s, end_s);
             let buffer = self.outputs[output].buffer + self.wiring.channel(step);
             let ready_s = self.now_s + self.hop_s + (duration_s - full_s);
-            match self.region.as_ref().and_then(|region| region.region_of_end(&self.network.fabric.topology, output)) {
-                None => self.enter_buffer(buffer, packet, at + 1, ready_s),
-                Some(region) => self.cross(region, buffer, packet, at + 1, ready_s),
-            }
+            self.enter_buffer(buffer, packet, at + 1, ready_s);
         } else {
             self.arrive(output - self.wiring.links, packet & !LAST, at, is_last, end_s);
         }
@@ -484,11 +445,7 @@ impl<'a> Routers<'a> {
         left.first = next;
         left.packets -= 1;
         let (packets, link) = (usize::from(left.packets), left.feeder as usize);
-        if let Some(region) = &mut self.region
-            && let Some(before) = region.region_of_start(&self.network.fabric.topology, link)
-        {
-            region.cross(before, Crosser::Follower(Follower::Room(buffer as u32, room_s)));
-        } else if packets + 1 == self.depth && self.outputs[link].requests > 0 {
+        if packets + 1 == self.depth && self.outputs[link].requests > 0 {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
@@ -526,40 +483,6 @@ impl<'a> Routers<'a> {
         let next = self.after(vacant);
         (self.inputs[buffer].packets, self.inputs[buffer].vacant) = (packets + 1, next);
         self.slot(buffer, vacant)
-    }
-
-    /// A packet is on its way into a buffer of another region.
-    fn cross(&mut self, region: u16, buffer: u32, packet: u32, at: u32, ready_s: f64) {
-        self.occupy_slot(buffer as usize);
-        let (message, is_last) = (packet & !LAST, packet & LAST != 0);
-        let Message { id, key, route, bytes, nodes, .. } = *self.messages.get(message);
-        let packet = Packet { ready_s, buffer, key, step: at - route, is_last };
-        let what = match replace(&mut self.messages.get_mut(message).has_crossed, true) {
-            false => Crosser::Message(id, Entrant::First(packet, nodes, bytes)),
-            true => Crosser::Follower(Follower::Packet(packet)),
-        };
-        self.region.iter_mut().for_each(|own| own.cross(region, what));
-        if is_last {
-            self.messages.pass(message);
-        }
-    }
-
-    /// A packet of a message comes from another region.
-    fn enter_from_region(&mut self, message: u32, packet: Packet) {
-        let Packet { ready_s, buffer, step, is_last, .. } = packet;
-        let at = self.messages.get(message).route + step;
-        self.enter_buffer(buffer, if is_last { message | LAST } else { message }, at, ready_s);
-    }
-
-    /// The first packet of a buffer in another region leaves it, so that there is room from `room_s` on.
-    fn get_room(&mut self, buffer: usize, room_s: f64) {
-        let Input { first, packets, feeder, .. } = self.inputs[buffer];
-        let (slot, next, link) = (self.slot(buffer, first), self.after(first), feeder as usize);
-        self.slots[slot].time_s = room_s;
-        (self.inputs[buffer].first, self.inputs[buffer].packets) = (next, packets - 1);
-        if usize::from(packets) == self.depth && self.outputs[link].requests > 0 {
-            self.try_at(link, room_s.max(self.outputs[link].free_s));
-        }
     }
 
     /// Lets the outputs that try now serve inputs: first all outputs choose, then packets move.
@@ -705,7 +628,6 @@ impl Traffic for Routers<'_> {
         let mut happening = std::mem::take(&mut self.happening);
         self.calendar.take(self.now_s, &mut happening);
         happening.sort_unstable();
-        self.events += happening.len() as u64;
         for what in happening.drain(..) {
             self.happen(what, progress);
         }
@@ -717,42 +639,6 @@ impl Traffic for Routers<'_> {
         if self.calendar.settle() {
             self.look_ahead();
         }
-    }
-
-    fn events(&self) -> u64 {
-        self.events
-    }
-
-    fn crossings(&mut self) -> Option<&mut Vec<Crossing>> {
-        self.region.as_mut().map(|region| &mut region.crossings)
-    }
-
-    fn enter(&mut self, id: u32, entrant: Entrant) {
-        let (Entrant::First(packet, nodes, bytes), Some(region)) = (entrant, &mut self.region) else { return };
-        let [from, to] = nodes.map(|node| node as usize);
-        let message = self.messages.add(self.network, &self.wiring, &(id, from, to, bytes).into(), packet.key);
-        self.messages.get_mut(message).milestones_left = 1;
-        if !packet.is_last {
-            region.entering.insert((packet.key, packet.buffer), message);
-        }
-        self.enter_from_region(message, packet);
-        self.calendar.settle();
-    }
-
-    fn follow(&mut self, follower: Follower) {
-        let Some(region) = &mut self.region else { return };
-        match follower {
-            Follower::Packet(packet) => {
-                let place = (packet.key, packet.buffer);
-                let message = match packet.is_last {
-                    true => region.entering.remove(&place),
-                    false => region.entering.get(&place).copied(),
-                };
-                message.into_iter().for_each(|message| self.enter_from_region(message, packet));
-            }
-            Follower::Room(buffer, room_s) => self.get_room(buffer as usize, room_s),
-        }
-        self.calendar.settle();
     }
 
     fn links(&self) -> Vec<LinkUse> {

@@ -48,7 +48,7 @@ impl Log {
 
 /// Runs messages that leave at the given times, in order; ids are their indices.
 fn run(network: &Packets, flights: &[(f64, Flight)]) -> Log {
-    let mut traffic = Routers::new(network, None);
+    let mut traffic = Routers::new(network);
     let unknown = vec![f64::NAN; flights.len()];
     let mut log = Log { sent_s: unknown.clone(), arrived_s: unknown, links: Vec::new(), deadlock: None };
     let (mut progress, mut left) = (Vec::new(), flights.iter().peekable());
@@ -103,7 +103,7 @@ fn one_message_alone_takes_its_closed_form() {
 fn packets_that_follow_each_other_are_one_passage() {
     let network = packets("dims = [8]\nlink_latency = \"100 ns\"");
     for (gap_packets, count) in [(0.0, 1), (1.0, 4)] {
-        let mut traffic = Routers::new(&network, None);
+        let mut traffic = Routers::new(&network);
         traffic.passages().unwrap().keep();
         traffic.inject(0.0, Flight { gap_packets, ..flight(0, 0, 2, 3500.0) });
         while traffic.next_s() < f64::INFINITY {
