@@ -265,7 +265,7 @@ impl<'r, F: Future> JoinAll<'r, F> {
         let mut index = next(self.first);
         while index < count {
             let branch = nth(self.branches.as_mut(), index);
-            if !branch.has_ended() && branch.advance(self.rank, start, (index, count), cx) {
+            if !branch.has_ended() && branch.advance_along(own_path.branch(index, count), self.rank, start, index, cx) {
                 self.ended_branches += 1;
                 while self.branches.get(self.first).is_some_and(Branch::has_ended) {
                     self.first += 1;

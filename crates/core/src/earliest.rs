@@ -40,7 +40,7 @@ impl<'r, T: Clone> Earliest<'r, T> {
         });
         self.open_offers.set(self.open_offers.get() - 1);
         if let Some((path, waker)) = self.waiting.take() {
-            self.rank.wake(path, &waker);
+            self.rank.wake(path, path.comes_after(self.rank.path()), &waker);
         }
     }
 

@@ -35,7 +35,7 @@ impl Path {
     /// Branch `index` of `count` that a `join` begins here.
     #[inline]
     pub fn branch(self, index: usize, count: usize) -> Self {
-        let (width, end) = (count.next_power_of_two().ilog2(), self.end());
+        let (width, end) = (width(count), self.end());
         if !self.has_branches() || width >= end {
             return self.as_a_whole();
         }
@@ -45,7 +45,7 @@ impl Path {
     /// Of `count` branches of a `join` parent, the first index from `from` on that meets `other`, if any.
     #[inline]
     fn next_branch(self, from: usize, count: usize, other: Self) -> Option<usize> {
-        let (width, end) = (count.next_power_of_two().ilog2(), self.end());
+        let (width, end) = (width(count), self.end());
         if !self.meets(other) {
             return None;
         }
@@ -92,6 +92,12 @@ impl Path {
     }
 }
 
+/// Number of bits of the index of one of `count` branches.
+#[inline]
+fn width(count: usize) -> u32 {
+    count.next_power_of_two().trailing_zeros()
+}
+
 /// Branches of one program that can go on: up to three of them, or else all.
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
@@ -118,8 +124,21 @@ impl Woken {
     /// Of `count` branches of a `join` at `parent`, the first from `from` on that can go on; else `count`.
     #[inline]
     pub fn next_branch(&self, parent: Path, from: usize, count: usize) -> usize {
-        let woken = self.paths[..self.count as usize].iter();
-        woken.filter_map(|woken| parent.next_branch(from, count, *woken)).min().unwrap_or(count)
+        let (end, width) = (parent.end(), width(count));
+        // The bits behind the index of a branch. A path that has some of them leads to or through one branch.
+        let behind = if width > 0 && width <= end { (1 << (end - width + 1)) - 2 } else { 0 };
+        let mut next = count;
+        for woken in &self.paths[..self.count as usize] {
+            let index = match woken.0 & behind {
+                0 => parent.next_branch(from, count, *woken).unwrap_or(count),
+                _ if (woken.0 ^ parent.0) >> end > 1 => count,
+                _ => (woken.0 >> (end - width + 1)) as usize & ((1 << width) - 1),
+            };
+            if from <= index && index < next {
+                next = index;
+            }
+        }
+        next
     }
 
     /// Whether this branch, or one further on, can go on.

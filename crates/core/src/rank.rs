@@ -246,8 +246,9 @@ impl<'r> Rank<'r> {
 
     // Facts about the running branch, for combinators.
 
+    /// The moment that the running branch has reached.
     #[inline]
-    pub(crate) fn moment(&self) -> Moment {
+    pub fn moment(&self) -> Moment {
         self.rank_state.moment.get()
     }
 
@@ -291,9 +292,8 @@ impl<'r> Rank<'r> {
     }
 
     /// The running branch caused the event for which the branches of `path` wait. They can go on when their turn comes:
-    /// in this poll of the program, or else in another one, for which the waker asks.
-    pub(crate) fn wake(&self, path: Path, waker: &Waker) {
-        let comes_later = path.comes_after(self.path());
+    /// in this poll of the program if it `comes_later`, or else in another one, for which the waker asks.
+    pub(crate) fn wake(&self, path: Path, comes_later: bool, waker: &Waker) {
         self.world().wake(self.rank_state.rank.get(), path, comes_later);
         if !comes_later {
             waker.wake_by_ref();
@@ -329,8 +329,9 @@ impl<'r> Rank<'r> {
         self.ordered(|| one.time_s() < other.time_s(), |order| order.is_before(one, other))
     }
 
+    /// The moment at which branch `index` of several starts, if they begin at `start`.
     #[inline]
-    pub(crate) fn branch_of(&self, start: Moment, index: usize) -> Moment {
+    pub fn branch_of(&self, start: Moment, index: usize) -> Moment {
         self.ordered(|| start.branch(index), |order| order.branch(start, index))
     }
 

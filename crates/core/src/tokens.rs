@@ -40,8 +40,8 @@ impl<'r> Tokens<'r> {
             None => self.first.set(Some(now)),
             Some(_) => self.behind.borrow_mut().push_back(now),
         }
-        if let Some(path) = self.waiting.take() {
-            self.waker.get().into_iter().for_each(|waker| self.rank.wake(path, waker));
+        if let (Some(path), Some(waker)) = (self.waiting.take(), self.waker.get()) {
+            self.rank.wake(path, path.comes_after(self.rank.path()), waker);
         }
     }
 

@@ -101,7 +101,7 @@ impl Rank<'_> {
     /// Performs a step. Programs use the verbs.
     #[inline]
     pub fn operation<O>(&self, step: Step) -> Operation<'_, O> {
-        Operation { rank: self, step, state: StepState::New, output: PhantomData }
+        Operation { verb: Verb::new(self), step, output: PhantomData }
     }
 }
 
@@ -127,11 +127,66 @@ impl Output for Received {
     }
 }
 
-/// A verb under way. The first poll issues its step, at the moment of its branch; dropping withdraws it.
-pub struct Operation<'r, O> {
-    rank: &'r Rank<'r>,
-    step: Step,
+/// A verb under way, without its step: whoever continues it makes the step again. Dropping withdraws it.
+pub(crate) struct Verb<'r> {
+    pub rank: &'r Rank<'r>,
     state: StepState,
+}
+
+impl<'r> Verb<'r> {
+    pub fn new(rank: &'r Rank<'r>) -> Self {
+        Self { rank, state: StepState::New }
+    }
+
+    pub fn is_new(&self) -> bool {
+        matches!(self.state, StepState::New)
+    }
+
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, StepState::Done)
+    }
+
+    /// Issues the step, or takes its outcome. Returns true if the step is done now.
+    #[inline(always)]
+    pub fn advance(&mut self, step: impl Fn() -> Step) -> bool {
+        self.state = match self.state {
+            StepState::New => self.rank.issue(&step()),
+            StepState::Waits(ticket) => self.rank.take(step, ticket),
+            StepState::After(ticket) => self.rank.issue_after(&step(), ticket),
+            StepState::Never | StepState::Done => return false,
+        };
+        self.is_done()
+    }
+
+    /// As [`Self::advance`] for the running branch, which waits for the outcome. After its end, the verb is new again.
+    #[inline(always)]
+    pub fn perform(&mut self, step: impl Fn() -> Step) -> bool {
+        let is_done = self.advance(step);
+        if is_done {
+            self.state = StepState::New;
+        }
+        self.wait();
+        is_done
+    }
+
+    /// The running branch waits for the verb.
+    #[inline(always)]
+    pub fn wait(&self) {
+        self.state.wait(self.rank);
+    }
+}
+
+impl Drop for Verb<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.state.withdraw(self.rank);
+    }
+}
+
+/// A verb that branches await. The first poll issues its step, at the moment of its branch.
+pub struct Operation<'r, O> {
+    verb: Verb<'r>,
+    step: Step,
     output: PhantomData<fn() -> O>,
 }
 
@@ -158,24 +213,12 @@ impl<O: Output> Future for Operation<'_, O> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<O> {
-        self.state = match self.state {
-            StepState::New => self.rank.issue(&self.step),
-            StepState::Waits(ticket) => self.rank.take(|| self.step, ticket),
-            StepState::After(ticket) => self.rank.issue_after(&self.step, ticket),
-            StepState::Never | StepState::Done => return Poll::Pending,
-        };
-        if let StepState::Done = self.state {
-            return Poll::Ready(O::of(self.rank.received()));
+        let Self { verb, step, .. } = &mut *self;
+        if verb.advance(|| *step) {
+            return Poll::Ready(O::of(verb.rank.received()));
         }
-        self.state.wait(self.rank);
+        verb.wait();
         Poll::Pending
-    }
-}
-
-impl<O> Drop for Operation<'_, O> {
-    #[inline]
-    fn drop(&mut self) {
-        self.state.withdraw(self.rank);
     }
 }
 

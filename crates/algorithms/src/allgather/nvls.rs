@@ -37,7 +37,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), block(c, result, rank)).await;
     r.join_all(centers(rank, size).map(async |center| {
         let segments = Segments::new(c, block(c, result, center));
-        pipeline::broadcast(r, &Place::in_star(center, rank, size, |rank| rank), &segments).await;
+        pipeline::broadcast(r, Place::in_star(center, rank, size, |rank| rank), segments).await;
     }))
     .await;
 }

@@ -53,8 +53,7 @@ pub const ABOUT: About = About::new(
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let count = channels(c).len();
     r.join_all(channels(c).map(async |channel| {
-        let place = place(c, channel, r.rank());
-        pipeline::allreduce(r, c, &place, |vector| vector.chunk(channel, count)).await;
+        pipeline::allreduce(r, c, place(c, channel, r.rank()), |vector| vector.chunk(channel, count)).await;
     }))
     .await;
 }

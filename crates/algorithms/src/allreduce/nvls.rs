@@ -39,7 +39,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     r.join_all(centers(rank, size).map(async |center| {
         let place = Place::in_star(center, rank, size, |rank| rank);
-        pipeline::allreduce(r, c, &place, |vector| block(c, vector, center)).await;
+        pipeline::allreduce(r, c, place, |vector| block(c, vector, center)).await;
     }))
     .await;
 }

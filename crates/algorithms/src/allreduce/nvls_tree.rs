@@ -46,7 +46,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let levels = Levels::of(c);
     let (_, own_lane) = levels.place(r.rank());
     r.join_all(trees(&levels, own_lane).map(async |tree| {
-        pipeline::allreduce(r, c, &place(&levels, r.rank(), tree), |vector| part(&levels, vector, tree)).await;
+        pipeline::allreduce(r, c, place(&levels, r.rank(), tree), |vector| part(&levels, vector, tree)).await;
     }))
     .await;
 }

@@ -30,7 +30,7 @@ pub const ABOUT: About = About::new(
 .refusing(needs_torus_and_commutative);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (trees, result) = (Trees::one_way(c), c.result(r));
-    trees.reduce(r, c, 0, result).await;
-    trees.broadcast(r, c, 0, result).await;
+    let result = c.result(r);
+    Trees::one_way(c).reduce(r, c, 0, result).await;
+    Trees::one_way(c).broadcast(r, c, 0, result).await;
 }

@@ -63,7 +63,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.copy(own, sums).await;
     }
     let place = Place { parent, children, ..Place::default() };
-    pipeline::reduce(r, &place, &Segments::new(c, own), &Segments::new(c, sums)).await;
+    pipeline::reduce(r, place, Segments::new(c, own), Segments::new(c, sums)).await;
 }
 
 /// The parent of a rank other than the root. Both are counted from the root.

@@ -44,7 +44,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         let own = if center == rank { sums } else { of_center };
         r.copy(of_center, own).await;
         let (place, segments) = (Place::in_star(center, rank, size, |rank| rank), Segments::new(c, own));
-        pipeline::reduce(r, &place, &segments, &segments).await;
+        pipeline::reduce(r, place, segments, segments).await;
     }))
     .await;
     r.copy(sums, c.result(r)).await;

@@ -6,6 +6,7 @@ use crate::about::SEGMENT;
 
 /// A vector cut into segments. The call's parameter is the size of a segment, a whole number of elements. The last
 /// segment may be shorter. There is always at least one segment.
+#[derive(Clone, Copy)]
 pub struct Segments {
     whole: Span,
     each: usize,

@@ -1,12 +1,12 @@
 //! Trees that span a torus and share no link, the parts of a message that they carry, and what algorithms do on them.
 
-use hocket_core::{Buffer, Call, Rank, Span};
+use hocket_core::{Buffer, Call, JoinStrands, Rank, Span};
 
 use crate::About;
 use crate::about::SEGMENT;
 use crate::automatic::segments;
 use crate::shapes::Segments;
-use crate::shapes::pipeline::{self, Place};
+use crate::shapes::pipeline::{Pipe, Place};
 use crate::shapes::torus::{Port, Torus, U, V, W, X, Y, Z, sizes};
 
 /// A tree that spans a torus. Its coordinates (a, b, c, ..) are counted from the root, in the order of the port's axes.
@@ -116,47 +116,46 @@ impl Trees {
     }
 
     /// Broadcasts `message` from `root` down the trees.
-    pub async fn broadcast(&self, r: &Rank<'_>, c: &Call, root: usize, message: Span) {
-        self.run(r, c, root, async |place, part| pipeline::broadcast(r, place, &part(message)).await).await;
+    pub async fn broadcast(self, r: &Rank<'_>, c: &Call, root: usize, message: Span) {
+        self.run(r, c, root, |place, part| Pipe::broadcast(place, part(message))).await;
     }
 
     /// Combines the inputs of all ranks into `sums` of `root`, up the trees. Other ranks have partial sums there.
-    pub async fn reduce(&self, r: &Rank<'_>, c: &Call, root: usize, sums: Span) {
+    pub async fn reduce(self, r: &Rank<'_>, c: &Call, root: usize, sums: Span) {
         let input = c.input(r);
         if r.size() == 1 {
             r.copy(input, sums).await;
         }
-        self.run(r, c, root, async |place, part| pipeline::reduce(r, place, &part(input), &part(sums)).await).await;
+        self.run(r, c, root, |place, part| Pipe::reduce(r, place, part(input), part(sums))).await;
     }
 
     /// Reduces to rank 0 up the trees. It broadcasts each segment down the same trees as soon as it is reduced.
-    pub async fn allreduce(&self, r: &Rank<'_>, c: &Call) {
+    pub async fn allreduce(self, r: &Rank<'_>, c: &Call) {
         let (input, result) = (c.input(r), c.result(r));
         let sums = if r.rank() == 0 { result } else { r.scratch(input.len) };
         let own = if r.size() == 1 || input == result { sums } else { input };
         // If one rank is alone, or the result may overwrite an input that is still on its way up.
         r.copy(input, own).await;
-        self.run(r, c, 0, async |place, part| {
-            pipeline::reduce_and_broadcast(r, place, &part(own), &part(sums), &part(result)).await;
-        })
-        .await;
+        let pipe = |place, part: &dyn Fn(Span) -> Segments| {
+            Pipe::reduce_and_broadcast(r, place, part(own), part(sums), part(result))
+        };
+        self.run(r, c, 0, pipe).await;
     }
 
-    /// Runs a pipeline in each tree that carries a part of the message. A pipeline gets the place of this rank in the
+    /// Runs a pipeline in each tree that carries a part of the message. Its pipe is made of the place of this rank in the
     /// tree, and a function that returns the segments of the part of a vector.
-    async fn run(
-        &self,
-        r: &Rank<'_>,
+    fn run<'r>(
+        self,
+        r: &'r Rank<'_>,
         c: &Call,
         root: usize,
-        pipeline: impl AsyncFn(&Place, &dyn Fn(Span) -> Segments),
-    ) {
+        pipe: impl Fn(Place, &dyn Fn(Span) -> Segments) -> Pipe<'r>,
+    ) -> JoinStrands<'r, Pipe<'r>> {
         let parts = self.parts(c);
-        let places: Vec<_> = self.ports[..parts].iter().map(|port| TorusTree { port, root }.place(r.rank())).collect();
-        let pipelines = places.iter().enumerate().map(async |(part, place)| {
-            pipeline(place, &|vector| Segments::new(c, vector.chunk(part, parts))).await;
+        let pipes = self.ports[..parts].iter().enumerate().map(|(part, port)| {
+            pipe(TorusTree { port, root }.place(r.rank()), &|vector| Segments::new(c, vector.chunk(part, parts)))
         });
-        r.join_all(pipelines).await;
+        r.join_strands(pipes)
     }
 
     /// The sizes of the axes, and the values in formulas of trees: the number of `trees`, their `height`, the most
