@@ -16,7 +16,10 @@ pub trait Calls {
     /// What a run gives besides its time.
     type Output;
 
-    /// What formulas say.
+    /// A rough time, to compare values; infinity if there is none.
+    fn estimate_s(&self, settings: &Settings) -> f64;
+
+    /// What formulas say of a run.
     fn outlook(&self, settings: &Settings) -> Outlook;
 
     /// The value for which `auto` stands, if the parameter has one.
@@ -34,9 +37,7 @@ pub trait Calls {
 pub struct Outlook {
     /// The call: two settings that mean the same have the same.
     pub call: String,
-    /// A rough time, to compare values; infinity if there is none.
-    pub estimate_s: f64,
-    /// The same, if no message waits for a processor.
+    /// A rough time, if no message waits for a processor; infinity if there is none.
     pub quick_s: f64,
     /// A time that the algorithm hardly beats; 0 if it is unknown.
     pub least_s: f64,
@@ -179,13 +180,13 @@ impl<'a> Open<'a> {
         if self.free.iter().all(|parameter| parameter.domain == Domain::Size) {
             return settings;
         }
-        let (mut least_s, mut last_s) = (calls.outlook(&settings).estimate_s, f64::INFINITY);
+        let (mut least_s, mut last_s) = (calls.estimate_s(&settings), f64::INFINITY);
         let mut tries_all = self.ranks_per_node.is_some() && self.ranks <= SMALL_JOB;
         while least_s < last_s {
             last_s = least_s;
             for parameter in &self.free {
                 for other in self.others(calls, &settings, parameter, &self.values(parameter, tries_all)) {
-                    let time_s = calls.outlook(&other).estimate_s;
+                    let time_s = calls.estimate_s(&other);
                     if time_s < least_s {
                         (settings, least_s) = (other, time_s);
                     }
@@ -334,16 +335,12 @@ impl<C: Calls> Search<'_, C> {
         compared_s.max(HARDLY * outlook.least_s)
     }
 
-    fn estimate_s(&self, settings: &Settings) -> f64 {
-        self.calls.outlook(settings).estimate_s
-    }
-
     fn try_values(&mut self, parameter: &Parameter) {
         let values = self.open.values(parameter, self.effort.all_words);
         let others = self.open.others(self.calls, &self.settings, parameter, &values);
-        let mut likely: Vec<_> = others.into_iter().map(|other| (self.estimate_s(&other), other)).collect();
+        let mut likely: Vec<_> = others.into_iter().map(|other| (self.calls.estimate_s(&other), other)).collect();
         likely.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
-        let most_s = REACH * self.estimate_s(&self.settings);
+        let most_s = REACH * self.calls.estimate_s(&self.settings);
         let values = self.effort.values;
         let is_number = parameter.domain != Domain::Word;
         for (place, (time_s, other)) in likely.iter().enumerate() {
@@ -379,7 +376,7 @@ impl<C: Calls> Search<'_, C> {
         let (mut is_falling, mut last_s) = (true, f64::INFINITY);
         for size in sizes {
             let settings = with_value(&self.settings, parameter, size);
-            let estimate_s = self.estimate_s(&settings);
+            let estimate_s = self.calls.estimate_s(&settings);
             if !is_falling && estimate_s >= last_s {
                 break;
             }

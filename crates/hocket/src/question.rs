@@ -399,16 +399,20 @@ impl IsolatedCalls<'_> {
 impl Calls for IsolatedCalls<'_> {
     type Output = Outcome;
 
+    fn estimate_s(&self, settings: &Settings) -> f64 {
+        let platform = self.question.quiet.platform;
+        let time_s = self.accept(settings).and_then(|(entry, call)| estimate_s(entry, &call, platform, true).ok());
+        time_s.unwrap_or(f64::INFINITY)
+    }
+
     fn outlook(&self, settings: &Settings) -> Outlook {
         let Some((entry, call)) = self.accept(settings) else {
-            return Outlook { call: format!("{settings:?}"), estimate_s: f64::INFINITY, ..Outlook::default() };
+            return Outlook { call: format!("{settings:?}"), ..Outlook::default() };
         };
         let platform = self.question.quiet.platform;
-        let estimate_s = |in_turn| estimate_s(entry, &call, platform, in_turn).unwrap_or(f64::INFINITY);
         Outlook {
             call: format!("{:?}", used_parameters(&call)),
-            estimate_s: estimate_s(true),
-            quick_s: estimate_s(false),
+            quick_s: estimate_s(entry, &call, platform, false).unwrap_or(f64::INFINITY),
             least_s: optimistic_s(entry, &call, platform).unwrap_or(0.0),
             messages: messages(entry, &call).unwrap_or(0.0),
         }
