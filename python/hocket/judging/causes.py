@@ -58,7 +58,8 @@ def causes_of(
     trees = [conclude("trees")] if is_of_trees and (job.is_of_nccl or not is_of_mpi(mentions)) else []
     if verdict.kind in ("fine", "fast"):
         of_shape = () if shape is None else (*_average(bus_bytes_per_s, mentions), *_kinks("hint", shape))
-        return (*runs, *_sockets(job, "hint"), *trees, *of_shape)
+        lone = [conclude("one rank on a node", cards=job.cards_of_node)] if job.is_lone and job.cards_of_node else []
+        return (*runs, *_sockets(job, "hint"), *lone, *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
     is_bound = job.is_of_cpus or not _LAUNCHES.search(mentions.text) or _BINDS.search(mentions.text)
     candidates = (
@@ -143,6 +144,9 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
     for one in mentions.about("GPUDirect RDMA"):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, one.subject, one.source)
+    if job.bus is not None:
+        yield from _findings_of(kind, [job.bus])
+        return
     yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
@@ -168,7 +172,7 @@ def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Men
         number = round(of_one)
         if number in range(1, cards) and abs(of_one - number) < _WHOLE * number:
             yield conclude("some cards", kind=kind, bytes_per_s=bus_bytes_per_s, number=number, cards=cards)
-    if job.ranks_per_node == 1 and cards > 1:
+    if job.is_lone and cards > 1:
         yield conclude("one rank on a node", cards=cards)
 
 
