@@ -18,7 +18,7 @@ from hocket.cli.measurements import facts_of
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
-from hocket.judging.assessment import Assessment, assessment_table, finding_lines
+from hocket.judging.assessment import Assessment, assessment_table, below_headline, finding_lines
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
@@ -75,9 +75,9 @@ def judge(
         give(assessment.as_dict(), draw=assessment.plot, show=partial(_show, assessment))
         return
     outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance, knows_ranks=not lacks_ranks)
-    failures = [source.failures.finding for source in all_sources if source.failures is not None]
+    faults = [fault.finding for source in all_sources for fault in source.faults]
     remarks = [one for source in all_sources for one in source.remarks]
-    outcome = replace(outcome, findings=(*failures, *outcome.findings, *remarks))
+    outcome = replace(outcome, findings=(*faults, *outcome.findings, *remarks))
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     give(entry, draw=outcome.plot, show=partial(_show_changes, outcome, algorithms))
@@ -95,14 +95,14 @@ def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
     for number, curve in enumerate(assessment.curves):
         if number:
             say("")
-        print_words(f"{curve.verdict.sentence}.", bold=True, inner=0)
+        print_words(curve.headline, bold=True, inner=0)
         if (table := assessment_table(curve)) is not None:
             print_table(table.columns, table.rows, right=table.right)
-        print_facts(finding_lines(curve.findings[1:]))
+        print_facts(finding_lines(below_headline(curve.findings)))
     findings = assessment.findings
     if not assessment.curves:
         print_words(assessment.title, bold=True, inner=0)
-        findings = findings[1:]
+        findings = below_headline(findings)
     print_facts(finding_lines(findings))
     print_files(files)
 

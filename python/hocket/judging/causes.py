@@ -39,6 +39,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
+_FORCED = ("debug build", "lanes", "binding", "algorithm", "protocol")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
 """Unless it is told otherwise, mpirun binds ranks to cores: the threads that serve a GPU share one."""
@@ -62,7 +63,7 @@ def causes_of(
         return (*runs, *_sockets(job, "hint"), *lone, *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
     is_bound = job.is_of_cpus or not _LAUNCHES.search(mentions.text) or _BINDS.search(mentions.text)
-    candidates = (
+    candidates = [
         *runs,
         *_sockets(job, kind),
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
@@ -71,10 +72,13 @@ def causes_of(
         *_changes_of_version(_list(_VERSION, mentions)),
         *(() if shape is None else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
-        *_findings_of("hint", *map(mentions.about, ("algorithm", "protocol", "binding"))),
+    ]
+    has_cause = any(one.kind == "cause" and one.source for one in candidates)
+    candidates += [
+        *_findings_of("hint" if has_cause else kind, *map(mentions.about, _FORCED)),
         *trees,
-        *([] if is_bound else [conclude("launcher")]),
-    )
+        *([] if is_bound or has_cause else [conclude("launcher")]),
+    ]
     return tuple(dict.fromkeys(candidates))
 
 

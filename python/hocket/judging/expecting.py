@@ -47,10 +47,8 @@ _ONE_TRIAL = Trials(count=1, threads=1)
 _NOISY_TRIALS = 16
 
 _PARTS = {
-    "overhead": "overhead of messages",
-    "computation": "combining and copies",
-    "waiting": "messages that share links or ports",
-    "fault": "faults",
+    "computation": "combining",
+    "waiting": "contention",
 }
 """Words for parts of a critical path; the others go by their own name."""
 
@@ -172,9 +170,8 @@ def _limit(steps: Sequence[Step]) -> str:
     """Return what the time of a critical path is spent on most; empty if it takes no time."""
     parts_s = total(steps)
     part, part_s = max(parts_s.items(), key=lambda one: one[1])
-    messages = format_count(sum(step.event.kind == "recv" for step in steps), "message")
-    rounds = f" of {messages}" if part == "latency" else ""
-    return f"{_PARTS.get(part, part)}{rounds} ({part_s / sum(parts_s.values()):.0%})" if part_s else ""
+    rounds = f" {sum(step.event.kind == 'recv' for step in steps)}x" if part == "latency" else ""
+    return f"{_PARTS.get(part, part)}{rounds} {part_s / sum(parts_s.values()):.0%}" if part_s else ""
 
 
 def expect(

@@ -12,9 +12,12 @@ from hocket.base.units import format_bytes, format_count, format_rate, format_ti
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row
+from hocket.judging.context import job_of
 from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
-from hocket.judging.finding import Finding, conclude
+from hocket.judging.finding import Finding, Kind, conclude
+from hocket.judging.mention import Mentions
+from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hop_of, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
@@ -22,19 +25,131 @@ _GAIN = 0.9
 _SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
 _FLAT = 1.5
 """Factors of small and of large sizes within this ratio are alike."""
+_LEAST_SHARED_BYTES, _LEAST_ALIKE, _LEAST_SHARE = 64 << 10, 3, 1.6
+_ALIKE, _NEAR = 1.12, 0.12
+"""Factors of all large sizes within this ratio are one factor, and it is one of so many cards within this share."""
+_FITS, _FITS_EACH = 1.12, 1.3
+"""What the library chooses fits if measured over simulated times are within these, on average and at each size."""
 _MOST_NAMED = 3
 _GRADES: tuple[tuple[str, Grade], ...] = (("Also slow", "slow"), ("Faster than expected", "fast"))
 
 
-def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
-    """Return what follows, the verdict first."""
+def findings_of(
+    expectation: Expectation, rows: Sequence[Row], mentions: Mentions, *, is_told: bool
+) -> tuple[Finding, ...]:
+    """Return what follows, the verdict first: the suspects in their order, then what the machine can do.
+
+    `is_told` says whether a line of the text tells why the times are long.
+    """
     whole = max(_ranges(rows, "slow"), key=lambda run: len(run) * (_factor(run) - 1), default=None)
-    return (
-        _verdict(expectation, rows, whole),
+    suspects = () if is_told and whole is not None else (
+        *_hop(expectation, rows, mentions),
+        *_share(expectation, rows),
+        *_default(expectation, rows),
+        *_hump(expectation, rows),
+    )
+    if suspects and suspects[0].subject == "default":
+        return (*suspects, *_choices(rows), *_gains(expectation, rows))
+    others = (
         *_choices(rows),
         *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
-        *(() if whole is None else _advice(expectation, rows, whole)),
+        *(() if whole is None or suspects or is_told else _advice(expectation, rows, whole)),
     )
+    return (*suspects, *([] if suspects else [_verdict(expectation, rows, whole)]), *others)
+
+
+def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
+    """Give which network small messages take, if they are slow on the machine."""
+    one, machine = expectation.curve.first, expectation.machine
+    job = job_of(mentions, shape_of(expectation.curve.measurements))
+    job = replace(job, ranks=one.ranks)
+    nodes = -(-one.ranks // machine.ranks_per_node)
+    points = [(row.size_bytes, row.measured_s) for row in rows]
+    if rows[0].grade != "slow" or expectation.guess([rows[0].size_bytes]).is_told:
+        return  # small calls are as fast as the machine's, or as those of an algorithm
+    if finding := slow_hop(hop_of(points, job, nodes), _call(expectation), HOP_OF_SOFTWARE_S):
+        yield finding
+
+
+def _share(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give that all large calls take the same factor longer, but small ones do not: a share of cards, lanes or rate."""
+    large = [row for row in rows if row.size_bytes >= _LEAST_SHARED_BYTES]
+    factors = [row.factor for row in large]
+    first = next((place for place in range(len(large)) if max(factors[place:]) < _ALIKE * min(factors[place:])), 0)
+    alike = large[first:]
+    factor = _factor(alike) if alike else 1.0
+    small = [row for row in rows if row.size_bytes < _LEAST_SHARED_BYTES]
+    is_of_rate = not small or _factor(small) < factor / _FLAT
+    if len(alike) < _LEAST_ALIKE or factor < _LEAST_SHARE or not is_of_rate or any(row.grade != "slow" for row in alike[1:]):
+        return
+    sizes = [row.size_bytes for row in alike]
+    if (own := _as_long(expectation, sizes)) is not None:
+        return
+    cards = int(expectation.machine.quantities.get("node.cards.count", 1))
+    rate = expectation.machine.quantities.get("node.cards.bandwidth_bytes_per_s")
+    used = next((count for count in range(cards - 1, 0, -1) if abs(factor * count / cards - 1) < _NEAR), None)
+    if used is not None:
+        what = f"as with {used} of the {cards} cards of a node"
+        what += f" ({format_rate(used * rate)} instead of {format_rate(cards * rate)})" if rate else ""
+    elif (parts := round(factor)) in (2, 4, 8) and abs(factor / parts - 1) < _NEAR:
+        what = f"as with 1/{parts} of the rate: fewer lanes of a bus (x{16 // parts} for x16), or a slower link"
+    else:
+        return
+    beside = ", small ones do not" if small else ""
+    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(alike), beside=beside, what=what)
+
+
+def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
+    """Return a program that libraries have and that takes as long as measured at each of some sizes."""
+    for label in expectation.of_libraries:
+        simulations = [expectation.simulations.get((label, size)) for size in sizes_bytes]
+        ratios = [
+            expectation.measured_s[size] / one.time_s.mean if one is not None else 0.0
+            for size, one in zip(sizes_bytes, simulations, strict=True)
+        ]
+        if all(1 / _ALIKE < ratio < _ALIKE for ratio in ratios):
+            return label
+    return None
+
+
+def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give that the library's own choice takes as long as measured."""
+    choices_s = [row.choice.time_s for row in rows if row.choice is not None and not row.choice.source]
+    ratios = [row.measured_s / time_s for row, time_s in zip(rows, choices_s, strict=False) if time_s]
+    if len(ratios) < len(rows) or not ratios:
+        return
+    if not (1 / _FITS < geometric_mean(ratios) < _FITS and max(ratios) < _FITS_EACH and min(ratios) > 1 / _FITS_EACH):
+        return
+    choices = groupby(rows, key=lambda row: _CHANNELS.sub("", (row.choice and row.choice.choice) or ""))
+    runs = [(name, [row.size_bytes for row in run]) for name, run in choices]
+    names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
+    kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
+    library = next(row.choice.library for row in rows if row.choice is not None)
+    yield conclude("default", kind=kind, call=_call(expectation), library=library, names=names, ratios=span(ratios))
+
+
+def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what another algorithm of a library would bring, where it is faster than what the library chooses."""
+    for _, group in groupby(rows, key=lambda row: row.choice and row.choice.choice):
+        run = [*group]
+        sizes = [row.size_bytes for row in run]
+        better = _better(expectation, sizes)
+        if better is not None and better[1] <= _GAIN * geometric_mean([row.measured_s for row in run]):
+            share = better[1] / geometric_mean([row.measured_s for row in run])
+            where = from_to(sizes[0], sizes[-1])
+            yield Finding("hint", f"{where}: {better[0]} would take {share:.0%} of the time", "what to do")
+
+
+def _hump(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give sizes that take longer than larger ones."""
+    shape = shape_of(expectation.curve.measurements)
+    if shape is not None and any(row.grade == "slow" for row in rows) and (finding := hump(shape)) is not None:
+        yield finding
+
+
+def _call(expectation: Expectation) -> str:
+    title = expectation.curve.title
+    return f"{title[0].upper()}{title[1:]}"
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
@@ -52,8 +167,7 @@ def _from_to(rows: Sequence[Row]) -> str:
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
-    title = expectation.curve.title
-    what, machine = title[0].upper() + title[1:], expectation.machine.name
+    what, machine = _call(expectation), expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"

@@ -70,7 +70,11 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
                 one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
             ones.append((one, is_known))
     measured_as = _measured_as(text)
-    return Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
+    reading = Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
+    version = _VERSION.search(text)
+    if measured_as == "imb" or version is None or not ones:
+        return reading
+    return replace(reading, remarks=("IMB has a barrier before each call since 2018 Update 1: times are of single calls",))
 
 
 def _measured_as(text: str) -> MeasuredAs:
