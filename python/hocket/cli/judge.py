@@ -50,7 +50,7 @@ def judge(
 
     FILES are the output of benchmarks, as of OSU, IMB, nccl-tests, rccl-tests, PICO or `hocket mpi bench`, or tables;
     also within logs and pasted text. `-` reads pasted text up to Ctrl-D. Two files are a run from before and one from
-    after: the command says what changed, and its exit status is 1 if a time became longer.
+    after: the command says what changed, and its exit status is 1 if a time did.
     """
     options.check_files({"--plot": plot})
     if len(files) == 2 and not before:
@@ -81,7 +81,7 @@ def judge(
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     give(entry, draw=outcome.plot, show=partial(_show_changes, outcome, algorithms))
-    if outcome.is_slower:
+    if outcome.of("slower") or outcome.of("faster"):
         click.get_current_context().exit(1)
 
 
