@@ -23,11 +23,10 @@ from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
-from hocket.judging.texts import Text, read, runs_of
+from hocket.judging.texts import ANY_RANKS, Text, columns_of, read, runs_of
 from hocket.measurements.measurement import Facts, NoRanksError
 
 _MOST_POINTS = 40
-_ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compared without it
 
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
@@ -60,12 +59,18 @@ def judge(
         Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
         for file, lacking in zip((*before, *files), facts, strict=True)
     ]
+    remarks = list[Finding]()
+    if len(texts) == 1 and (columns := columns_of(texts[0])):
+        one, other, *more = columns
+        left_out = f"; left out: {', '.join(more)}" if more else ""
+        remarks.append(Finding("hint", f"before is the column {one}, after is {other}{left_out}", "columns"))
+        texts, before = [columns[one], columns[other]], files
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     with progress("reading", None):
         all_sources = [read(text) for text in texts]
         lacks_ranks = before and machine is None and all(isinstance(one.refusal, NoRanksError) for one in all_sources)
         if lacks_ranks:
-            all_sources = [read(each._replace(facts=replace(each.facts, ranks=_ANY_RANKS))) for each in texts]
+            all_sources = [read(each._replace(facts=replace(each.facts, ranks=ANY_RANKS))) for each in texts]
     sources_before, sources = all_sources[: len(before)], all_sources[len(before) :]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     give = partial(hand_out, plot=plot, output=None, as_json=as_json)
@@ -76,7 +81,7 @@ def judge(
         return
     outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance, knows_ranks=not lacks_ranks)
     faults = [fault.finding for source in all_sources for fault in source.faults]
-    remarks = [one for source in all_sources for one in source.remarks]
+    remarks += [one for source in all_sources for one in source.remarks]
     outcome = replace(outcome, findings=(*faults, *outcome.findings, *remarks))
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}

@@ -15,7 +15,9 @@ from hocket.judging.mentions import mentions_of
 from hocket.judging.tables import tables_in
 from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
+from hocket.measurements.margins import readable
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
+from hocket.measurements.side_by_side import columns_apart
 
 
 
@@ -111,6 +113,21 @@ def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     if refusal is not None and text.facts.algorithm is not None:
         raise refusal
     return Reading(()), refusal
+
+
+ANY_RANKS = 2
+"""Where nobody tells the number of ranks, and two runs are compared without it."""
+
+
+def columns_of(text: Text) -> dict[str, Text]:
+    """Return a text for each column of times, by its name, if a table that is refused has several; otherwise none."""
+    apart = columns_apart(readable(text.text), text.file)
+    if not apart or read(text._replace(facts=replace(text.facts, ranks=text.facts.ranks or ANY_RANKS))).measurements:
+        return {}
+    told = mentions_of(text.text, text.file).facts
+    facts = replace(text.facts, **{name: value for name in ("collective", "ranks", "ranks_per_node")
+                                   for value in [getattr(text.facts, name) or getattr(told, name)]})  # fmt: skip
+    return {name: Text(own, text.file, facts) for name, own in apart.items()}
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:
