@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hocket.base.units import format_bytes, format_count
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import lines_of, row_of_nccl
+from hocket.judging.lines import lines_of, row_of_nccl, with_words
 from hocket.measurements.measurement import Measurement
 
 _TOTAL = re.compile(r"\bOut of bounds values\s*:\s*(?P<count>[0-9]{1,15})\s+FAILED\b")
@@ -74,23 +74,25 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
     places = ((one.source.rpartition(":")[2], one) for one in measurements if one.size_bytes)
     numbers = {int(place): one for place, one in places if place.isdecimal()}
     lines = lines_of(text)
-    if not numbers or any(map(_COMPLETE.search, lines)):
+    if not numbers or _COMPLETE.search(text):
         return None
     last_line = max(numbers)
     last = numbers[last_line]
     own = [one for one in numbers.values() if (one.collective, one.ranks) == (last.collective, last.ranks)]
-    sizes = sorted({_printed_bytes(lines, one) for one in own})
+    printed = _printed_bytes(lines, last) / last.size_bytes  # of an allgather, tables of NCCL have the whole vector
+    sizes = sorted({int(one.size_bytes * printed) for one in own})
+    words = with_words(text)
     announced, source, first = 0, "", 0
     told = next(
         (
             (line.strip(), number)
-            for number, line in [*enumerate(lines[last_line:], last_line + 1), *enumerate(lines, 1)]
+            for number, line in sorted(words, key=lambda each: each[0] < last_line)
             if number not in numbers and _STOPS.search(line)
         ),
         None,
     )
-    for number, line in enumerate(lines[:last_line], start=1):
-        if (match := _ANNOUNCED.search(line)) is not None:
+    for number, line in words:
+        if number < last_line and (match := _ANNOUNCED.search(line)) is not None:
             announced, source, first = int(match["last"] or match["imb"]), f"{file}:{number}", int(match["first"] or 0)
     limit = announced or next((most for name, most in _ENDS if name.search(text)), 1 << 62)
     if sizes[-1] * 2 > limit or (told is None and (not announced or sizes[0] > max(8, 2 * first))):

@@ -179,7 +179,8 @@ def judge_sources(
     mentions = first if len(sources) == 1 else mentions_of("\n".join(one.mentions.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
-    broken = [*contradictions(curves_of(measurements))]
+    has_several = len({one.collective for one in measurements}) > 1
+    broken = [*contradictions(curves_of(measurements))] if has_several else []
     assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
     faults = [fault for source in sources for fault in source.faults]
     curves = tuple(_with_suspects(one, faults, broken) for one in assessment.curves)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from math import ceil, log2
+from itertools import accumulate
+from math import ceil, inf, log2
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
@@ -60,7 +61,7 @@ def slow_hop(hop: Hop | None, call: str, least_s: float = HOP_OF_TCP_S) -> Findi
 def hump(shape: Shape) -> Finding | None:
     """Return the sizes of two or more rows that take longer than a larger call does."""
     points = shape.points
-    later_s = [min((time for _, time in points[place + 1 :]), default=float("inf")) for place in range(len(points))]
+    later_s = [*accumulate([inf, *(time for _, time in points[:0:-1])], min)][::-1]
     slow = [place for place, (_, time) in enumerate(points) if time > _HUMP_FACTOR * later_s[place]]
     slow = [place for place in slow if place > 0]  # the first size has the first calls
     worst = max(slow, key=lambda place: points[place][1] / later_s[place], default=0)
