@@ -122,7 +122,8 @@ ANY_RANKS = 2
 def columns_of(text: Text) -> dict[str, Text]:
     """Return a text for each column of times, by its name, if a table that is refused has several; otherwise none."""
     apart = columns_apart(readable(text.text), text.file)
-    if not apart or read(text._replace(facts=replace(text.facts, ranks=text.facts.ranks or ANY_RANKS))).measurements:
+    with_ranks = text._replace(facts=replace(text.facts, ranks=text.facts.ranks or ANY_RANKS))
+    if not apart or any(read(each).measurements for each in (text, with_ranks)):
         return {}
     told = mentions_of(text.text, text.file).facts
     facts = replace(text.facts, **{name: value for name in ("collective", "ranks", "ranks_per_node")

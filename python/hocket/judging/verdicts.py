@@ -10,6 +10,7 @@ from statistics import geometric_mean
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to, span
 from hocket.definitions.libraries import BY_MACHINE
+from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row
 from hocket.judging.context import job_of
@@ -22,12 +23,14 @@ from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
-_SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
-_FLAT = 1.5
-"""Factors of small and of large sizes within this ratio are alike."""
-_LEAST_SHARED_BYTES, _LEAST_ALIKE, _LEAST_SHARE = 64 << 10, 3, 1.6
-_ALIKE, _NEAR = 1.12, 0.12
-"""Factors of all large sizes within this ratio are one factor, and it is one of so many cards within this share."""
+_LEAST_LARGE_BYTES, _LEAST_ALIKE = 64 << 10, 3
+_LOSS, _MOST_LOSS, _PEAK, _ALIKE, _NEAR = 1.45, 10.0, 1.6, 1.45, 0.15
+"""Sizes lose if they take so many times as long as expected, and as the others; a peak is so high above both
+neighbours. Factors within the ratio `_ALIKE` are one factor, and it is one of so many cards within the last share."""
+_SAME = 1.12
+"""An algorithm takes as long as measured if it does within this ratio at each size."""
+_BEYOND, _BEYOND_MANY, _MANY = 1.5, 1.2, 3
+"""Of several sizes, some are above the range of nine of ten. A verdict needs a size beyond a power of its end."""
 _FITS, _FITS_EACH = 1.12, 1.3
 """What the library chooses fits if measured over simulated times are within these, on average and at each size."""
 _MOST_NAMED = 3
@@ -41,21 +44,27 @@ def findings_of(
 
     `is_told` says whether a line of the text tells why the times are long.
     """
-    whole = max(_ranges(rows, "slow"), key=lambda run: len(run) * (_factor(run) - 1), default=None)
+    ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
+    whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
     suspects = () if is_told and whole is not None else (
         *_hop(expectation, rows, mentions),
-        *_share(expectation, rows),
         *_default(expectation, rows),
         *_hump(expectation, rows),
+        *_by_factors(expectation, rows),
     )
     if suspects and suspects[0].subject == "default":
         return (*suspects, *_choices(rows), *_gains(expectation, rows))
     others = (
         *_choices(rows),
         *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
-        *(() if whole is None or suspects or is_told else _advice(expectation, rows, whole)),
+        *(() if whole is None or suspects or is_told else _advice(expectation, whole)),
     )
     return (*suspects, *([] if suspects else [_verdict(expectation, rows, whole)]), *others)
+
+
+def _is_beyond(rows: Sequence[Row]) -> bool:
+    most = _BEYOND if len(rows) < _MANY else _BEYOND_MANY
+    return any(row.factor > (row.high_s / row.expected_s) ** most for row in rows)
 
 
 def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
@@ -71,32 +80,52 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
         yield finding
 
 
-def _share(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give that all large calls take the same factor longer, but small ones do not: a share of cards, lanes or rate."""
-    large = [row for row in rows if row.size_bytes >= _LEAST_SHARED_BYTES]
-    factors = [row.factor for row in large]
-    first = next((place for place in range(len(large)) if max(factors[place:]) < _ALIKE * min(factors[place:])), 0)
-    alike = large[first:]
-    factor = _factor(alike) if alike else 1.0
-    small = [row for row in rows if row.size_bytes < _LEAST_SHARED_BYTES]
-    is_of_rate = not small or _factor(small) < factor / _FLAT
-    if len(alike) < _LEAST_ALIKE or factor < _LEAST_SHARE or not is_of_rate or any(row.grade != "slow" for row in alike[1:]):
+def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what factors over sizes show: that all large calls lose alike, that all small ones do, or a single size.
+
+    Nothing is given if an algorithm explains the whole curve.
+    """
+    if expectation.guess([row.size_bytes for row in rows]).is_told:
         return
-    sizes = [row.size_bytes for row in alike]
-    if (own := _as_long(expectation, sizes)) is not None:
+    threes = zip(rows, rows[1:], rows[2:], strict=False)
+    peaks = ((row.factor / max(below.factor, above.factor), row) for below, row, above in threes)
+    height, peak = max(peaks, key=lambda each: each[0], default=(0.0, None))
+    is_peak = peak is not None and height > _PEAK
+    one = expectation.curve.first
+    blocks = one.ranks if COLLECTIVES[one.collective].size_is_one_block else 1
+    others = [row for row in rows if not (is_peak and row is peak)]
+    small = [row for row in others if row.size_bytes * blocks < _LEAST_LARGE_BYTES]
+    large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
+    few, many = (_factor(part) if part else 1.0 for part in (small, large))
+    if len(large) >= _LEAST_ALIKE and _LOSS < many < _MOST_LOSS and many > _LOSS * few and _are_alike(large, many):
+        yield from _share(expectation, large, many, beside=", small ones do not" if small else "")
+    elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
+        if _as_long(expectation, [row.size_bytes for row in small]) is None:
+            yield conclude("small messages", call=_call(expectation), small=few, large=many)
+    elif is_peak and peak is not None:
+        yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
+
+
+def _are_alike(rows: Sequence[Row], factor: float) -> bool:
+    return all(1 / _ALIKE < row.factor / factor < _ALIKE for row in rows)
+
+
+def _share(expectation: Expectation, rows: Sequence[Row], factor: float, beside: str) -> Iterator[Finding]:
+    """Give which share of cards, lanes or rate makes large calls so many times longer, unless an algorithm does."""
+    if _as_long(expectation, [row.size_bytes for row in rows]) is not None:
         return
     cards = int(expectation.machine.quantities.get("node.cards.count", 1))
     rate = expectation.machine.quantities.get("node.cards.bandwidth_bytes_per_s")
     used = next((count for count in range(cards - 1, 0, -1) if abs(factor * count / cards - 1) < _NEAR), None)
+    parts = round(factor)
     if used is not None:
         what = f"as with {used} of the {cards} cards of a node"
         what += f" ({format_rate(used * rate)} instead of {format_rate(cards * rate)})" if rate else ""
-    elif (parts := round(factor)) in (2, 4, 8) and abs(factor / parts - 1) < _NEAR:
-        what = f"as with 1/{parts} of the rate: fewer lanes of a bus (x{16 // parts} for x16), or a slower link"
+    elif parts in (2, 4, 8) and abs(factor / parts - 1) < _NEAR:
+        what = f"as with 1/{parts} of the rate: fewer cards, fewer lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
-        return
-    beside = ", small ones do not" if small else ""
-    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(alike), beside=beside, what=what)
+        what = f"as with {1 / factor:.0%} of the rate"
+    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), beside=beside, what=what)
 
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
@@ -107,7 +136,7 @@ def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None
             expectation.measured_s[size] / one.time_s.mean if one is not None else 0.0
             for size, one in zip(sizes_bytes, simulations, strict=True)
         ]
-        if all(1 / _ALIKE < ratio < _ALIKE for ratio in ratios):
+        if all(1 / _SAME < ratio < _SAME for ratio in ratios):
             return label
     return None
 
@@ -313,8 +342,8 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
         yield Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", run[0][1].source)
 
 
-def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
-    """Give how to find a better choice, or what the factors over sizes point to if no program explains them."""
+def _advice(expectation: Expectation, slow: Sequence[Row]) -> Iterator[Finding]:
+    """Give how to find a better choice, if some program explains the times."""
     if _is_explained(expectation, slow):
         one, machine = expectation.curve.first, expectation.machine
         first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
@@ -323,19 +352,6 @@ def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) 
         command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {name}"
         yield Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
         return
-    small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
-    large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
-    if small and large:
-        few, many = _factor(small), _factor(large)
-        if many > _FLAT * few:
-            cards = int(expectation.machine.quantities.get("node.cards.count", 1))
-            alike = next((number for number in range(1, cards) if abs(many * number / cards - 1) < 0.2), None)
-            share = f"{alike} of the {cards} cards of a node" if alike else f"1/{many:.2g} of the bandwidth"
-            yield conclude("large messages", small=few, large=many, what=f"as with {share}")
-        elif few > _FLAT * many:
-            yield conclude("small messages", small=few, large=many)
-        elif _factor(rows) > _FLAT:
-            yield conclude("all messages", factor=_factor(rows))
     yield conclude("no better choice")
 
 

@@ -12,6 +12,8 @@ from hocket.measurements.table import column_of, units_of_times
 
 _SIZE_WORD = re.compile("size|byte|length")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_OF_BENCHMARKS = re.compile(r"# Benchmarking|algbw|repetitions|Iterations")
+"""Words of benchmarks whose columns are not times of several runs."""
 _LEAST_ROWS = 3
 _MOST_COLUMNS = 8
 
@@ -29,6 +31,8 @@ def columns_apart(text: str, file: str) -> dict[str, str]:
 
     Lines keep their numbers, and other lines are left out. Times without a unit are in us, as benchmarks print them. Empty without such a table.
     """
+    if _OF_BENCHMARKS.search(text):
+        return {}
     bare = "\n".join(line.lstrip("# ") if _SIZE_WORD.search(line.lower()) else line for line in text.split("\n"))
     try:
         head, rows = next(((head, [*rows]) for head, rows in groupby(rows_of(bare, file, _COLUMNS), lambda row: row[0])))
