@@ -85,14 +85,16 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
 
     Nothing is given if an algorithm explains the whole curve.
     """
-    if expectation.guess([row.size_bytes for row in rows]).is_told:
+    ran = expectation.guess([row.size_bytes for row in rows])
+    if ran.is_told and all(_takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows):
         return
     threes = zip(rows, rows[1:], rows[2:], strict=False)
     peaks = ((row.factor / max(below.factor, above.factor), row) for below, row, above in threes)
     height, peak = max(peaks, key=lambda each: each[0], default=(0.0, None))
     is_peak = peak is not None and height > _PEAK
     one = expectation.curve.first
-    blocks = one.ranks if COLLECTIVES[one.collective].size_is_one_block else 1
+    is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
+    blocks = one.ranks if is_of_blocks else 1
     others = [row for row in rows if not (is_peak and row is peak)]
     small = [row for row in others if row.size_bytes * blocks < _LEAST_LARGE_BYTES]
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
@@ -130,15 +132,19 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, beside:
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
     """Return a program that libraries have and that takes as long as measured at each of some sizes."""
-    for label in expectation.of_libraries:
-        simulations = [expectation.simulations.get((label, size)) for size in sizes_bytes]
-        ratios = [
-            expectation.measured_s[size] / one.time_s.mean if one is not None else 0.0
-            for size, one in zip(sizes_bytes, simulations, strict=True)
-        ]
-        if all(1 / _SAME < ratio < _SAME for ratio in ratios):
-            return label
-    return None
+    return next(
+        (
+            label
+            for label in expectation.of_libraries
+            if all(_takes_as_long(expectation, label, size, _SAME) for size in sizes_bytes)
+        ),
+        None,
+    )
+
+
+def _takes_as_long(expectation: Expectation, label: str, size_bytes: int, ratio: float) -> bool:
+    one = expectation.simulations.get((label, size_bytes))
+    return one is not None and 1 / ratio < expectation.measured_s[size_bytes] / one.time_s.mean < ratio
 
 
 def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
