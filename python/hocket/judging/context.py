@@ -105,8 +105,8 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     net, rate = mentions.only("net") or "", _count(mentions, "rate")
     sockets = next((one for one in mentions.about("TCP sockets") if one.value != "none"), None)
     cards = [_count(mentions, kind) for kind in ("cards used", "cards named", "cards told")]
-    if not net and cards[1] is not None:
-        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
+    if not net and (cards[1] is not None or (cards[2] is not None and rate is not None)):
+        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE; others are named by more than their rate
     kind = "tcp" if sockets is not None else net
     if gpu is not None and gpu.card_gbit_per_s and rate is None and not any(cards):
         kind, rate, cards[2] = kind or "slingshot", gpu.card_gbit_per_s, per_node  # a card beside each GPU

@@ -23,7 +23,7 @@ from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
-_LEAST_LARGE_BYTES, _LEAST_ALIKE = 64 << 10, 3
+_MOST_SMALL_BYTES, _LEAST_LARGE_BYTES, _LEAST_ALIKE = 8 << 10, 64 << 10, 3
 _LOSS, _MOST_LOSS, _PEAK, _ALIKE, _NEAR = 1.45, 10.0, 1.6, 1.45, 0.15
 """Sizes lose if they take so many times as long as expected, and as the others; a peak is so high above both
 neighbours. Factors within the ratio `_ALIKE` are one factor, and it is one of so many cards within the last share."""
@@ -74,7 +74,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
     job = replace(job, ranks=one.ranks)
     nodes = -(-one.ranks // machine.ranks_per_node)
     points = [(row.size_bytes, row.measured_s) for row in rows]
-    if rows[0].grade != "slow" or expectation.guess([rows[0].size_bytes]).is_told:
+    if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
         return  # small calls are as fast as the machine's, or as those of an algorithm
     if finding := slow_hop(hop_of(points, job, nodes), _call(expectation), HOP_OF_SOFTWARE_S):
         yield finding
@@ -85,8 +85,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
 
     Nothing is given if an algorithm explains the whole curve.
     """
-    ran = expectation.guess([row.size_bytes for row in rows])
-    if ran.is_told and all(_takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows):
+    if _is_of_algorithm(expectation, rows):
         return
     threes = zip(rows, rows[1:], rows[2:], strict=False)
     peaks = ((row.factor / max(below.factor, above.factor), row) for below, row, above in threes)
@@ -96,7 +95,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
     is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
     blocks = one.ranks if is_of_blocks else 1
     others = [row for row in rows if not (is_peak and row is peak)]
-    small = [row for row in others if row.size_bytes * blocks < _LEAST_LARGE_BYTES]
+    small = [row for row in others if row.size_bytes * blocks <= _MOST_SMALL_BYTES]
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
     few, many = (_factor(part) if part else 1.0 for part in (small, large))
     if len(large) >= _LEAST_ALIKE and _LOSS < many < _MOST_LOSS and many > _LOSS * few and _are_alike(large, many):
@@ -106,6 +105,14 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
             yield conclude("small messages", call=_call(expectation), small=few, large=many)
     elif is_peak and peak is not None:
         yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
+
+
+def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
+    """Return whether an algorithm is known to have run, and takes as long as measured."""
+    ran = expectation.guess([row.size_bytes for row in rows])
+    return ran.is_told and all(
+        _takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows
+    )
 
 
 def _are_alike(rows: Sequence[Row], factor: float) -> bool:

@@ -20,7 +20,7 @@ _MOST_COLUMNS = 8
 
 def _suits(names: Sequence[str]) -> bool:
     roles = [None if (column := column_of(name)) is None else column.role for name in names]
-    return roles[0] == "size" and {*roles[1:]} <= {None, "time"} and 3 <= len({*names}) == len(names) <= _MOST_COLUMNS
+    return roles[0] == "size" and {*roles[1:]} == {None} and 3 <= len({*names}) == len(names) <= _MOST_COLUMNS
 
 
 _COLUMNS = Columns(_suits, lambda name: column_of(name) is not None, _SIZE_WORD)
