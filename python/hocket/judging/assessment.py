@@ -205,9 +205,9 @@ def headline(findings: Sequence[Finding]) -> str:
     return " ".join(f"{told}." for _, told in finding_lines(with_cause))
 
 
-def below_headline(findings: Sequence[Finding]) -> Sequence[Finding]:
+def below_headline(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings that the headline does not have."""
-    return findings[2 if [one.kind for one in findings[1:2]] == ["cause"] else 1 :]
+    return tuple(findings[2 if [one.kind for one in findings[1:2]] == ["cause"] else 1 :])
 
 
 def finding_lines(findings: Iterable[Finding]) -> list[tuple[str, str]]:

@@ -75,7 +75,10 @@ def causes_of(
     ]
     has_cause = any(one.kind == "cause" and one.source for one in candidates)
     candidates += [
-        *_findings_of("hint" if has_cause else kind, *map(mentions.about, _FORCED if job.is_one_node is not False else ("peer-to-peer", *_FORCED))),
+        *_findings_of(
+            "hint" if has_cause else kind,
+            *map(mentions.about, _FORCED if job.is_one_node is not False else ("peer-to-peer", *_FORCED)),
+        ),
         *trees,
         *([] if is_bound or has_cause else [conclude("launcher")]),
     ]

@@ -167,7 +167,9 @@ def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator
             if (extreme.ratio_low or 0) > high or (extreme.ratio_high or math.inf) < low:
                 interval += f"; most at {format_bytes(extreme.size_bytes)}: {_number(_factor(extreme.ratio))}"
         first, last = one.changes[0].size_bytes, one.changes[-1].size_bytes
-        is_whole = len(one.changes) > 1 and sum(len(each.changes) for each in ranges if each.series == one.series) == len(one.changes)
+        is_whole = len(one.changes) > 1 and sum(
+            len(each.changes) for each in ranges if each.series == one.series
+        ) == len(one.changes)
         where = f" {'at' if first == last else 'from'} {from_to(first, last)}" if last else ""
         where = f" at all sizes,{where.removeprefix(' from')}" if is_whole else where
         change = f"{_number(_factor(one.ratio))} times {one.direction}{where} (95 %: {interval})"

@@ -18,13 +18,17 @@ _IN_PLACE = 4
 
 _MOST_ROWS = 6
 _ANNOUNCED = re.compile(
-    r"\bminBytes (?P<first>[0-9]{1,15}) maxBytes (?P<last>[0-9]{1,15})|# Maximum message length in bytes:\s*(?P<imb>[0-9]+)"
+    r"\bminBytes (?P<first>[0-9]{1,15}) maxBytes (?P<last>[0-9]{1,15})"
+    r"|# Maximum message length in bytes:\s*(?P<imb>[0-9]+)"
 )
 _COMPLETE = re.compile(r"Avg bus bandwidth|Out of bounds values|All processes entering MPI_Finalize")
-_ENDS = ((re.compile(r"\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking "), 1 << 22), (re.compile(r"\bosu_|\bOSU MPI"), 1 << 20))
+_ENDS = (
+    (re.compile(r"\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking "), 1 << 22),
+    (re.compile(r"\bosu_|\bOSU MPI"), 1 << 20),
+)
 """Up to which size a benchmark goes unless options say otherwise."""
 _STOPS = re.compile(
-    r"(?i)\b(?:hangs?|hung|hanging|stuck|freezes?|frozen|never (?:returns|ends|finishes)|stops? (?:here|at|there|after)|"
+    r"(?i)\b(?:hangs?|hung|hanging|stuck|freezes?|frozen|never (?:returns|ends|finishes)|stops? (?:here|at|there)|"
     r"(?:prints|shows) nothing|no (?:more|further) output|segmentation fault|sigsegv|core dumped|aborted|mpi_abort|"
     r"killed|exited on signal|bad termination|test nccl failure|timed? ?out|out of memory|deadlocks?)\b"
 )

@@ -46,7 +46,7 @@ class Pool:
         self._correlation = _correlation(pairs)
 
     def pooled(self, first: int, end: int, level: float = 0.0) -> tuple[Pooled, float]:
-        """Return the mean over the sizes from `first` to before `end`, and how likely noise makes it so far from a level."""
+        """Return the mean from the size `first` to before `end`, and how likely noise makes it so far from a level."""
         count = end - first
         mean = fmean(self._ratios[first:end])
         shared = 1 + 2 * sum((1 - lag / count) * self._correlation**lag for lag in range(1, count))
@@ -99,4 +99,3 @@ def _correlation(pairs: Sequence[Pair]) -> float:
             products += sum(a * b for a, b in zip(one, other, strict=True))
             squares += sum(a * a + b * b for a, b in zip(one, other, strict=True)) / 2
     return min(max(products / squares, 0.0), _MOST_CORRELATION) if squares else 0.0
-

@@ -1,6 +1,4 @@
-"""The obvious suspects: the time of a hop, times that fall with the size, and calls that take
-longer than others
-which do the same."""
+"""The obvious suspects: the time of a hop, humps between sizes, and calls that contradict others of a text."""
 
 from __future__ import annotations
 

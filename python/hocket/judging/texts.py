@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.margins import readable
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
 from hocket.measurements.side_by_side import columns_apart
-
 
 
 class Text(NamedTuple):

@@ -46,11 +46,15 @@ def findings_of(
     """
     ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
     whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
-    suspects = () if is_told and whole is not None else (
-        *_hop(expectation, rows, mentions),
-        *_default(expectation, rows),
-        *_hump(expectation, rows),
-        *_by_factors(expectation, rows),
+    suspects = (
+        ()
+        if is_told and whole is not None
+        else (
+            *_hop(expectation, rows, mentions),
+            *_default(expectation, rows),
+            *_hump(expectation, rows),
+            *_by_factors(expectation, rows),
+        )
     )
     if suspects and suspects[0].subject == "default":
         return (*suspects, *_choices(rows), *_gains(expectation, rows))
@@ -110,9 +114,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
 def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
     """Return whether an algorithm is known to have run, and takes as long as measured."""
     ran = expectation.guess([row.size_bytes for row in rows])
-    return ran.is_told and all(
-        _takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows
-    )
+    return ran.is_told and all(_takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows)
 
 
 def _are_alike(rows: Sequence[Row], factor: float) -> bool:
@@ -131,7 +133,7 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, beside:
         what = f"as with {used} of the {cards} cards of a node"
         what += f" ({format_rate(used * rate)} instead of {format_rate(cards * rate)})" if rate else ""
     elif parts in (2, 4, 8) and abs(factor / parts - 1) < _NEAR:
-        what = f"as with 1/{parts} of the rate: fewer cards, fewer lanes of a bus (x{16 // parts} for x16), or a slower link"
+        what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
         what = f"as with {1 / factor:.0%} of the rate"
     yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), beside=beside, what=what)

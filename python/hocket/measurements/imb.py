@@ -74,7 +74,9 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
     version = _VERSION.search(text)
     if measured_as == "imb" or version is None or not ones:
         return reading
-    return replace(reading, remarks=("IMB has a barrier before each call since 2018 Update 1: times are of single calls",))
+    return replace(
+        reading, remarks=("IMB has a barrier before each call since 2018 Update 1: times are of single calls",)
+    )
 
 
 def _measured_as(text: str) -> MeasuredAs:

@@ -65,8 +65,7 @@ what differs between these."""
 
 @dataclass
 class _Table:
-    """The part of the output that is being read: what is told of its rows, the sizes of the rows until now,
-    and whether words followed them, behind which rows of something else may stand."""
+    """The part of the output that is being read: what is told of its rows, their sizes, and whether words followed."""
 
     collective: str
     algorithm: tuple[str, Mapping[str, float | str]]

@@ -27,15 +27,17 @@ _COLUMNS = Columns(_suits, lambda name: column_of(name) is not None, _SIZE_WORD)
 
 
 def columns_apart(text: str, file: str) -> dict[str, str]:
-    """Return a text for each column of times of the first table that has several, by the name of the column.
+    """Return a text for each column of times of the first table that has several, by its name; or none.
 
-    Lines keep their numbers, and other lines are left out. Times without a unit are in us, as benchmarks print them. Empty without such a table.
+    Lines keep their numbers, and other lines are left out. Times without a unit are in us, as benchmarks print them.
     """
     if _OF_BENCHMARKS.search(text):
         return {}
     bare = "\n".join(line.lstrip("# ") if _SIZE_WORD.search(line.lower()) else line for line in text.split("\n"))
     try:
-        head, rows = next(((head, [*rows]) for head, rows in groupby(rows_of(bare, file, _COLUMNS), lambda row: row[0])))
+        head, rows = next(
+            ((head, [*rows]) for head, rows in groupby(rows_of(bare, file, _COLUMNS), lambda row: row[0]))
+        )
     except (StopIteration, Error):
         return {}
     numbers = [cells for _, cells, _ in rows if all(map(_NUMBER.fullmatch, cells[: len(head.names)]))]

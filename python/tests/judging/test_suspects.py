@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import hocket
-from tests.conftest import Ran
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import with_cards
 from hocket.judging.changes import changes
@@ -17,6 +16,7 @@ from hocket.judging.finding import Finding
 from hocket.judging.suspects import contradictions
 from hocket.judging.texts import Text, columns_of
 from hocket.measurements.measurement import Facts, Measurement
+from tests.conftest import Ran
 
 NAMES = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
 
@@ -109,21 +109,23 @@ model = "loggp"
 L = "2 us"
 o = "0.2 us"
 G = "0.005 ns/B"
-S = "16 KiB"
 [node]
 copy_bandwidth = "100 GB/s"
 reduce_bandwidth = "100 GB/s"
 [node.cards]
 count = 4
 bandwidth = "12 GB/s"
-stripe_from = "32 KiB"
+stripe_from = "2 KiB"
 """
     return Machine.parse(text, "four.toml")
 
 
 def simulated_us(name: str, machine: Machine, ranks: int, sizes: Sequence[int]) -> list[float]:
     return [
-        1e6 * hocket.simulate(name, hocket.Call(ranks=ranks, size_bytes=size), machine=machine, measured_as="osu").time_s.mean
+        1e6
+        * hocket.simulate(
+            name, hocket.Call(ranks=ranks, size_bytes=size), machine=machine, measured_as="osu"
+        ).time_s.mean
         for size in sizes
     ]
 
@@ -139,7 +141,10 @@ def test_a_constant_factor_of_large_sizes_is_a_share_of_the_cards(used: int) -> 
     found = verdict(text, machine=four_cards(), ranks=48)
     assert found.subject == "bandwidth" and f"{used} of the 4 cards" in found.sentence
     healthy = simulated_us("alltoall/linear", four_cards(), 48, SEVEN)
-    assert verdict(osu("All-to-All Personalized Exchange", healthy, 1 << 10), machine=four_cards(), ranks=48).kind == "fine"
+    assert (
+        verdict(osu("All-to-All Personalized Exchange", healthy, 1 << 10), machine=four_cards(), ranks=48).kind
+        == "fine"
+    )
 
 
 @pytest.mark.parametrize(
