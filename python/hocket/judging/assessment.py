@@ -202,7 +202,7 @@ def _row(row: Row) -> tuple[str, ...]:
 def headline(findings: Sequence[Finding]) -> str:
     """Return the verdict, which comes first, and the cause with its line, if one follows."""
     with_cause = findings[: len(findings) - len(below_headline(findings))]
-    return " ".join(f"{told}." for _, told in finding_lines(with_cause))
+    return " ".join(f"{words}." for _, words in finding_lines(with_cause))
 
 
 def below_headline(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -39,7 +39,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
-_FORCED = ("debug build", "lanes", "binding", "algorithm", "protocol")
+_SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
 """Unless it is told otherwise, mpirun binds ranks to cores: the threads that serve a GPU share one."""
@@ -77,7 +77,7 @@ def causes_of(
     candidates += [
         *_findings_of(
             "hint" if has_cause else kind,
-            *map(mentions.about, _FORCED if job.is_one_node is not False else ("peer-to-peer", *_FORCED)),
+            *map(mentions.about, _SETTINGS if job.is_one_node is not False else ("peer-to-peer", *_SETTINGS)),
         ),
         *trees,
         *([] if is_bound or has_cause else [conclude("launcher")]),

@@ -120,7 +120,7 @@ class Range:
 
 
 _Pools: TypeAlias = "list[tuple[int, int, Pool]]"
-"""From which place to before which one the pairs of a series are, and their pool; of series whose noise is known."""
+"""From which place to before which one the pairs of a series are, and their pool; of series with noise."""
 
 
 def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> _Pools:
@@ -128,9 +128,9 @@ def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> _P
     for _, group in groupby(enumerate(pairs), lambda each: each[1].series):
         own = [*group]
         first, end = own[0][0], own[-1][0] + 1
-        known = [noise for noise in noises_by_point[first:end] if noise is not None]
-        if len(known) == end - first:
-            pools.append((first, end, Pool([pair for _, pair in own], known)))
+        own_noises = [noise for noise in noises_by_point[first:end] if noise is not None]
+        if len(own_noises) == end - first:
+            pools.append((first, end, Pool([pair for _, pair in own], own_noises)))
     return pools
 
 
@@ -141,10 +141,10 @@ def _ranges(changes: Sequence[Change], pools: _Pools) -> Iterator[Range]:
         ratio, low, high = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
         pool = next(((start, pool) for start, end, pool in pools if start <= places[0] < end), None)
         if pool is not None and len(own) > 1:
-            pooled, _ = pool[1].pooled(places[0] - pool[0], places[-1] + 1 - pool[0])
+            mean, _ = pool[1].mean_of(places[0] - pool[0], places[-1] + 1 - pool[0])
             middle = math.log(ratio or 1.0)
-            low = exponential(min(pooled.mean - pooled.reach, middle))
-            high = exponential(max(pooled.mean + pooled.reach, middle))
+            low = exponential(min(mean.value - mean.reach, middle))
+            high = exponential(max(mean.value + mean.reach, middle))
         yield Range(own, ratio or 1.0, low, high)
 
 
@@ -302,9 +302,9 @@ class Changes(Result):
     @property
     def sentence(self) -> str:
         """What changed, the largest change first, or that nothing did; without a full stop."""
-        changed = [one.sentence for one in self.findings if one.kind in ("slow", "fast")]
-        more = [f"and {len(changed) - _MOST_RANGES} more ranges"] if len(changed) > _MOST_RANGES else []
-        return "; ".join([*changed[:_MOST_RANGES], *more]) or self.findings[0].sentence
+        sentences = [one.sentence for one in self.findings if one.kind in ("slow", "fast")]
+        more = [f"and {len(sentences) - _MOST_RANGES} more ranges"] if len(sentences) > _MOST_RANGES else []
+        return "; ".join([*sentences[:_MOST_RANGES], *more]) or self.findings[0].sentence
 
     def of(self, direction: Direction) -> tuple[Change, ...]:
         """Return the points that changed in a direction."""
@@ -359,9 +359,9 @@ def changes(
     whole = sum(ranges_of(end - first) for first, end, _ in pools)
     for start, _, pool in pools:
         for first, end in pool.ranges(whole):
-            pooled, _ = pool.pooled(first, end)
-            if abs(pooled.mean) > most:
-                direction: Direction = "slower" if pooled.mean > 0 else "faster"
+            mean, _ = pool.mean_of(first, end)
+            if abs(mean.value) > most:
+                direction: Direction = "slower" if mean.value > 0 else "faster"
                 for place in range(start + first, start + end):
                     if rows[place].direction in ("cannot tell", "same"):
                         rows[place] = replace(rows[place], direction=direction)

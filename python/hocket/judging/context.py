@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -109,7 +109,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE; others are named by more than their rate
     kind = "tcp" if sockets is not None else net
     if gpu is not None and gpu.card_gbit_per_s and rate is None and not any(cards):
-        kind, rate, cards[2] = kind or "slingshot", gpu.card_gbit_per_s, per_node  # a card beside each GPU
+        cards[2] = per_node  # a card beside each GPU
     return Job(
         collective=(shape.collective if shape is not None else facts.collective) or "",
         ranks=ranks,
@@ -119,7 +119,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         gpu=gpu,
         gpu_name=name,
         net=kind,
-        card=card_fabric(kind, rate) if rate and kind else None,
+        card=_card(kind, rate, gpu),
         cards=next(filter(None, cards), None),
         cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
@@ -127,6 +127,14 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
         bus=next(iter(mentions.of("bus")), None),
     )
+
+
+def _card(kind: str, rate: int | None, gpu: GpuModel | None) -> Fabric | None:
+    """Return the class of the network cards, without the name of a network if the text has none."""
+    own = gpu.card_gbit_per_s if gpu is not None else 0
+    if rate is None and own and not kind and (card := card_fabric("slingshot", own)) is not None:
+        return replace(card, name=f"{own} Gbit/s, one beside each {gpu.name if gpu is not None else 'GPU'}")
+    return card_fabric(kind, rate or own) if kind and (rate or own) else None
 
 
 def is_of_mpi(mentions: Mentions) -> bool:

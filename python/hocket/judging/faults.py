@@ -17,7 +17,7 @@ _IN_PLACE = 4
 """So many cells after the first number of wrong values in a row of nccl-tests, the one in place follows."""
 
 _MOST_ROWS = 6
-_ANNOUNCED = re.compile(
+_HEADER = re.compile(
     r"\bminBytes (?P<first>[0-9]{1,15}) maxBytes (?P<last>[0-9]{1,15})"
     r"|# Maximum message length in bytes:\s*(?P<imb>[0-9]+)"
 )
@@ -83,11 +83,11 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
     last_line = max(numbers)
     last = numbers[last_line]
     own = [one for one in numbers.values() if (one.collective, one.ranks) == (last.collective, last.ranks)]
-    printed = _printed_bytes(lines, last) / last.size_bytes  # of an allgather, tables of NCCL have the whole vector
-    sizes = sorted({int(one.size_bytes * printed) for one in own})
+    scale = _printed_bytes(lines, last) / last.size_bytes  # of an allgather, tables of NCCL have the whole vector
+    sizes = sorted({int(one.size_bytes * scale) for one in own})
     words = with_words(text)
-    announced, source, first = 0, "", 0
-    told = next(
+    most_bytes, source, first = 0, "", 0
+    stop = next(
         (
             (line.strip(), number)
             for number, line in sorted(words, key=lambda each: each[0] < last_line)
@@ -96,16 +96,16 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
         None,
     )
     for number, line in words:
-        if number < last_line and (match := _ANNOUNCED.search(line)) is not None:
-            announced, source, first = int(match["last"] or match["imb"]), f"{file}:{number}", int(match["first"] or 0)
-    limit = announced or next((most for name, most in _ENDS if name.search(text)), 1 << 62)
-    if sizes[-1] * 2 > limit or (told is None and (not announced or sizes[0] > max(8, 2 * first))):
+        if number < last_line and (match := _HEADER.search(line)) is not None:
+            most_bytes, source, first = int(match["last"] or match["imb"]), f"{file}:{number}", int(match["first"] or 0)
+    limit = most_bytes or next((most for name, most in _ENDS if name.search(text)), 1 << 62)
+    if sizes[-1] * 2 > limit or (stop is None and (not most_bytes or sizes[0] > max(8, 2 * first))):
         return None
     next_bytes = sizes[-1] * (sizes[-1] // sizes[-2] if len(sizes) > 1 and sizes[-2] else 2)
-    if told is not None:
-        why, source = f'"{told[0]:.60}"', f"{file}:{told[1]}"
+    if stop is not None:
+        why, source = f'"{stop[0]:.60}"', f"{file}:{stop[1]}"
     else:
-        why = f"its header announces {format_bytes(announced)}"
+        why = f"its header announces {format_bytes(most_bytes)}"
     finding = conclude("ends early", last_bytes=sizes[-1], next_bytes=next_bytes, why=why, source=source)
     return Fault(finding, frozenset(one.source for one in own))
 

@@ -58,10 +58,10 @@ def _judge(
     """Return a curve beside the times of a machine, or by itself."""
     ran = [one for one in mentions.of("ran") if one.value.split()[0] == curve.first.collective]
     title = f"{curve.title[0].upper()}{curve.title[1:]}"
-    logged = [Finding("hint", f"{title}: {one.sentence}", "what ran", one.source) for one in ran]
+    of_log = [Finding("hint", f"{title}: {one.sentence}", "what ran", one.source) for one in ran]
     if machine is None:
         verdict, *others = judge_alone(curve.runs, mentions)
-        first = (*logged, verdict) if verdict.kind == "unknown" else (verdict, *logged)
+        first = (*of_log, verdict) if verdict.kind == "unknown" else (verdict, *of_log)
         findings = (*first, *others, *shape_findings(curve.measurements))
         return CurveAssessment(curve, None, (), findings)
     library = library or library_of_text(mentions, machine, curve.first.collective)
@@ -71,12 +71,12 @@ def _judge(
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     of_text = (*choice_findings(choices, mentions), *_other_generation(machine, mentions))
-    told = [one for one in causes_by_text(curve.runs, mentions) if one.source]
-    causes = [one for one in told if one.kind == "cause"]
+    own_causes = [one for one in causes_by_text(curve.runs, mentions) if one.source]
+    causes = [one for one in own_causes if one.kind == "cause"]
     verdict, *others = findings_of(expectation, rows, mentions, is_told=bool(causes))
     if verdict.kind != "slow":
-        told, causes = [], []
-    findings = (verdict, *causes, *logged, *others, *(one for one in told if one not in causes), *of_text)
+        own_causes, causes = [], []
+    findings = (verdict, *causes, *of_log, *others, *(one for one in own_causes if one not in causes), *of_text)
     remarks = list[Finding]()
     if step > 1:
         remarks.append(conclude("sizes left out", number=len(few.measurements), sizes=len(curve.measurements)))
@@ -180,10 +180,10 @@ def judge_sources(
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
     has_several = len({one.collective for one in measurements}) > 1
-    broken = [*contradictions(curves_of(measurements))] if has_several else []
+    violations = [*contradictions(curves_of(measurements))] if has_several else []
     assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
     faults = [fault for source in sources for fault in source.faults]
-    curves = tuple(_with_suspects(one, faults, broken) for one in assessment.curves)
+    curves = tuple(_with_suspects(one, faults, violations) for one in assessment.curves)
     remarks = [one for source in sources for one in source.remarks]
     if len(sources) > 1:
         remarks.insert(0, conclude("several files", files=", ".join(source.mentions.file for source in sources)))
@@ -191,13 +191,13 @@ def judge_sources(
     return replace(assessment, curves=curves, findings=tuple(findings))
 
 
-def _with_suspects(one: CurveAssessment, faults: Sequence[Fault], broken: Sequence[Finding]) -> CurveAssessment:
+def _with_suspects(one: CurveAssessment, faults: Sequence[Fault], violations: Sequence[Finding]) -> CurveAssessment:
     """Return a curve with what is wrong with its rows first, and with its contradiction to other curves of the text."""
     lines = {run.source for run in one.curve.runs}
     own = [fault.finding for fault in faults if fault.sources & lines]
     findings = [*one.findings]
     is_of_hocket = any(each.subject == "what ran" for each in one.findings)
-    for finding in (each for each in broken if each.source in lines and not is_of_hocket):
+    for finding in (each for each in violations if each.source in lines and not is_of_hocket):
         is_first = one.verdict.kind != "slow"
         findings[0 if is_first else 1 : 1] = [finding if is_first else replace(finding, kind="cause")]
     return replace(one, findings=(*own, *findings))

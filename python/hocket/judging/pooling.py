@@ -26,10 +26,10 @@ _MOST_CORRELATION = 0.9
 
 
 @dataclass(frozen=True)
-class Pooled:
+class Mean:
     """The mean of ln(after / before) over neighbouring sizes, and the reach of its 95 % confidence interval."""
 
-    mean: float
+    value: float
     reach: float
 
 
@@ -45,18 +45,18 @@ class Pool:
         self._freedom = sum(own) if all(noise.basis == "runs" for noise in noises) else min(own)
         self._correlation = _correlation(pairs)
 
-    def pooled(self, first: int, end: int, level: float = 0.0) -> tuple[Pooled, float]:
+    def mean_of(self, first: int, end: int, level: float = 0.0) -> tuple[Mean, float]:
         """Return the mean from the size `first` to before `end`, and how likely noise makes it so far from a level."""
         count = end - first
         mean = fmean(self._ratios[first:end])
-        shared = 1 + 2 * sum((1 - lag / count) * self._correlation**lag for lag in range(1, count))
-        error = math.sqrt(sum(self._variances[first:end]) * shared) / count
+        widening = 1 + 2 * sum((1 - lag / count) * self._correlation**lag for lag in range(1, count))
+        error = math.sqrt(sum(self._variances[first:end]) * widening) / count
         p_value = two_sided((mean - level) / error, self._freedom) if error > 0 else 1.0
         reach = quantile(self._freedom) * error
         if self._is_of_sizes and count >= _MANY:  # their own scatter is known better than that of neighbours
             own_error = stdev(self._ratios[first:end]) / math.sqrt(count)
             reach = min(reach, quantile(count - 1) * own_error)
-        return Pooled(mean, reach), p_value
+        return Mean(mean, reach), p_value
 
     def ranges(self, count: int) -> Iterator[tuple[int, int]]:
         """Give the ranges of two or more sizes that changed, each from its first size to before an end.
@@ -68,17 +68,17 @@ class Pool:
 
     def _search(self, first: int, end: int, level: float, wrong: float) -> Iterator[tuple[int, int]]:
         candidates = [
-            (p_value, low, high, pooled.mean)
+            (p_value, low, high, mean.value)
             for low, high in combinations(range(first, end + 1), 2)
-            for pooled, p_value in [self.pooled(low, high, level)]
+            for mean, p_value in [self.mean_of(low, high, level)]
         ]
-        p_value, low, high, mean = min(candidates, default=(1.0, 0, 0, 0.0))
+        p_value, low, high, value = min(candidates, default=(1.0, 0, 0, 0.0))
         if p_value > wrong:
             if level and end - first > 1:  # of single sizes, their own tests tell
                 yield first, end
             return
         yield from self._search(first, low, level, wrong)
-        yield from self._search(low, high, mean, wrong)
+        yield from self._search(low, high, value, wrong)
         yield from self._search(high, end, level, wrong)
 
 

@@ -90,12 +90,12 @@ def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:
             for parts in [[alike[name][size] for name in others if size in alike[name]]]
             if len(parts) == len(others)
         ]
-        broken = [row for row in rows if row[0] > _GUIDELINE_FACTOR]
-        if len(broken) >= _MANY or any(row[0] > _FAR for row in broken):
-            factor, measured, others, together_s = max(broken, key=lambda row: row[0])
+        violations = [row for row in rows if row[0] > _GUIDELINE_FACTOR]
+        if len(violations) >= _MANY or any(row[0] > _FAR for row in violations):
+            factor, measured, others, together_s = max(violations, key=lambda row: row[0])
             of_size = f" of {format_bytes(measured.size_bytes)}" if measured.size_bytes else ""
             finding = partial(conclude, "guideline", call=f"{one.collective.capitalize()}{of_size}", factor=factor)
-            sizes = {row[1].size_bytes for row in broken}
+            sizes = {row[1].size_bytes for row in violations}
             where = f", and longer at {len(sizes)} of {len(curve.measurements)} sizes" if len(sizes) > 1 else ""
             names = " and ".join(others) + (" together" if len(others) > 1 else "")
             yield finding(

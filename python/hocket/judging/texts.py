@@ -120,14 +120,14 @@ ANY_RANKS = 2
 
 def columns_of(text: Text) -> dict[str, Text]:
     """Return a text for each column of times, by its name, if a table that is refused has several; otherwise none."""
-    apart = columns_apart(readable(text.text), text.file)
+    columns = columns_apart(readable(text.text), text.file)
     with_ranks = text._replace(facts=replace(text.facts, ranks=text.facts.ranks or ANY_RANKS))
-    if not apart or any(read(each).measurements for each in (text, with_ranks)):
+    if not columns or any(read(each).measurements for each in (text, with_ranks)):
         return {}
-    told = mentions_of(text.text, text.file).facts
-    facts = replace(text.facts, **{name: value for name in ("collective", "ranks", "ranks_per_node")
-                                   for value in [getattr(text.facts, name) or getattr(told, name)]})  # fmt: skip
-    return {name: Text(own, text.file, facts) for name, own in apart.items()}
+    own = mentions_of(text.text, text.file).facts
+    names = [name for name, value in vars(text.facts).items() if value is None]
+    facts = replace(text.facts, **{name: getattr(own, name) for name in names})
+    return {name: Text(column, text.file, facts) for name, column in columns.items()}
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:

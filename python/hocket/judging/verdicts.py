@@ -24,12 +24,12 @@ from hocket.measurements.measurement import Measurement
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES, _LEAST_ALIKE = 8 << 10, 64 << 10, 3
-_LOSS, _MOST_LOSS, _PEAK, _ALIKE, _NEAR = 1.45, 10.0, 1.6, 1.45, 0.15
+_LOSS, _MOST_LOSS, _PEAK, _ALIKE, _SHARE_ERROR = 1.45, 10.0, 1.6, 1.45, 0.15
 """Sizes lose if they take so many times as long as expected, and as the others; a peak is so high above both
 neighbours. Factors within the ratio `_ALIKE` are one factor, and it is one of so many cards within the last share."""
 _SAME = 1.12
 """An algorithm takes as long as measured if it does within this ratio at each size."""
-_BEYOND, _BEYOND_MANY, _MANY = 1.5, 1.2, 3
+_EXCESS, _EXCESS_OF_MANY, _MANY = 1.5, 1.2, 3
 """Of several sizes, some are above the range of nine of ten. A verdict needs a size beyond a power of its end."""
 _FITS, _FITS_EACH = 1.12, 1.3
 """What the library chooses fits if measured over simulated times are within these, on average and at each size."""
@@ -67,7 +67,7 @@ def findings_of(
 
 
 def _is_beyond(rows: Sequence[Row]) -> bool:
-    most = _BEYOND if len(rows) < _MANY else _BEYOND_MANY
+    most = _EXCESS if len(rows) < _MANY else _EXCESS_OF_MANY
     return any(row.factor > (row.high_s / row.expected_s) ** most for row in rows)
 
 
@@ -103,7 +103,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
     few, many = (_factor(part) if part else 1.0 for part in (small, large))
     if len(large) >= _LEAST_ALIKE and _LOSS < many < _MOST_LOSS and many > _LOSS * few and _are_alike(large, many):
-        yield from _share(expectation, large, many, beside=", small ones do not" if small else "")
+        yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
     elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
         if _as_long(expectation, [row.size_bytes for row in small]) is None:
             yield conclude("small messages", call=_call(expectation), small=few, large=many)
@@ -121,22 +121,22 @@ def _are_alike(rows: Sequence[Row], factor: float) -> bool:
     return all(1 / _ALIKE < row.factor / factor < _ALIKE for row in rows)
 
 
-def _share(expectation: Expectation, rows: Sequence[Row], factor: float, beside: str) -> Iterator[Finding]:
+def _share(expectation: Expectation, rows: Sequence[Row], factor: float, addition: str) -> Iterator[Finding]:
     """Give which share of cards, lanes or rate makes large calls so many times longer, unless an algorithm does."""
     if _as_long(expectation, [row.size_bytes for row in rows]) is not None:
         return
     cards = int(expectation.machine.quantities.get("node.cards.count", 1))
     rate = expectation.machine.quantities.get("node.cards.bandwidth_bytes_per_s")
-    used = next((count for count in range(cards - 1, 0, -1) if abs(factor * count / cards - 1) < _NEAR), None)
+    in_use = next((count for count in range(cards - 1, 0, -1) if abs(factor * count / cards - 1) < _SHARE_ERROR), None)
     parts = round(factor)
-    if used is not None:
-        what = f"as with {used} of the {cards} cards of a node"
-        what += f" ({format_rate(used * rate)} instead of {format_rate(cards * rate)})" if rate else ""
-    elif parts in (2, 4, 8) and abs(factor / parts - 1) < _NEAR:
+    if in_use is not None:
+        what = f"as with {in_use} of the {cards} cards of a node"
+        what += f" ({format_rate(in_use * rate)} instead of {format_rate(cards * rate)})" if rate else ""
+    elif parts in (2, 4, 8) and abs(factor / parts - 1) < _SHARE_ERROR:
         what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
         what = f"as with {1 / factor:.0%} of the rate"
-    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), beside=beside, what=what)
+    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), addition=addition, what=what)
 
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
