@@ -92,7 +92,11 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
     if _is_of_algorithm(expectation, rows):
         return
     threes = zip(rows, rows[1:], rows[2:], strict=False)
-    peaks = ((row.factor / max(below.factor, above.factor), row) for below, row, above in threes)
+    peaks = (
+        (row.factor / max(below.factor, above.factor), row)
+        for below, row, above in threes
+        if "slow" not in (below.grade, above.grade)
+    )
     height, peak = max(peaks, key=lambda each: each[0], default=(0.0, None))
     is_peak = peak is not None and height > _PEAK
     one = expectation.curve.first
