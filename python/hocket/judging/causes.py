@@ -85,6 +85,11 @@ def causes_of(
     return tuple(dict.fromkeys(candidates))
 
 
+def statements(mentions: Mentions) -> tuple[Finding, ...]:
+    """Return what a text says that may explain times, each with its line."""
+    return tuple(_findings_of("hint", (one for one in mentions.mentions if one.subject and one.sentence)))
+
+
 def _list(expression: re.Pattern[str], mentions: Mentions) -> list[tuple[re.Match[str], str]]:
     """Return the bandwidths of a list in the text, each with its line; none if they are few."""
     lines = enumerate(lines_of(mentions.text), start=1)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_count
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import lines_of, row_of_nccl, with_words
@@ -32,6 +33,9 @@ _STOPS = re.compile(
     r"(?:prints|shows) nothing|no (?:more|further) output|segmentation fault|sigsegv|core dumped|aborted|mpi_abort|"
     r"killed|exited on signal|bad termination|test nccl failure|timed? ?out|out of memory|deadlocks?)\b"
 )
+
+
+_OTHERS = [(row["what"], row["advice"], re.compile(row["expression"])) for row in read_rows(__file__, "others.csv")]
 
 
 class Fault(NamedTuple):
@@ -71,6 +75,16 @@ def _wrong_size(line: str) -> Iterator[int]:
         counts = line[row.end() :].split()[::_IN_PLACE]
         if any(count.isdecimal() and count.strip("0") for count in counts[:2]):
             yield int(row["size"])
+
+
+def other_text(text: str, file: str) -> Finding | None:
+    """Return what a text without measured times is, if it is known, and what to do with it."""
+    for what, advice, expression in _OTHERS:
+        for number, line in enumerate(lines_of(text), start=1):
+            if expression.search(line):
+                sentence = f"The text has {what}, but no measured times: {advice}"
+                return Finding("unknown", sentence, "rows", f"{file}:{number}")
+    return None
 
 
 def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Fault | None:

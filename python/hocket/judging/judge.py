@@ -19,9 +19,10 @@ from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
 from hocket.judging.by_text import causes_by_text, judge_alone
+from hocket.judging.causes import statements
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
-from hocket.judging.faults import Fault
+from hocket.judging.faults import Fault, other_text
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
 from hocket.judging.mention import Mentions
@@ -217,7 +218,10 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
     rows = source.mentions.rows
     if findings[0].subject == "numbers" or not (has_answer or rows is not None):
-        raise source.refusal
+        if (other := other_text(source.mentions.text, source.mentions.file)) is None:
+            raise source.refusal
+        yield from (other, *statements(source.mentions))
+        return
     yield from (fault.finding for fault in source.faults)
     yield from findings
     if rows is not None and rows.cut:

@@ -290,3 +290,19 @@ def test_two_columns_of_times_are_compared(names: str, tmp_path: Path, hocket_co
 @pytest.mark.parametrize("names", ["Avg Max", "#repetitions t_max[usec]", "count t_max"])
 def test_columns_of_one_run_are_not_compared(names: str) -> None:
     assert columns_of(Text(COLUMNS.format(names=names), "text", replace(Facts(), collective="broadcast"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("export I_MPI_ADJUST_REDUCE=2\n", "hocket rules explain FILE --from intelmpi-2021"),
+        ("MPICH_GATHERV_SHORT_MSG=1\n", "variables of MPICH"),
+        ('<graphs version="2">\n<graph id="1" nchannels="4"/>\n</graphs>\n', "graphs of NCCL"),
+        ("reduce,0,4096,ring,simple,4,2,16,-1,-1\n", "a tuner of NCCL"),
+        ("x:2:2 [1] NCCL INFO NET/Socket : Using [0]ens3:10.9.0.1<0>\n", "a log of NCCL"),
+    ],
+)
+def test_a_text_without_times_is_known_by_its_name(text: str, words: str) -> None:
+    found = hocket.judge(text).findings
+    assert words in found[0].sentence and found[0].source == "text:1"
+    assert ("Socket" in text) == any("TCP sockets" in one.sentence for one in found[1:])
