@@ -18,7 +18,7 @@ from hocket.judging.context import NORMAL_SHARE, Job, bandwidth_verdict, job_of,
 from hocket.judging.curves import Shape, shape_of, shape_of_points
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Figure, Mentions
-from hocket.judging.suspects import hop_of, hump, slow_hop
+from hocket.judging.suspects import hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _COLLAPSE_FACTOR = 1.4
@@ -75,7 +75,7 @@ def _verdict(
         return conclude("sends nothing", call=_call(job))
     verdict = (
         _between_runs(curve)
-        or slow_hop(hop_of(shape.points, job, job.nodes), _call(job))
+        or slow_hop(shape.points, job, job.nodes, _call(job))
         or (None if mentions.of("ran") else hump(shape))
         or _collapse(shape)
         or _small_calls(shape, job)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate
 from math import nan, prod, sqrt
+from statistics import geometric_mean
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
 _MOST_OF_OTHERS_S = 0.03
 _ONE_TRIAL = Trials(count=1, threads=1)
 _NOISY_TRIALS = 16
+_LARGE_BYTES, _TOO_FAST = 1 << 20, 0.8
 
 _PARTS = {
     "computation": "combining",
@@ -119,7 +121,14 @@ class Expectation:
     def guess(self, sizes_bytes: Iterable[int]) -> Guess:
         """Return the programs that probably ran at some sizes."""
         columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
-        return guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        found = guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        large = [self.sizes_bytes[column] for column in columns if self.sizes_bytes[column] >= _LARGE_BYTES]
+        if not (found.programs and large):
+            return found
+        times_s = [(self.measured_s[size], self.simulations.get((found.programs[0], size))) for size in large]
+        ratios = [time_s / one.time_s.mean for time_s, one in times_s if one is not None]
+        is_excluded = bool(ratios) and geometric_mean(ratios) < _TOO_FAST  # its bytes alone take longer
+        return replace(found, probability=0.0) if is_excluded else found
 
     def likeliest(self, sizes_bytes: Iterable[int]) -> list[tuple[str, float]]:
         """Return the programs and their probabilities at some sizes, the likeliest first."""

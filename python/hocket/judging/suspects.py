@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import accumulate
 from math import ceil, inf, log2
-from typing import NamedTuple
 
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, from_to
@@ -30,30 +28,23 @@ GUIDELINES = tuple((row["collective"], row["others"].split()) for row in read_ro
 """A collective, and those that do the same one after the other."""
 
 
-class Hop(NamedTuple):
-    """The time of a round of small messages, at a size."""
+def slow_hop(
+    points: Iterable[tuple[int, float]], job: Job, nodes: int | None, call: str, least_s: float = HOP_OF_TCP_S
+) -> Finding | None:
+    """Return which network has rounds of small messages as long as those of the fastest small call.
 
-    size_bytes: int
-    time_s: float
-    hop_s: float
-
-
-def hop_of(points: Iterable[tuple[int, float]], job: Job, nodes: int | None) -> Hop | None:
-    """Return the time of a round of the smallest call; None if it tells nothing of the network between nodes."""
-    small = [point for point in points if point[0] <= _SMALL_BYTES]
+    None if it tells nothing of the network between nodes, or a round takes less than `least_s`.
+    """
+    small = [(time_s, size_bytes) for size_bytes, time_s in points if size_bytes <= _SMALL_BYTES]
     is_of_network = job.is_one_node is not True and nodes != 1 and not (job.is_of_nccl or job.gpu_name)
     if not (small and job.ranks and job.ranks > 1 and job.collective in _IN_ROUNDS and is_of_network):
         return None
-    size_bytes, time_s = min(small, key=lambda point: point[1])
-    return Hop(size_bytes, time_s, time_s / ceil(log2(job.ranks)))
-
-
-def slow_hop(hop: Hop | None, call: str, least_s: float = HOP_OF_TCP_S) -> Finding | None:
-    """Return which network has a hop that takes at least a time."""
-    if hop is None or not least_s <= hop.hop_s <= _LONGEST_HOP_S:
+    time_s, size_bytes = min(small)
+    hop_s = time_s / ceil(log2(job.ranks))
+    if not least_s <= hop_s <= _LONGEST_HOP_S:
         return None
-    name = "hop of TCP" if hop.hop_s >= HOP_OF_TCP_S else "hop of software"
-    return conclude(name, call=call, size_bytes=hop.size_bytes, time_s=hop.time_s, hop_s=hop.hop_s)
+    name = "hop of TCP" if hop_s >= HOP_OF_TCP_S else "hop of software"
+    return conclude(name, call=call, size_bytes=size_bytes, time_s=time_s, hop_s=hop_s)
 
 
 def hump(shape: Shape) -> Finding | None:
@@ -83,22 +74,24 @@ def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:
         one = curve.first
         alike = {other.first.collective: times[id(other)] for other in curves if _are_alike(one, other.first)}
         rows = [
-            (measured.time_s / sum(parts), measured, others, sum(parts))
+            (measured.time_s / sum(filter(None, parts)), measured, others, sum(filter(None, parts)))
             for collective, others in GUIDELINES
             if collective == one.collective and all(name in alike for name in others)
-            for size, measured in _rows(curve, times[id(curve)])
-            for parts in [[alike[name][size] for name in others if size in alike[name]]]
-            if len(parts) == len(others)
+            for measured in curve.measurements
+            for parts in [[alike[name].get(_vector(measured) or min(alike[name])) for name in others if alike[name]]]
+            if len(parts) == len(others) and None not in parts
         ]
         violations = [row for row in rows if row[0] > _GUIDELINE_FACTOR]
         if len(violations) >= _MANY or any(row[0] > _FAR for row in violations):
             factor, measured, others, together_s = max(violations, key=lambda row: row[0])
             of_size = f" of {format_bytes(measured.size_bytes)}" if measured.size_bytes else ""
-            finding = partial(conclude, "guideline", call=f"{one.collective.capitalize()}{of_size}", factor=factor)
             sizes = {row[1].size_bytes for row in violations}
             where = f", and longer at {len(sizes)} of {len(curve.measurements)} sizes" if len(sizes) > 1 else ""
             names = " and ".join(others) + (" together" if len(others) > 1 else "")
-            yield finding(
+            yield conclude(
+                "guideline",
+                call=f"{one.collective.capitalize()}{of_size}",
+                factor=factor,
                 time_s=measured.time_s,
                 others=names,
                 together_s=together_s,
@@ -118,9 +111,3 @@ def _vector(one: Measurement) -> int:
 
 def _by_vector(curve: Curve) -> dict[int, float]:
     return {_vector(one): one.time_s for one in curve.measurements if one.size_bytes}
-
-
-def _rows(curve: Curve, times: dict[int, float]) -> Iterator[tuple[int, Measurement]]:
-    """Give the rows with the sizes of their vectors; a barrier is compared with the smallest size."""
-    for one in curve.measurements:
-        yield _vector(one), one

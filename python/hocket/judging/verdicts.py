@@ -18,7 +18,7 @@ from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.mention import Mentions
-from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hop_of, hump, slow_hop
+from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
@@ -74,13 +74,12 @@ def _is_beyond(rows: Sequence[Row]) -> bool:
 def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
     """Give which network small messages take, if they are slow on the machine."""
     one, machine = expectation.curve.first, expectation.machine
-    job = job_of(mentions, shape_of(expectation.curve.measurements))
-    job = replace(job, ranks=one.ranks)
+    job = replace(job_of(mentions, shape_of(expectation.curve.measurements)), ranks=one.ranks)
     nodes = -(-one.ranks // machine.ranks_per_node)
     points = [(row.size_bytes, row.measured_s) for row in rows]
     if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
         return  # small calls are as fast as the machine's, or as those of an algorithm
-    if finding := slow_hop(hop_of(points, job, nodes), _call(expectation), HOP_OF_SOFTWARE_S):
+    if finding := slow_hop(points, job, nodes, _call(expectation), HOP_OF_SOFTWARE_S):
         yield finding
 
 
@@ -182,10 +181,9 @@ def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
         run = [*group]
         sizes = [row.size_bytes for row in run]
         better = _better(expectation, sizes)
-        if better is not None and better[1] <= _GAIN * geometric_mean([row.measured_s for row in run]):
-            share = better[1] / geometric_mean([row.measured_s for row in run])
-            where = from_to(sizes[0], sizes[-1])
-            yield Finding("hint", f"{where}: {better[0]} would take {share:.0%} of the time", "what to do")
+        if better is not None and (share := better[1] / geometric_mean([row.measured_s for row in run])) <= _GAIN:
+            sentence = f"{from_to(sizes[0], sizes[-1])}: {better[0]} would take {share:.0%} of the time"
+            yield Finding("hint", sentence, "what to do")
 
 
 def _hump(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
@@ -248,13 +246,13 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     if own_s is not None:
         ending = "; what its log names takes so long"
     elif ran.is_told:
-        ending, own_s = f"; it runs like {_names(ran.programs)}", _total_s(expectation, ran.programs[0], sizes)
+        ending = f"; it runs like {_names(ran.programs)}"
     else:
         return ""
     better = _better(expectation, sizes)
-    if better is None or own_s is None or better[1] > _GAIN * own_s:
+    if better is None or (share := better[1] / geometric_mean([row.measured_s for row in rows])) > _GAIN:
         return ending
-    return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+    return f"{ending}; {better[0]} would take {share:.0%} of the time"
 
 
 def _logged_s(rows: Sequence[Row]) -> float | None:
@@ -314,6 +312,8 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
             yield Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
         else:
             names = ", ".join(f"{label} {share:.0%}" for label, share in expectation.likeliest(sizes)[:_MOST_NAMED])
+            if ran.programs and not ran.probability:
+                names = f"it takes less than {ran.programs[0]} can on this machine"
             yield Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 

@@ -1,9 +1,11 @@
 """The obvious suspects come first, each with its line or its rows."""
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 
@@ -306,3 +308,20 @@ def test_a_text_without_times_is_known_by_its_name(text: str, words: str) -> Non
     found = hocket.judge(text).findings
     assert words in found[0].sentence and found[0].source == "text:1"
     assert ("Socket" in text) == any("TCP sockets" in one.sentence for one in found[1:])
+
+
+def test_an_algorithm_that_is_faster_than_its_bytes_is_not_named() -> None:
+    """Two nodes of 8 with one card of 12.5 GB/s each: nothing passes 64 MiB and more in half the time of a ring."""
+    text = "2 nodes of 8 A100\nmpirun -np 16 -N 8 all_reduce_perf -b 64M -e 1G -g 1\n"
+    found = hocket.judge(text + nccl(16, [(1 << power, 480.0) for power in range(26, 31)]), machine="dgx-a100-2")
+    (curve,) = found.curves
+    assert curve.verdict.kind == "fast"
+    assert not any("it runs like" in one.sentence for one in curve.findings)
+
+
+def test_a_share_of_the_time_agrees_with_the_table() -> None:
+    times_us = [1.2 * time_us for time_us in simulated_us("allreduce/linear", Machine.load("cluster"), 16, SEVEN)]
+    (curve,) = hocket.judge(osu("Allreduce", times_us, 1 << 10), machine="cluster", ranks=16).curves
+    (share,) = re.findall(r"would take ([0-9]+)% of the time", curve.verdict.sentence)
+    measured = [row.measured_s / row.expected_s for row in curve.rows]
+    assert int(share) / 100 == pytest.approx(1 / geometric_mean(measured), rel=0.35)
