@@ -97,7 +97,7 @@ def _read(file: str) -> str:
 
 
 def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
-    for number, curve in enumerate(assessment.curves):
+    for number, curve in enumerate(sorted(assessment.curves, key=lambda one: one.verdict.kind != "slow")):
         if number:
             say("")
         print_words(curve.headline, bold=True, inner=0)
