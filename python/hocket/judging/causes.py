@@ -70,7 +70,7 @@ def causes_of(
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
         *_slow_nodes(_list(_PAIR, mentions)),
         *_changes_of_version(_list(_VERSION, mentions)),
-        *(() if shape is None else (*_kinks("cause", shape), *_dips(shape))),
+        *(() if shape is None or verdict.subject == "algorithm" else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
     ]
     has_cause = any(one.kind == "cause" and one.source for one in candidates)

@@ -121,14 +121,14 @@ class Expectation:
     def guess(self, sizes_bytes: Iterable[int]) -> Guess:
         """Return the programs that probably ran at some sizes."""
         columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
-        found = guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        ran = guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
         large = [self.sizes_bytes[column] for column in columns if self.sizes_bytes[column] >= _LARGE_BYTES]
-        if not (found.programs and large):
-            return found
-        times_s = [(self.measured_s[size], self.simulations.get((found.programs[0], size))) for size in large]
+        if not (ran.programs and large):
+            return ran
+        times_s = [(self.measured_s[size], self.simulations.get((ran.programs[0], size))) for size in large]
         ratios = [time_s / one.time_s.mean for time_s, one in times_s if one is not None]
         is_excluded = bool(ratios) and geometric_mean(ratios) < _TOO_FAST  # its bytes alone take longer
-        return replace(found, probability=0.0) if is_excluded else found
+        return replace(ran, probability=0.0) if is_excluded else ran
 
     def likeliest(self, sizes_bytes: Iterable[int]) -> list[tuple[str, float]]:
         """Return the programs and their probabilities at some sizes, the likeliest first."""

@@ -51,15 +51,17 @@ def hump(shape: Shape) -> Finding | None:
     """Return the sizes of two or more rows that take longer than a larger call does."""
     points = shape.points
     later_s = [*accumulate([inf, *(time for _, time in points[:0:-1])], min)][::-1]
-    slow = [place for place, (_, time) in enumerate(points) if time > _HUMP_FACTOR * later_s[place]]
-    slow = [place for place in slow if place > 0]  # the first size has the first calls
+    slow = {place for place, (_, time) in enumerate(points) if time > _HUMP_FACTOR * later_s[place]}
     worst = max(slow, key=lambda place: points[place][1] / later_s[place], default=0)
-    if len(slow) < 2 or slow[-1] - slow[0] >= 2 * len(slow) or points[worst][1] < _HIGH_FACTOR * later_s[worst]:
+    first = next(place for place in range(worst, -2, -1) if place - 1 not in slow)
+    last = next(place for place in range(worst, len(points)) if place + 1 not in slow)
+    first = max(first, 1)  # the first size has the first calls
+    if last <= first or points[worst][1] < _HIGH_FACTOR * later_s[worst]:
         return None
-    (size_bytes, time_s), next_place = points[worst], slow[-1] + 1
+    (size_bytes, time_s), next_place = points[worst], last + 1
     return conclude(
         "hump",
-        where=from_to(points[slow[0]][0], points[slow[-1]][0]),
+        where=from_to(points[first][0], points[last][0]),
         size_bytes=size_bytes,
         size_time_s=time_s,
         next_bytes=points[next_place][0],

@@ -173,6 +173,8 @@ def test_a_hump_between_sizes_names_the_switch_point() -> None:
     found = verdict(f"4 nodes with 4 tasks\n{osu('Allgather', times)}", ranks=16)
     assert found.subject == "algorithm" and found.kind == "slow"
     assert all(word in found.sentence for word in ("140.0 us", "30.00 us", "faster from there down"))
+    beside = [*times, 900.0, 5000.0, 3000.0]
+    assert verdict(osu("Allgather", beside), ranks=16).sentence == found.sentence
     assert verdict(osu("Allgather", sorted(times)), ranks=16).subject != "algorithm"
     log = "hocket: rank 0:\n      40      5120  0.000201 s  MPI_Allgather allgather ring\n"
     logged = hocket.judge(osu("Allgather", times) + log, ranks=16).curves[0].findings
