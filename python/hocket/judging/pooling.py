@@ -18,7 +18,7 @@ from hocket.judging.noise import Noise
 from hocket.judging.pairs import Pair
 from hocket.judging.student import quantile, two_sided
 
-_WRONG = 0.02
+_WRONG = 0.01
 """The probability of a false alarm over all ranges; the tests of single sizes have their own."""
 _MOST_SIZES = 128
 _MANY = 8
