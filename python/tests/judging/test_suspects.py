@@ -312,13 +312,40 @@ def test_a_text_without_times_is_known_by_its_name(text: str, words: str) -> Non
     assert ("Socket" in text) == any("TCP sockets" in one.sentence for one in found[1:])
 
 
+GPUS = """
+name = "gpus"
+[network]
+model = "loggp"
+L = "5 us"
+o = "0 s"
+G = "0.01 ns/B"
+ranks_per_node = 2
+[[level]]
+name = "node"
+L = "1 us"
+o = "0 s"
+G = "0.004 ns/B"
+[node.cards]
+count = 2
+bandwidth = "12 GB/s"
+[gpu]
+generation = "ampere"
+links = "nvlink"
+channels = 8
+channel_bandwidth = "25 GB/s"
+"""
+
+
 def test_an_algorithm_that_is_faster_than_its_bytes_is_not_named() -> None:
-    """Two nodes of 8 with one card of 12.5 GB/s each: nothing passes 64 MiB and more in half the time of a ring."""
-    text = "2 nodes of 8 A100\nmpirun -np 16 -N 8 all_reduce_perf -b 64M -e 1G -g 1\n"
-    found = hocket.judge(text + nccl(16, [(1 << power, 480.0) for power in range(26, 31)]), machine="dgx-a100-2")
-    (curve,) = found.curves
-    assert curve.verdict.kind == "fast"
-    assert not any("it runs like" in one.sentence for one in curve.findings)
+    """Large calls take 0.65 times as long as the fastest algorithm that the machine can run."""
+    text = "4 nodes with 2 tasks\n2 A100\nmpirun -np 8 -N 2 all_reduce_perf -b 64M -e 1G -g 1\n"
+    machine = Machine.parse(GPUS, "gpus.toml")
+    rates = [(1 << power, 10.0) for power in range(26, 31)]
+    rows = hocket.judge(text + nccl(8, rates), machine=machine).curves[0].rows
+    faster = [(row.size_bytes, 10.0 * row.factor / 0.65) for row in rows]
+    (curve,) = hocket.judge(text + nccl(8, faster), machine=machine).curves
+    assert all(abs(row.factor - 0.65) < 0.01 for row in curve.rows)
+    assert not any(row.guess.is_told for row in curve.rows)
 
 
 def test_a_share_of_the_time_agrees_with_the_table() -> None:
