@@ -18,16 +18,15 @@ from hocket.cli.measurements import facts_of
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
-from hocket.judging.assessment import Assessment, assessment_table, finding_lines
+from hocket.judging.assessment import Assessment, assessment_table, below_headline, finding_lines
 from hocket.judging.changes import Changes, changes
 from hocket.judging.finding import Finding
 from hocket.judging.judge import TEXT_NAME, changes_of_algorithms, judge_sources
 from hocket.judging.pairs import several_fields
-from hocket.judging.texts import Text, read, runs_of
+from hocket.judging.texts import ANY_RANKS, Text, columns_of, read, runs_of
 from hocket.measurements.measurement import Facts, NoRanksError
 
 _MOST_POINTS = 40
-_ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compared without it
 
 
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
@@ -50,7 +49,7 @@ def judge(
 
     FILES are the output of benchmarks, as of OSU, IMB, nccl-tests, rccl-tests, PICO or `hocket mpi bench`, or tables;
     also within logs and pasted text. `-` reads pasted text up to Ctrl-D. Two files are a run from before and one from
-    after: the command says what changed, and its exit status is 1 if a time became longer.
+    after: the command says what changed, and its exit status is 1 if a time did.
     """
     options.check_files({"--plot": plot})
     if len(files) == 2 and not before:
@@ -60,12 +59,18 @@ def judge(
         Text(_read(file), TEXT_NAME if file == _STDIN else file, lacking)
         for file, lacking in zip((*before, *files), facts, strict=True)
     ]
+    remarks = list[Finding]()
+    if len(texts) == 1 and (columns := columns_of(texts[0])):
+        one, other, *more = columns
+        left_out = f"; left out: {', '.join(more)}" if more else ""
+        remarks.append(Finding("hint", f"before is the column {one}, after is {other}{left_out}", "columns"))
+        texts, before = [columns[one], columns[other]], files
     pool = click.get_current_context().with_resource(open_executor(executor, jobs=jobs, say=note))
     with progress("reading", None):
         all_sources = [read(text) for text in texts]
         lacks_ranks = before and machine is None and all(isinstance(one.refusal, NoRanksError) for one in all_sources)
         if lacks_ranks:
-            all_sources = [read(each._replace(facts=replace(each.facts, ranks=_ANY_RANKS))) for each in texts]
+            all_sources = [read(each._replace(facts=replace(each.facts, ranks=ANY_RANKS))) for each in texts]
     sources_before, sources = all_sources[: len(before)], all_sources[len(before) :]
     look = partial(judge_sources, machine=machine, library=library, executor=pool)
     give = partial(hand_out, plot=plot, output=None, as_json=as_json)
@@ -75,13 +80,13 @@ def judge(
         give(assessment.as_dict(), draw=assessment.plot, show=partial(_show, assessment))
         return
     outcome = changes(runs_of(sources_before), runs_of(sources), tolerance=tolerance, knows_ranks=not lacks_ranks)
-    failures = [source.failures.finding for source in all_sources if source.failures is not None]
-    remarks = [one for source in all_sources for one in source.remarks]
-    outcome = replace(outcome, findings=(*failures, *outcome.findings, *remarks))
+    faults = [fault.finding for source in all_sources for fault in source.faults]
+    remarks += [one for source in all_sources for one in source.remarks]
+    outcome = replace(outcome, findings=(*faults, *outcome.findings, *remarks))
     algorithms = changes_of_algorithms(look(sources_before), look(sources)) if machine is not None else ()
     entry = {**outcome.as_dict(), "algorithms": [asdict(one) for one in algorithms]}
     give(entry, draw=outcome.plot, show=partial(_show_changes, outcome, algorithms))
-    if outcome.is_slower:
+    if outcome.of("slower") or outcome.of("faster"):
         click.get_current_context().exit(1)
 
 
@@ -92,17 +97,17 @@ def _read(file: str) -> str:
 
 
 def _show(assessment: Assessment, files: Mapping[str, str | None]) -> None:
-    for number, curve in enumerate(assessment.curves):
+    for number, curve in enumerate(sorted(assessment.curves, key=lambda one: one.verdict.kind != "slow")):
         if number:
             say("")
-        print_words(f"{curve.verdict.sentence}.", bold=True, inner=0)
+        print_words(curve.headline, bold=True, inner=0)
         if (table := assessment_table(curve)) is not None:
             print_table(table.columns, table.rows, right=table.right)
-        print_facts(finding_lines(curve.findings[1:]))
+        print_facts(finding_lines(below_headline(curve.findings)))
     findings = assessment.findings
     if not assessment.curves:
         print_words(assessment.title, bold=True, inner=0)
-        findings = findings[1:]
+        findings = below_headline(findings)
     print_facts(finding_lines(findings))
     print_files(files)
 

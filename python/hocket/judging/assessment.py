@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -118,6 +118,11 @@ class CurveAssessment:
         """The first finding."""
         return self.findings[0]
 
+    @property
+    def headline(self) -> str:
+        """The verdict in words, with the first cause."""
+        return headline(self.findings)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the curve as plain data."""
         one = self.curve.first
@@ -149,8 +154,7 @@ class Assessment(Result):
     @property
     def title(self) -> str:
         """The verdicts of all curves."""
-        verdicts = [one.verdict for one in self.curves] or [*self.findings[:1]]
-        return " ".join(f"{one.sentence}." for one in verdicts)
+        return " ".join([one.headline for one in self.curves] or [headline(self.findings)])
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each curve and size."""
@@ -170,8 +174,8 @@ class Assessment(Result):
 
 
 _LABELS = {"hint": "look at", "unknown": "not known"}
-_WORDS = ("grade", "expected time is", "runs like")
-_COLUMNS = ("size", "measured", "expected", "nine of ten", "times", "grade", "lower bound", *_WORDS[1:])
+_WORDS = ("grade", "mostly")
+_COLUMNS = ("size", "measured", "expected", "up to", "times", "bound", *_WORDS)
 
 
 def assessment_table(curve: CurveAssessment) -> TextTable | None:
@@ -187,20 +191,23 @@ def _row(row: Row) -> tuple[str, ...]:
         format_bytes(row.size_bytes),
         format_time(row.measured_s),
         format_time(row.expected_s),
-        f"{format_time(row.low_s)} to {format_time(row.high_s)}",
+        format_time(row.high_s),
         format_ratio(row.factor),
-        row.grade,
         "" if row.bound_s is None else format_time(row.bound_s),
+        row.grade,
         row.limit,
-        _ran(row),
     )
 
 
-def _ran(row: Row) -> str:
-    if not row.guess.is_told:
-        return "?"
-    others = f" +{len(row.guess.programs) - 1}" if len(row.guess.programs) > 1 else ""
-    return f"{row.guess.programs[0]}{others} ({row.guess.probability:.0%})"
+def headline(findings: Sequence[Finding]) -> str:
+    """Return the verdict, which comes first, and the cause with its line, if one follows."""
+    with_cause = findings[: len(findings) - len(below_headline(findings))]
+    return " ".join(f"{words}." for _, words in finding_lines(with_cause))
+
+
+def below_headline(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that the headline does not have."""
+    return tuple(findings[2 if [one.kind for one in findings[1:2]] == ["cause"] else 1 :])
 
 
 def finding_lines(findings: Iterable[Finding]) -> list[tuple[str, str]]:

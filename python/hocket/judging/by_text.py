@@ -18,6 +18,7 @@ from hocket.judging.context import NORMAL_SHARE, Job, bandwidth_verdict, job_of,
 from hocket.judging.curves import Shape, shape_of, shape_of_points
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Figure, Mentions
+from hocket.judging.suspects import hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _COLLAPSE_FACTOR = 1.4
@@ -39,28 +40,47 @@ def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Findi
 
     The times are of one collective on one number of ranks. Without any, bandwidths that the text quotes are judged.
     """
-    shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
-    if shape is None and rows is not None:  # no format reads them
-        shape = shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
+    shape, bus = _shape_and_bus(curve, mentions)
     job = job_of(mentions, shape)
-    if shape is None:
-        bus = next((one.bytes_per_s for one in mentions.figures if one.is_of_bus), None)
-    else:
-        is_large = shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES
-        bus = shape.best[1] * shape.bus_share if is_large and shape.bus_share is not None else None
     verdict = (
-        (None if shape is None else _verdict(curve, shape, job, bus))
+        (None if shape is None else _verdict(curve, shape, job, bus, mentions))
         or _verdict_of_figures(mentions.figures, job)
         or _without_verdict(curve, shape, job)
     )
     return (verdict, *causes_of(verdict, job, shape, bus, mentions), *unknowns_of(job, mentions, verdict))
 
 
-def _verdict(curve: Sequence[Measurement], shape: Shape, job: Job, bus_bytes_per_s: float | None) -> Finding | None:
+def causes_by_text(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
+    """Return the causes and hints that times and their text show, if the times are long."""
+    shape, bus = _shape_and_bus(curve, mentions)
+    return causes_of(Finding("slow", ""), job_of(mentions, shape), shape, bus, mentions)
+
+
+def _shape_and_bus(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Shape | None, float | None]:
+    """Return the shape of a curve, and the bandwidth of the bus that its rows or the text tell."""
+    shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
+    if shape is None and rows is not None:  # no format reads them
+        shape = shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
+    if shape is None:
+        return None, next((one.bytes_per_s for one in mentions.figures if one.is_of_bus), None)
+    is_large = shape.sizes_bytes[-1] >= _LEAST_LARGE_BYTES
+    return shape, shape.best[1] * shape.bus_share if is_large and shape.bus_share is not None else None
+
+
+def _verdict(
+    curve: Sequence[Measurement], shape: Shape, job: Job, bus_bytes_per_s: float | None, mentions: Mentions
+) -> Finding | None:
     """Return the verdict on a curve; None if neither its shape nor its bandwidth tells one."""
     if shape.ranks == 1:
         return conclude("sends nothing", call=_call(job))
-    verdict = _between_runs(curve) or _collapse(shape) or _small_calls(shape, job) or _jump(shape)
+    verdict = (
+        _between_runs(curve)
+        or slow_hop(shape.points, job, job.nodes, _call(job))
+        or (None if mentions.of("ran") else hump(shape))
+        or _collapse(shape)
+        or _small_calls(shape, job)
+        or _jump(shape)
+    )
     if verdict is None and bus_bytes_per_s is not None:
         start = f"{_call(job)} reaches {format_rate(bus_bytes_per_s)} of bus bandwidth"
         return _rising(shape, job, bus_bytes_per_s) or bandwidth_verdict(bus_bytes_per_s, job, start)

@@ -39,6 +39,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
+_SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
 _LAUNCHES = re.compile(r"\bmpirun\s")
 _BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
 """Unless it is told otherwise, mpirun binds ranks to cores: the threads that serve a GPU share one."""
@@ -58,23 +59,35 @@ def causes_of(
     trees = [conclude("trees")] if is_of_trees and (job.is_of_nccl or not is_of_mpi(mentions)) else []
     if verdict.kind in ("fine", "fast"):
         of_shape = () if shape is None else (*_average(bus_bytes_per_s, mentions), *_kinks("hint", shape))
-        return (*runs, *_sockets(job, "hint"), *trees, *of_shape)
+        lone = [conclude("one rank on a node", cards=job.cards_of_node)] if job.is_lone and job.cards_of_node else []
+        return (*runs, *_sockets(job, "hint"), *lone, *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
     is_bound = job.is_of_cpus or not _LAUNCHES.search(mentions.text) or _BINDS.search(mentions.text)
-    candidates = (
+    candidates = [
         *runs,
         *_sockets(job, kind),
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
         *_slow_nodes(_list(_PAIR, mentions)),
         *_changes_of_version(_list(_VERSION, mentions)),
-        *(() if shape is None else (*_kinks("cause", shape), *_dips(shape))),
+        *(() if shape is None or verdict.subject == "algorithm" else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
-        *_findings_of("hint", *map(mentions.about, ("algorithm", "protocol", "binding"))),
+    ]
+    has_cause = any(one.kind == "cause" and one.source for one in candidates)
+    candidates += [
+        *_findings_of(
+            "hint" if has_cause else kind,
+            *map(mentions.about, _SETTINGS if job.is_one_node is not False else ("peer-to-peer", *_SETTINGS)),
+        ),
         *trees,
-        *([] if is_bound else [conclude("launcher")]),
-    )
+        *([] if is_bound or has_cause else [conclude("launcher")]),
+    ]
     return tuple(dict.fromkeys(candidates))
+
+
+def statements(mentions: Mentions) -> tuple[Finding, ...]:
+    """Return what a text says that may explain times, each with its line."""
+    return tuple(_findings_of("hint", (one for one in mentions.mentions if one.subject and one.sentence)))
 
 
 def _list(expression: re.Pattern[str], mentions: Mentions) -> list[tuple[re.Match[str], str]]:
@@ -143,6 +156,9 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
     for one in mentions.about("GPUDirect RDMA"):
         extra = "; other lines show direct access, so one side lacks it" if has_direct and one.value == "NET" else ""
         yield Finding("cause" if extra else kind, _sentence(one) + extra, one.subject, one.source)
+    if job.bus is not None:
+        yield from _findings_of(kind, [job.bus])
+        return
     yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
@@ -168,7 +184,7 @@ def _one_card(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions: Men
         number = round(of_one)
         if number in range(1, cards) and abs(of_one - number) < _WHOLE * number:
             yield conclude("some cards", kind=kind, bytes_per_s=bus_bytes_per_s, number=number, cards=cards)
-    if job.ranks_per_node == 1 and cards > 1:
+    if job.is_lone and cards > 1:
         yield conclude("one rank on a node", cards=cards)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
@@ -23,11 +23,13 @@ from hocket.definitions.libraries import library_named
 from hocket.judging.finding import Finding, Kind
 from hocket.judging.noise import Basis, Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, Series, median_s, pairs_of, several_fields
+from hocket.judging.pooling import Pool, ranges_of
 from hocket.judging.student import WRONG
 from hocket.measurements.measurement import DEFAULT, Measurement
 
 _EXPECTED = "measurements, as hocket.read_measurements returns them"
 _SHARE = 0.5
+_MOST_RANGES = 4
 _MOST_FACTOR = 4  # how many times as large the next size may be
 _ONE_RUN: Mapping[Basis, str] = {
     "sizes": "the scatter between neighbouring sizes",
@@ -87,8 +89,7 @@ class Range:
     Attributes:
         changes: The changes, by size.
         ratio: How many times as long calls take: the geometric mean over the sizes.
-        ratio_low: Lower end of its interval, which is as wide as the intervals of the sizes are on average, because the
-            sizes of a run share what disturbs it. None if a size has no interval.
+        ratio_low: Lower end of its interval, pooled over the sizes. None if a size has no interval.
         ratio_high: Upper end.
     """
 
@@ -118,11 +119,32 @@ class Range:
         }
 
 
-def _ranges(changes: Iterable[Change]) -> Iterator[Range]:
+_Pools: TypeAlias = "list[tuple[int, int, Pool]]"
+"""From which place to before which one the pairs of a series are, and their pool; of series with noise."""
+
+
+def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> _Pools:
+    pools: _Pools = []
+    for _, group in groupby(enumerate(pairs), lambda each: each[1].series):
+        own = [*group]
+        first, end = own[0][0], own[-1][0] + 1
+        own_noises = [noise for noise in noises_by_point[first:end] if noise is not None]
+        if len(own_noises) == end - first:
+            pools.append((first, end, Pool([pair for _, pair in own], own_noises)))
+    return pools
+
+
+def _ranges(changes: Sequence[Change], pools: _Pools) -> Iterator[Range]:
     """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
-    for _, group in groupby(changes, lambda one: (one.series, one.direction)):
-        own = tuple(group)
+    for _, group in groupby(enumerate(changes), lambda each: (each[1].series, each[1].direction)):
+        places, own = zip(*group, strict=True)
         ratio, low, high = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
+        pool = next(((start, pool) for start, end, pool in pools if start <= places[0] < end), None)
+        if pool is not None and len(own) > 1:
+            mean, _ = pool[1].mean_of(places[0] - pool[0], places[-1] + 1 - pool[0])
+            middle = math.log(ratio or 1.0)
+            low = exponential(min(mean.value - mean.reach, middle))
+            high = exponential(max(mean.value + mean.reach, middle))
         yield Range(own, ratio or 1.0, low, high)
 
 
@@ -142,10 +164,14 @@ def _range_findings(ranges: Sequence[Range], several: Sequence[str]) -> Iterator
             ends = (1 / high, 1 / low) if one.direction == "faster" else (low, high)
             interval = f"{_number(ends[0])} to {_number(ends[1])}"
             extreme = max(one.changes, key=lambda each: abs(math.log(each.ratio)))
-            if not low <= extreme.ratio <= high:
+            if (extreme.ratio_low or 0) > high or (extreme.ratio_high or math.inf) < low:
                 interval += f"; most at {format_bytes(extreme.size_bytes)}: {_number(_factor(extreme.ratio))}"
         first, last = one.changes[0].size_bytes, one.changes[-1].size_bytes
+        is_whole = len(one.changes) > 1 and sum(
+            len(each.changes) for each in ranges if each.series == one.series
+        ) == len(one.changes)
         where = f" {'at' if first == last else 'from'} {from_to(first, last)}" if last else ""
+        where = f" at all sizes,{where.removeprefix(' from')}" if is_whole else where
         change = f"{_number(_factor(one.ratio))} times {one.direction}{where} (95 %: {interval})"
         kind: Kind = "slow" if one.direction == "slower" else "fast"
         sentence = f"{one.series.text(several)}: {change}"
@@ -275,8 +301,10 @@ class Changes(Result):
 
     @property
     def sentence(self) -> str:
-        """The main conclusion in words, without a full stop."""
-        return self.findings[0].sentence
+        """What changed, the largest change first, or that nothing did; without a full stop."""
+        sentences = [one.sentence for one in self.findings if one.kind in ("slow", "fast")]
+        more = [f"and {len(sentences) - _MOST_RANGES} more ranges"] if len(sentences) > _MOST_RANGES else []
+        return "; ".join([*sentences[:_MOST_RANGES], *more]) or self.findings[0].sentence
 
     def of(self, direction: Direction) -> tuple[Change, ...]:
         """Return the points that changed in a direction."""
@@ -322,11 +350,22 @@ def changes(
     pairs, only_before, only_after = pairs_of(*sets, knows_ranks=knows_ranks)
     noise_by_point = noises(pairs)
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
-    rows = tuple(
-        _change(pair, noise, p_value, math.log1p(tolerance))
+    most = math.log1p(tolerance)
+    rows = [
+        _change(pair, noise, p_value, most)
         for pair, noise, p_value in zip(pairs, noise_by_point, p_values, strict=True)
-    )
-    ranges = tuple(_ranges(rows))
+    ]
+    pools = _pools(pairs, noise_by_point)
+    whole = sum(ranges_of(end - first) for first, end, _ in pools)
+    for start, _, pool in pools:
+        for first, end in pool.ranges(whole):
+            mean, _ = pool.mean_of(first, end)
+            if abs(mean.value) > most:
+                direction: Direction = "slower" if mean.value > 0 else "faster"
+                for place in range(start + first, start + end):
+                    if rows[place].direction in ("cannot tell", "same"):
+                        rows[place] = replace(rows[place], direction=direction)
+    ranges = tuple(_ranges(rows, pools))
     several = several_fields(one.series for one in ranges)
     findings = (
         *_range_findings(ranges, several),
@@ -336,7 +375,7 @@ def changes(
         *_only("before", only_before),
         *_only("after", only_after),
     )
-    return Changes(rows, ranges, only_before, only_after, float(tolerance), findings)
+    return Changes(tuple(rows), ranges, only_before, only_after, float(tolerance), findings)
 
 
 def _over_all_points(p_values: Sequence[float | None]) -> list[float | None]:

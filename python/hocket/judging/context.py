@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -47,6 +47,7 @@ class Job:
         sockets: The mention of TCP sockets.
         is_of_nccl: Whether the text tells of NCCL or RCCL.
         is_of_cpus: Whether the times are of an MPI benchmark, and nothing in the text tells of GPUs.
+        bus: The mention of a bus to a network card that carries less than the card.
     """
 
     collective: str
@@ -63,6 +64,18 @@ class Job:
     sockets: Mention | None
     is_of_nccl: bool
     is_of_cpus: bool
+    bus: Mention | None
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether one GPU of each node takes part, which uses the card beside it alone."""
+        return self.ranks_per_node == 1 and (self.is_of_nccl or bool(self.gpu_name))
+
+    def of_cards(self, bus_bytes_per_s: float) -> float:
+        """Return what the cards of a node carry at a bus bandwidth, if nodes combine data before they send them."""
+        if self.collective != "allreduce" or not self.ranks or not self.ranks_per_node:
+            return bus_bytes_per_s
+        return bus_bytes_per_s * max(1, self.ranks - self.ranks_per_node) / max(1, self.ranks - 1)
 
 
 class UsualRate(NamedTuple):
@@ -92,9 +105,11 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
     net, rate = mentions.only("net") or "", _count(mentions, "rate")
     sockets = next((one for one in mentions.about("TCP sockets") if one.value != "none"), None)
     cards = [_count(mentions, kind) for kind in ("cards used", "cards named", "cards told")]
-    if not net and cards[1] is not None:
-        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE
+    if not net and (cards[1] is not None or (cards[2] is not None and rate is not None)):
+        net = "rdma"  # NCCL_IB_HCA names cards of InfiniBand/RoCE; others are named by more than their rate
     kind = "tcp" if sockets is not None else net
+    if gpu is not None and gpu.card_gbit_per_s and rate is None and not any(cards):
+        cards[2] = per_node  # a card beside each GPU
     return Job(
         collective=(shape.collective if shape is not None else facts.collective) or "",
         ranks=ranks,
@@ -104,13 +119,22 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         gpu=gpu,
         gpu_name=name,
         net=kind,
-        card=card_fabric(kind, rate) if rate and kind else None,
+        card=_card(kind, rate, gpu),
         cards=next(filter(None, cards), None),
         cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
         is_of_nccl=(is_of_nccl := NCCL.search(mentions.text) is not None),
         is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
+        bus=next(iter(mentions.of("bus")), None),
     )
+
+
+def _card(kind: str, rate: int | None, gpu: GpuModel | None) -> Fabric | None:
+    """Return the class of the network cards, without the name of a network if the text has none."""
+    own = gpu.card_gbit_per_s if gpu is not None else 0
+    if rate is None and own and not kind and (card := card_fabric("slingshot", own)) is not None:
+        return replace(card, name=f"{own} Gbit/s, one beside each {gpu.name if gpu is not None else 'GPU'}")
+    return card_fabric(kind, rate or own) if kind and (rate or own) else None
 
 
 def is_of_mpi(mentions: Mentions) -> bool:
@@ -122,7 +146,7 @@ def usual_rate_of(job: Job) -> UsualRate | None:
     """Return the bus bandwidth that a job's machine allows; None if the text does not tell enough."""
     if job.is_one_node:
         return None if job.gpu is None or job.ranks == 1 else _within_node(job, job.gpu)
-    cards = 1 if job.sockets is not None else job.cards_of_node
+    cards = 1 if job.sockets is not None or job.is_lone else job.cards_of_node
     if job.is_one_node is None or cards is None:
         return None
     if job.card is not None:
@@ -198,9 +222,7 @@ def bandwidth_verdict(
     if bus_bytes_per_s >= NORMAL_SHARE * low and high == inf:
         return _fit(bus_bytes_per_s, job, start, source)
     usual = f"{low / 1e9:.3g}{'' if high == inf else f' to {high / 1e9:.3g}'} GB/s is usual for {what}"
-    of_cards = bus_bytes_per_s
-    if job.collective == "allreduce" and job.ranks and job.ranks_per_node and job.ranks_per_node < job.ranks:
-        of_cards *= (job.ranks - job.ranks_per_node) / (job.ranks - 1)  # nodes may combine data before they send it
+    of_cards = job.of_cards(bus_bytes_per_s) if job.is_one_node is False else bus_bytes_per_s
     if bus_bytes_per_s > _FAST_FACTOR * high:
         name = "tree" if of_cards <= _FAST_FACTOR * high else "high bandwidth"
     elif bus_bytes_per_s >= NORMAL_SHARE * low:
@@ -213,6 +235,8 @@ def bandwidth_verdict(
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
     """Return which fabrics a bus bandwidth fits, where the machine is not known."""
+    if job.nodes == 2 and job.is_of_nccl:  # NCCL runs trees there
+        bus_bytes_per_s = job.of_cards(bus_bytes_per_s)
     between = (job.net,) if job.is_one_node is False and job.net else _BETWEEN_NODES
     possible = {True: _WITHIN_NODES, False: between, None: (*_WITHIN_NODES, *between)}[job.is_one_node]
     others = _OF_GPUS if job.is_of_cpus else () if "MI" in job.gpu_name else ("xgmi",)
@@ -223,7 +247,7 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
         if fabric.kind in _WITHIN_NODES or job.cards in (None, 1)
     ]
     if job.is_one_node is not True and job.net in ("", "rdma"):
-        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job.cards)]
+        names = [*(name for name in names if "InfiniBand" not in name), *_cards_that_fit(bus_bytes_per_s, job)]
     if names:
         return conclude("bandwidth of fabrics", source=source, start=start, fabrics=", or ".join(names[:_MOST_NAMES]))
     slower = [one for one in FABRICS if one.kind in kinds and one.highest_bytes_per_s < bus_bytes_per_s]
@@ -233,12 +257,17 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
     return conclude("bandwidth above a fabric", source=source, start=start, fabric=nearest.name)
 
 
-def _cards_that_fit(bus_bytes_per_s: float, cards: int | None) -> list[str]:
-    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth."""
+def _cards_that_fit(bus_bytes_per_s: float, job: Job) -> list[str]:
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth.
+
+    A card for each rank is the likeliest number.
+    """
+    counts = [job.cards] if job.cards else sorted(_CARDS_OF_NODES, key=lambda count: count != job.ranks_per_node)
+    counts = [1] if job.is_lone else counts
     return [
         f"{format_count(count, 'card')} of {fabric.name}"
+        for count in counts
         for fabric in reversed(FABRICS)
-        for count in ([cards] if cards else _CARDS_OF_NODES)
         if fabric.kind == "rdma"
         and NORMAL_SHARE * fabric.lowest_bytes_per_s
         <= bus_bytes_per_s / count

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate
 from math import nan, prod, sqrt
+from statistics import geometric_mean
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,12 +46,11 @@ _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
 _MOST_OF_OTHERS_S = 0.03
 _ONE_TRIAL = Trials(count=1, threads=1)
 _NOISY_TRIALS = 16
+_LARGE_BYTES, _TOO_FAST = 1 << 20, 0.8
 
 _PARTS = {
-    "overhead": "overhead of messages",
-    "computation": "combining and copies",
-    "waiting": "messages that share links or ports",
-    "fault": "faults",
+    "computation": "combining",
+    "waiting": "contention",
 }
 """Words for parts of a critical path; the others go by their own name."""
 
@@ -121,7 +121,14 @@ class Expectation:
     def guess(self, sizes_bytes: Iterable[int]) -> Guess:
         """Return the programs that probably ran at some sizes."""
         columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
-        return guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        ran = guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        large = [self.sizes_bytes[column] for column in columns if self.sizes_bytes[column] >= _LARGE_BYTES]
+        if not (ran.programs and large):
+            return ran
+        times_s = [(self.measured_s[size], self.simulations.get((ran.programs[0], size))) for size in large]
+        ratios = [time_s / one.time_s.mean for time_s, one in times_s if one is not None]
+        is_excluded = bool(ratios) and geometric_mean(ratios) < _TOO_FAST  # its bytes alone take longer
+        return replace(ran, probability=0.0) if is_excluded else ran
 
     def likeliest(self, sizes_bytes: Iterable[int]) -> list[tuple[str, float]]:
         """Return the programs and their probabilities at some sizes, the likeliest first."""
@@ -172,9 +179,8 @@ def _limit(steps: Sequence[Step]) -> str:
     """Return what the time of a critical path is spent on most; empty if it takes no time."""
     parts_s = total(steps)
     part, part_s = max(parts_s.items(), key=lambda one: one[1])
-    messages = format_count(sum(step.event.kind == "recv" for step in steps), "message")
-    rounds = f" of {messages}" if part == "latency" else ""
-    return f"{_PARTS.get(part, part)}{rounds} ({part_s / sum(parts_s.values()):.0%})" if part_s else ""
+    rounds = f" {sum(step.event.kind == 'recv' for step in steps)}x" if part == "latency" else ""
+    return f"{_PARTS.get(part, part)}{rounds} {part_s / sum(parts_s.values()):.0%}" if part_s else ""
 
 
 def expect(

@@ -35,7 +35,8 @@ class Fabric:
 class GpuModel:
     """A model of GPUs, such as "H100", and the bus bandwidth of an allreduce on those of a node.
 
-    Its form is "SXM", "OAM" or "PCIe"; the fabric, by its name, connects the GPUs of a node.
+    Its form is "SXM", "OAM" or "PCIe"; the fabric, by its name, connects the GPUs of a node. Where each has its own
+    network card in all nodes, that is its rate in Gbit/s; otherwise it is 0.
     """
 
     name: str
@@ -43,6 +44,7 @@ class GpuModel:
     fabric: str
     lowest_bytes_per_s: float
     highest_bytes_per_s: float
+    card_gbit_per_s: int
 
 
 def _range(row: dict[str, str]) -> tuple[float, float]:
@@ -59,7 +61,8 @@ FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))
 """The classes of fabrics, in the order of their table."""
 
 GPU_MODELS = tuple(
-    GpuModel(row["model"], row["form"], row["fabric"], *_range(row)) for row in read_rows(__file__, "gpus.csv")
+    GpuModel(row["model"], row["form"], row["fabric"], *_range(row), int(row["card_gbit_per_s"] or 0))
+    for row in read_rows(__file__, "gpus.csv")
 )
 """The models of GPUs, in the order of their table."""
 

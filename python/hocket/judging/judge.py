@@ -18,14 +18,17 @@ from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
-from hocket.judging.by_text import judge_alone
+from hocket.judging.by_text import causes_by_text, judge_alone
+from hocket.judging.causes import statements
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
+from hocket.judging.faults import Fault, other_text
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
+from hocket.judging.suspects import contradictions
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
@@ -54,9 +57,14 @@ def _judge(
     curve: Curve, mentions: Mentions, machine: Machine | None, library: str | None, executor: Executor | None
 ) -> CurveAssessment:
     """Return a curve beside the times of a machine, or by itself."""
-    by_itself = judge_alone(curve.runs, mentions)
+    ran = [one for one in mentions.of("ran") if one.value.split()[0] == curve.first.collective]
+    title = f"{curve.title[0].upper()}{curve.title[1:]}"
+    of_log = [Finding("hint", f"{title}: {one.sentence}", "what ran", one.source) for one in ran]
     if machine is None:
-        return CurveAssessment(curve, None, (), (*by_itself, *shape_findings(curve.measurements)))
+        verdict, *others = judge_alone(curve.runs, mentions)
+        first = (*of_log, verdict) if verdict.kind == "unknown" else (verdict, *of_log)
+        findings = (*first, *others, *shape_findings(curve.measurements))
+        return CurveAssessment(curve, None, (), findings)
     library = library or library_of_text(mentions, machine, curve.first.collective)
     step = -(-len(curve.measurements) // _MOST_SIZES)
     few = replace(curve, measurements=curve.measurements[::step])
@@ -64,18 +72,18 @@ def _judge(
     choices = choices_of(expectation, mentions)
     rows = tuple(replace(_row(expectation, size), choice=choices.get(size)) for size in expectation.sizes_bytes)
     of_text = (*choice_findings(choices, mentions), *_other_generation(machine, mentions))
-    findings = (*findings_of(expectation, rows), *of_text)
-    causes = [
-        one
-        for one in (by_itself[1:] if findings[0].kind == "slow" else ())
-        if one.source and (one.kind == "cause" or one.subject == "Open MPI's component HAN")
-    ]
+    own_causes = [one for one in causes_by_text(curve.runs, mentions) if one.source]
+    causes = [one for one in own_causes if one.kind == "cause"]
+    verdict, *others = findings_of(expectation, rows, mentions, is_told=bool(causes))
+    if verdict.kind != "slow":
+        own_causes, causes = [], []
+    findings = (verdict, *causes, *of_log, *others, *(one for one in own_causes if one not in causes), *of_text)
     remarks = list[Finding]()
     if step > 1:
         remarks.append(conclude("sizes left out", number=len(few.measurements), sizes=len(curve.measurements)))
     if expectation.left_out:
         remarks.append(conclude("programs left out", programs=", ".join(expectation.left_out)))
-    return CurveAssessment(curve, machine.name, rows, (*findings, *causes, *remarks))
+    return CurveAssessment(curve, machine.name, rows, tuple(dict.fromkeys((*findings, *remarks))))
 
 
 def _row(expectation: Expectation, size_bytes: int) -> Row:
@@ -172,18 +180,28 @@ def judge_sources(
     mentions = first if len(sources) == 1 else mentions_of("\n".join(one.mentions.text for one in sources), first.file)
     messages = [one for source in sources for table in source.messages for one in judge_point_to_point(table, mentions)]
     measurements = [one for source in sources for one in source.measurements]
+    has_several = len({one.collective for one in measurements}) > 1
+    violations = [*contradictions(curves_of(measurements))] if has_several else []
     assessment = _assess(measurements, lambda curve: _judge(curve, mentions, machine, library, executor))
-    failures = [source.failures for source in sources if source.failures is not None]
-    curves = tuple(
-        replace(one, findings=(*(each.finding for each in failures if each.sources & lines), *one.findings))
-        for one in assessment.curves
-        for lines in [{run.source for run in one.curve.runs}]
-    )
+    faults = [fault for source in sources for fault in source.faults]
+    curves = tuple(_with_suspects(one, faults, violations) for one in assessment.curves)
     remarks = [one for source in sources for one in source.remarks]
     if len(sources) > 1:
         remarks.insert(0, conclude("several files", files=", ".join(source.mentions.file for source in sources)))
     findings = dict.fromkeys((*messages, *unread, *assessment.findings, *remarks))
     return replace(assessment, curves=curves, findings=tuple(findings))
+
+
+def _with_suspects(one: CurveAssessment, faults: Sequence[Fault], violations: Sequence[Finding]) -> CurveAssessment:
+    """Return a curve with what is wrong with its rows first, and with its contradiction to other curves of the text."""
+    lines = {run.source for run in one.curve.runs}
+    own = [fault.finding for fault in faults if fault.sources & lines]
+    findings = [*one.findings]
+    is_of_hocket = any(each.subject == "what ran" for each in one.findings)
+    for finding in (each for each in violations if each.source in lines and not is_of_hocket):
+        is_first = one.verdict.kind != "slow"
+        findings[0 if is_first else 1 : 1] = [finding if is_first else replace(finding, kind="cause")]
+    return replace(one, findings=(*own, *findings))
 
 
 def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
@@ -200,9 +218,11 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
     rows = source.mentions.rows
     if findings[0].subject == "numbers" or not (has_answer or rows is not None):
-        raise source.refusal
-    if source.failures is not None:
-        yield source.failures.finding
+        if (other := other_text(source.mentions.text, source.mentions.file)) is None:
+            raise source.refusal
+        yield from (other, *statements(source.mentions))
+        return
+    yield from (fault.finding for fault in source.faults)
     yield from findings
     if rows is not None and rows.cut:
         yield Finding("unknown", rows.cut, "cut row")

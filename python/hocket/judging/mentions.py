@@ -27,7 +27,7 @@ _LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
 _BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
 _OF_CARDS = re.compile(
     r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
-    r"|\b(?:EDR|HDR100|NDR200|HDR|NDR|XDR|FDR)\b"
+    r"|\b(?:EDR|HDR100|NDR200|HDR|NDR|XDR|FDR)\b|\bcards? of [0-9]|[0-9] ?[x×*] ?[1-8][0-9]{1,2} ?G"
 )
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 """Kinds of which only lines on cards tell, and of which a line may tell several values."""
@@ -35,6 +35,9 @@ _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 _MOST = {"cards told": 32}
 _USING = re.compile(r"\bNET/(?:IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
 _USING_CARD = re.compile(r"\[[0-9]+\]([\w.-]+):[0-9]+/(?:IB|RoCE)")
+_IN_TREE = re.compile(r"\+ (?P<kind>PCI|NET)\[(?P<rate>[0-9]+(?:\.[0-9]+)?)\]")
+_BELOW = 0.9
+"""A bus that carries less than this share of a card limits it."""
 _LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
 _NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
 
@@ -69,7 +72,8 @@ def mentions_of(text: str, file: str) -> Mentions:
     """Return what a text says of the machine and of the run; `file` is the name of its file, for sources."""
     lines = lines_of(text)
     in_lines = [one for number, line in with_words(text) for one in _in_line(line, f"{file}:{number}")]
-    all_mentions = [*in_lines, *_of_product(in_lines), *_topologies(lines, file), *_separate_runs(lines, file)]
+    of_text = [*_topologies(lines, file), *_slow_buses(lines, file), *_separate_runs(lines, file)]
+    all_mentions = [*in_lines, *_of_product(in_lines), *of_text]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
     return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
@@ -148,6 +152,27 @@ def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
         if to_cards and not to_cards & {"PIX", "PXB"}:
             sentence = "no card is behind the PCIe switch of a GPU, so their data pass through the CPU"
             yield Mention("near cards", "none", source, sentence)
+
+
+def _slow_buses(lines: Sequence[str], file: str) -> Iterator[Mention]:
+    """Give the buses that carry less than the network card at their end, by the tree of devices in a log of NCCL."""
+    above = list[tuple[int, float, int]]()
+    for number, line in enumerate(lines, start=1):
+        if (match := _IN_TREE.search(line)) is None:
+            continue
+        rate = float(match["rate"])
+        if match["kind"] == "NET":
+            buses = [each for each in above if each[0] < match.start()] or above[-1:]
+            _, slowest, place = min(buses, key=lambda each: each[1], default=(0, rate, 0))
+            if slowest < _BELOW * rate:
+                words = (
+                    f"the bus to a network card carries {slowest:g} GB/s (PCI[{slowest:.1f}]), the card {rate:g} GB/s"
+                )
+                sentence = f"{words} (NET[{rate:.1f}]): {slowest / rate:.0%} of the card is left"
+                yield Mention("bus", f"{slowest:g}", f"{file}:{place}", sentence, "bus of a card")
+        else:
+            above = [each for each in above if each[0] < match.start()]
+            above.append((match.start(), rate, number))
 
 
 def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:

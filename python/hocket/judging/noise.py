@@ -48,13 +48,19 @@ _MOST = 700.0  # the largest number whose exponential is finite
 class Noise:
     """How far ln(after / before) is known, and how likely noise alone makes a ratio that is so far from 1, or farther.
 
-    The reach is that from the middle of its 95 % confidence interval to an end.
+    The error is the standard error of the middle of its 95 % confidence interval, known from some degrees of freedom.
     """
 
-    reach: float
+    error: float
+    freedom: float
     middle: float
     p_value: float
     basis: Basis
+
+    @property
+    def reach(self) -> float:
+        """From the middle to an end of the interval."""
+        return quantile(self.freedom) * self.error
 
 
 def exponential(value: float) -> float:
@@ -154,7 +160,7 @@ def _noise(pair: Pair, middle: float, error: float, freedom: float, basis: Basis
         p_value = 1.0
     else:
         p_value = two_sided(middle / error, freedom) if error > 0 else 0.0
-    return Noise(quantile(freedom) * error, middle, p_value, basis)
+    return Noise(error, freedom, middle, p_value, basis)
 
 
 def _error(one: Measurement) -> float | None:

@@ -2,68 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hocket._native import Error
-from hocket.base.units import format_bytes, format_count
 from hocket.definitions.library import find_collective
+from hocket.judging.faults import Fault, early_end, failures_in
 from hocket.judging.finding import Finding
-from hocket.judging.lines import lines_of, row_of_nccl
 from hocket.judging.mention import Mentions, Table
 from hocket.judging.mentions import mentions_of
 from hocket.judging.tables import tables_in
 from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
+from hocket.measurements.margins import readable
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
-
-_TOTAL = re.compile(r"\bOut of bounds values\s*:\s*(?P<count>[0-9]{1,15})\s+FAILED\b")
-_ROW_OF_OSU = re.compile(r"(?<!\S)(?P<size>[0-9]{1,15})(?:[ \t]+[0-9.]+)+[ \t]+Fail\s*$")
-_IN_PLACE = 4
-"""So many cells after the first number of wrong values in a row of nccl-tests, the one in place follows."""
-
-_MOST_ROWS = 6
-
-
-class Failures(NamedTuple):
-    """What a benchmark found to be wrong, and the lines that are; all lines, if only the number of values is known."""
-
-    finding: Finding
-    sources: frozenset[str]
-
-
-def failures_in(text: str, file: str) -> Failures | None:
-    """Return what the benchmark found to be wrong in the text of a file; None if it found nothing.
-
-    Source: the columns `#wrong` and the last lines of nccl-tests; the column `Validation` of the OSU micro-benchmarks.
-    """
-    lines = [(f"{file}:{number}", line) for number, line in enumerate(lines_of(text), start=1)]
-    rows = [(source, size) for source, line in lines for size in _wrong_size(line)]
-    totals = [(source, total) for source, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
-    if rows:
-        (first, _), sources = rows[0], [source for source, _ in rows]
-        names = ", ".join(f"{source} ({format_bytes(size)})" for source, size in rows[:_MOST_ROWS])
-        rest = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-        sentence = f"Results are wrong, so their times mean little, in {format_count(len(rows), 'row')}: {names}{rest}"
-    elif totals:
-        (first, total), sources = totals[0], [source for source, _ in lines]
-        values = format_count(int(total["count"]), "value")
-        sentence = f"The benchmark found {values} to be wrong, so its times mean little"
-    else:
-        return None
-    return Failures(Finding("unknown", sentence, "wrong results", first), frozenset(sources))
-
-
-def _wrong_size(line: str) -> Iterator[int]:
-    """Give the size of a row whose results are wrong."""
-    if "Fail" in line and (row := _ROW_OF_OSU.search(line)) is not None:
-        yield int(row["size"])
-    elif (row := row_of_nccl(line)) is not None:
-        counts = line[row.end() :].split()[::_IN_PLACE]
-        if any(count.isdecimal() and count.strip("0") for count in counts[:2]):
-            yield int(row["size"])
+from hocket.measurements.side_by_side import columns_apart
 
 
 class Text(NamedTuple):
@@ -84,7 +38,7 @@ class Source:
         measurements: Its measured times.
         refusal: Why it has none that can be read; None if it has some.
         remarks: Findings on what is left out, and on what follows from the rows.
-        failures: Which of its results are wrong; None if none is.
+        faults: Which of its results are wrong, and which table ends early.
         messages: Its tables of messages between two ranks, which are no measurements of collectives.
         is_of_messages: Whether all that looks like a row belongs to such a table.
     """
@@ -94,7 +48,7 @@ class Source:
     measurements: tuple[Measurement, ...]
     refusal: Error | None
     remarks: tuple[Finding, ...]
-    failures: Failures | None
+    faults: tuple[Fault, ...]
     messages: tuple[Table, ...]
     is_of_messages: bool
 
@@ -131,7 +85,7 @@ def read(text: Text) -> Source:
             *(Finding("unknown", cut, "cut row") for cut in dict.fromkeys((*cuts.values(), *reading.cuts))),
             *(Finding("hint", sentence, "ranks") for sentence in reading.remarks),
         ),
-        failures_in(rest, text.file),
+        tuple(filter(None, (failures_in(rest, text.file), early_end(rest, text.file, measurements)))),
         messages,
         bool(messages) and first_like_row(without_lines(rest, rows).split("\n")) is None,
     )
@@ -158,6 +112,22 @@ def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     if refusal is not None and text.facts.algorithm is not None:
         raise refusal
     return Reading(()), refusal
+
+
+ANY_RANKS = 2
+"""Where nobody tells the number of ranks, and two runs are compared without it."""
+
+
+def columns_of(text: Text) -> dict[str, Text]:
+    """Return a text for each column of times, by its name, if a table that is refused has several; otherwise none."""
+    columns = columns_apart(readable(text.text), text.file)
+    with_ranks = text._replace(facts=replace(text.facts, ranks=text.facts.ranks or ANY_RANKS))
+    if not columns or any(read(each).measurements for each in (text, with_ranks)):
+        return {}
+    own = mentions_of(text.text, text.file).facts
+    names = [name for name, value in vars(text.facts).items() if value is None]
+    facts = replace(text.facts, **{name: getattr(own, name) for name in names})
+    return {name: Text(column, text.file, facts) for name, column in columns.items()}
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:

@@ -10,31 +10,192 @@ from statistics import geometric_mean
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to, span
 from hocket.definitions.libraries import BY_MACHINE
+from hocket.definitions.library import COLLECTIVES
 from hocket.definitions.machine import is_preset
 from hocket.judging.assessment import Grade, LibraryChoice, Row
+from hocket.judging.context import job_of
 from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
-from hocket.judging.finding import Finding, conclude
+from hocket.judging.finding import Finding, Kind, conclude
+from hocket.judging.mention import Mentions
+from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
-_SMALL_BYTES, _LARGE_BYTES = 4 << 10, 256 << 10
-_FLAT = 1.5
-"""Factors of small and of large sizes within this ratio are alike."""
+_MOST_SMALL_BYTES, _LEAST_LARGE_BYTES, _LEAST_ALIKE = 8 << 10, 64 << 10, 3
+_LOSS, _MOST_LOSS, _PEAK, _ALIKE, _SHARE_ERROR = 1.45, 10.0, 1.6, 1.45, 0.15
+"""Sizes lose if they take so many times as long as expected, and as the others; a peak is so high above both
+neighbours. Factors within the ratio `_ALIKE` are one factor, and it is one of so many cards within the last share."""
+_SAME = 1.12
+"""An algorithm takes as long as measured if it does within this ratio at each size."""
+_EXCESS, _EXCESS_OF_MANY, _MANY = 1.5, 1.2, 3
+"""Of several sizes, some are above the range of nine of ten. A verdict needs a size beyond a power of its end."""
+_FITS, _FITS_EACH = 1.12, 1.3
+"""What the library chooses fits if measured over simulated times are within these, on average and at each size."""
 _MOST_NAMED = 3
 _GRADES: tuple[tuple[str, Grade], ...] = (("Also slow", "slow"), ("Faster than expected", "fast"))
 
 
-def findings_of(expectation: Expectation, rows: Sequence[Row]) -> tuple[Finding, ...]:
-    """Return what follows, the verdict first."""
-    whole = max(_ranges(rows, "slow"), key=lambda run: len(run) * (_factor(run) - 1), default=None)
-    return (
-        _verdict(expectation, rows, whole),
+def findings_of(
+    expectation: Expectation, rows: Sequence[Row], mentions: Mentions, *, is_told: bool
+) -> tuple[Finding, ...]:
+    """Return what follows, the verdict first: the suspects in their order, then what the machine can do.
+
+    `is_told` says whether a line of the text tells why the times are long.
+    """
+    ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
+    whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
+    suspects = (
+        ()
+        if is_told and whole is not None
+        else (
+            *_hop(expectation, rows, mentions),
+            *_default(expectation, rows),
+            *_hump(expectation, rows),
+            *_by_factors(expectation, rows),
+        )
+    )
+    if suspects and suspects[0].subject == "default":
+        return (*suspects, *_choices(rows), *_gains(expectation, rows))
+    others = (
         *_choices(rows),
         *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
-        *(() if whole is None else _advice(expectation, rows, whole)),
+        *(() if whole is None or suspects or is_told else _advice(expectation, whole)),
     )
+    return (*suspects, *([] if suspects else [_verdict(expectation, rows, whole)]), *others)
+
+
+def _is_beyond(rows: Sequence[Row]) -> bool:
+    most = _EXCESS if len(rows) < _MANY else _EXCESS_OF_MANY
+    return any(row.factor > (row.high_s / row.expected_s) ** most for row in rows)
+
+
+def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
+    """Give which network small messages take, if they are slow on the machine."""
+    one, machine = expectation.curve.first, expectation.machine
+    job = replace(job_of(mentions, shape_of(expectation.curve.measurements)), ranks=one.ranks)
+    nodes = -(-one.ranks // machine.ranks_per_node)
+    points = [(row.size_bytes, row.measured_s) for row in rows]
+    if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
+        return  # small calls are as fast as the machine's, or as those of an algorithm
+    if finding := slow_hop(points, job, nodes, _call(expectation), HOP_OF_SOFTWARE_S):
+        yield finding
+
+
+def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what factors over sizes show: that all large calls lose alike, that all small ones do, or a single size.
+
+    Nothing is given if an algorithm explains the whole curve.
+    """
+    if _is_of_algorithm(expectation, rows):
+        return
+    threes = zip(rows, rows[1:], rows[2:], strict=False)
+    peaks = (
+        (row.factor / max(below.factor, above.factor), row)
+        for below, row, above in threes
+        if "slow" not in (below.grade, above.grade)
+    )
+    height, peak = max(peaks, key=lambda each: each[0], default=(0.0, None))
+    is_peak = peak is not None and height > _PEAK
+    one = expectation.curve.first
+    is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
+    blocks = one.ranks if is_of_blocks else 1
+    others = [row for row in rows if not (is_peak and row is peak)]
+    small = [row for row in others if row.size_bytes * blocks <= _MOST_SMALL_BYTES]
+    large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
+    few, many = (_factor(part) if part else 1.0 for part in (small, large))
+    if len(large) >= _LEAST_ALIKE and _LOSS < many < _MOST_LOSS and many > _LOSS * few and _are_alike(large, many):
+        yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
+    elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
+        if _as_long(expectation, [row.size_bytes for row in small]) is None:
+            yield conclude("small messages", call=_call(expectation), small=few, large=many)
+    elif is_peak and peak is not None:
+        yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
+
+
+def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
+    """Return whether an algorithm is known to have run, and takes as long as measured."""
+    ran = expectation.guess([row.size_bytes for row in rows])
+    return ran.is_told and all(_takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows)
+
+
+def _are_alike(rows: Sequence[Row], factor: float) -> bool:
+    return all(1 / _ALIKE < row.factor / factor < _ALIKE for row in rows)
+
+
+def _share(expectation: Expectation, rows: Sequence[Row], factor: float, addition: str) -> Iterator[Finding]:
+    """Give which share of cards, lanes or rate makes large calls so many times longer, unless an algorithm does."""
+    if _as_long(expectation, [row.size_bytes for row in rows]) is not None:
+        return
+    cards = int(expectation.machine.quantities.get("node.cards.count", 1))
+    rate = expectation.machine.quantities.get("node.cards.bandwidth_bytes_per_s")
+    in_use = next((count for count in range(cards - 1, 0, -1) if abs(factor * count / cards - 1) < _SHARE_ERROR), None)
+    parts = round(factor)
+    if in_use is not None:
+        what = f"as with {in_use} of the {cards} cards of a node"
+        what += f" ({format_rate(in_use * rate)} instead of {format_rate(cards * rate)})" if rate else ""
+    elif parts in (2, 4, 8) and abs(factor / parts - 1) < _SHARE_ERROR:
+        what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
+    else:
+        what = f"as with {1 / factor:.0%} of the rate"
+    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), addition=addition, what=what)
+
+
+def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
+    """Return a program that libraries have and that takes as long as measured at each of some sizes."""
+    return next(
+        (
+            label
+            for label in expectation.of_libraries
+            if all(_takes_as_long(expectation, label, size, _SAME) for size in sizes_bytes)
+        ),
+        None,
+    )
+
+
+def _takes_as_long(expectation: Expectation, label: str, size_bytes: int, ratio: float) -> bool:
+    one = expectation.simulations.get((label, size_bytes))
+    return one is not None and 1 / ratio < expectation.measured_s[size_bytes] / one.time_s.mean < ratio
+
+
+def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give that the library's own choice takes as long as measured."""
+    choices_s = [row.choice.time_s for row in rows if row.choice is not None and not row.choice.source]
+    ratios = [row.measured_s / time_s for row, time_s in zip(rows, choices_s, strict=False) if time_s]
+    if len(ratios) < len(rows) or not ratios:
+        return
+    if not (1 / _FITS < geometric_mean(ratios) < _FITS and max(ratios) < _FITS_EACH and min(ratios) > 1 / _FITS_EACH):
+        return
+    choices = groupby(rows, key=lambda row: _CHANNELS.sub("", (row.choice and row.choice.choice) or ""))
+    runs = [(name, [row.size_bytes for row in run]) for name, run in choices]
+    names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
+    kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
+    library = next(row.choice.library for row in rows if row.choice is not None)
+    yield conclude("default", kind=kind, call=_call(expectation), library=library, names=names, ratios=span(ratios))
+
+
+def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give what another algorithm of a library would bring, where it is faster than what the library chooses."""
+    for _, group in groupby(rows, key=lambda row: row.choice and row.choice.choice):
+        run = [*group]
+        sizes = [row.size_bytes for row in run]
+        better = _better(expectation, sizes)
+        if better is not None and (share := better[1] / geometric_mean([row.measured_s for row in run])) <= _GAIN:
+            sentence = f"{from_to(sizes[0], sizes[-1])}: {better[0]} would take {share:.0%} of the time"
+            yield Finding("hint", sentence, "what to do")
+
+
+def _hump(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give sizes that take longer than larger ones."""
+    shape = shape_of(expectation.curve.measurements)
+    if shape is not None and any(row.grade == "slow" for row in rows) and (finding := hump(shape)) is not None:
+        yield finding
+
+
+def _call(expectation: Expectation) -> str:
+    title = expectation.curve.title
+    return f"{title[0].upper()}{title[1:]}"
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
@@ -52,8 +213,7 @@ def _from_to(rows: Sequence[Row]) -> str:
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
-    title = expectation.curve.title
-    what, machine = title[0].upper() + title[1:], expectation.machine.name
+    what, machine = _call(expectation), expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
@@ -86,13 +246,13 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     if own_s is not None:
         ending = "; what its log names takes so long"
     elif ran.is_told:
-        ending, own_s = f"; it runs like {_names(ran.programs)}", _total_s(expectation, ran.programs[0], sizes)
+        ending = f"; it runs like {_names(ran.programs)}"
     else:
         return ""
     better = _better(expectation, sizes)
-    if better is None or own_s is None or better[1] > _GAIN * own_s:
+    if better is None or (share := better[1] / geometric_mean([row.measured_s for row in rows])) > _GAIN:
         return ending
-    return f"{ending}; {better[0]} would take {better[1] / own_s:.0%} of the time"
+    return f"{ending}; {better[0]} would take {share:.0%} of the time"
 
 
 def _logged_s(rows: Sequence[Row]) -> float | None:
@@ -152,6 +312,8 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
             yield Finding("hint", f"{where}: it runs like {_names(ran.programs)} ({share})", "algorithm")
         else:
             names = ", ".join(f"{label} {share:.0%}" for label, share in expectation.likeliest(sizes)[:_MOST_NAMED])
+            if ran.programs and not ran.probability:
+                names = f"it takes less than {ran.programs[0]} can on this machine"
             yield Finding("unknown", f"{where}: cannot tell which algorithm ran: {names}", "algorithm")
 
 
@@ -199,8 +361,8 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
         yield Finding("hint", f"{where}: {chooses}: {'; '.join(parts)}", "choice", run[0][1].source)
 
 
-def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) -> Iterator[Finding]:
-    """Give how to find a better choice, or what the factors over sizes point to if no program explains them."""
+def _advice(expectation: Expectation, slow: Sequence[Row]) -> Iterator[Finding]:
+    """Give how to find a better choice, if some program explains the times."""
     if _is_explained(expectation, slow):
         one, machine = expectation.curve.first, expectation.machine
         first, last = (format_bytes(row.size_bytes).replace(" ", "") for row in (slow[0], slow[-1]))
@@ -209,19 +371,6 @@ def _advice(expectation: Expectation, rows: Sequence[Row], slow: Sequence[Row]) 
         command = f"hocket tune {one.collective} --ranks {one.ranks} --sizes {sizes} --machine {name}"
         yield Finding("hint", f"{command} --library {expectation.library or 'LIBRARY'}", "what to do")
         return
-    small = [row for row in rows if row.size_bytes <= _SMALL_BYTES]
-    large = [row for row in rows if row.size_bytes >= _LARGE_BYTES]
-    if small and large:
-        few, many = _factor(small), _factor(large)
-        if many > _FLAT * few:
-            cards = int(expectation.machine.quantities.get("node.cards.count", 1))
-            alike = next((number for number in range(1, cards) if abs(many * number / cards - 1) < 0.2), None)
-            share = f"{alike} of the {cards} cards of a node" if alike else f"1/{many:.2g} of the bandwidth"
-            yield conclude("large messages", small=few, large=many, what=f"as with {share}")
-        elif few > _FLAT * many:
-            yield conclude("small messages", small=few, large=many)
-        elif _factor(rows) > _FLAT:
-            yield conclude("all messages", factor=_factor(rows))
     yield conclude("no better choice")
 
 

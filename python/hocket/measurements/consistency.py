@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import nan
 from typing import TypeAlias
@@ -66,20 +67,23 @@ def tables_of_lines(text: str, names_in: Callable[[str], Sequence[str]]) -> Iter
     yield table
 
 
-def _orders(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give pairs of columns of which the first is never above the second: of the same quantity in the same unit."""
+@lru_cache(maxsize=64)
+def _orders(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of columns of which the first is never above the second: of the same quantity in the same unit."""
     by_quantity: dict[frozenset[str], dict[str, int | None]] = {}
     for name in names:
         words = re.findall(r"[a-z]+[0-9]*", name.lower())
         levels = {word: level for word in words if (level := _level(word)) is not None or word in _MEANS}
         if len(levels) == 1:
             by_quantity.setdefault(frozenset(words) - {*levels}, {})[name] = next(iter(levels.values()))
+    pairs = list[tuple[str, str]]()
     for columns in by_quantity.values():
         percentiles = sorted((level, name) for name, level in columns.items() if level is not None)
-        yield from ((lower, higher) for (_, lower), (_, higher) in pairwise(percentiles))
+        pairs += ((lower, higher) for (_, lower), (_, higher) in pairwise(percentiles))
         for mean in (name for name, level in columns.items() if level is None):
-            yield from ((name, mean) for level, name in percentiles if level == 0)
-            yield from ((mean, name) for level, name in percentiles if level == 100)
+            pairs += ((name, mean) for level, name in percentiles if level == 0)
+            pairs += ((mean, name) for level, name in percentiles if level == 100)
+    return tuple(pairs)
 
 
 def _size(cells: Mapping[str, str]) -> str:

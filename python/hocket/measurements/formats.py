@@ -82,7 +82,8 @@ def _library(text: str, file: str) -> tuple[str, ...]:
 
 def _with_facts(one: Measurement, facts: Facts) -> Measurement:
     """Return a measurement with the ranks on a node that are told, if it does not tell them itself."""
-    return replace(one, ranks_per_node=one.ranks_per_node or facts.ranks_per_node)
+    is_told = one.ranks_per_node is not None or facts.ranks_per_node is None
+    return one if is_told else replace(one, ranks_per_node=facts.ranks_per_node)
 
 
 def cuts_in(text: str, file: str) -> dict[int, str]:

@@ -48,7 +48,7 @@ _NO_TIMES = ("time-out.", "out-of-mem.")
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
     ones: list[tuple[Measurement, bool]] = []
-    name, ranks, heads, sizes = "", 0, list[str](), list[int]()
+    name, ranks, heads, sizes, is_over = "", 0, list[str](), list[int](), False
     for number, line in enumerate(text.split("\n"), start=1):
         cells = line.split()
         if (title := re.match(rf"\s*{_BENCHMARK}", line)) is not None:
@@ -57,8 +57,10 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
         elif (processes := _PROCESSES.match(line)) is not None:
             ranks = count(processes[1], "#processes", (file, number))
         elif names := _names(line):
-            heads, sizes = names, []
-        elif heads and _is_row(heads, cells):
+            heads, sizes, is_over = names, [], False
+        elif sizes and cells and cells[0].rstrip(":").isalpha():
+            is_over = True  # rows of something else may follow
+        elif heads and _is_row(heads, cells) and not (is_over and len(cells) != len(heads)):
             one = _measurement(name, ranks, heads, cells, (file, number))
             is_known = is_collective(name) and _column(heads) is not None and facts.ranks in (None, ranks)
             if is_known:
@@ -68,7 +70,13 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
                 one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
             ones.append((one, is_known))
     measured_as = _measured_as(text)
-    return Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
+    reading = Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
+    version = _VERSION.search(text)
+    if measured_as == "imb" or version is None or not ones:
+        return reading
+    return replace(
+        reading, remarks=("IMB has a barrier before each call since 2018 Update 1: times are of single calls",)
+    )
 
 
 def _measured_as(text: str) -> MeasuredAs:

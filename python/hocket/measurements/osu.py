@@ -65,13 +65,14 @@ what differs between these."""
 
 @dataclass
 class _Table:
-    """The part of the output that is being read: what is told of its rows, and the sizes of the rows until now."""
+    """The part of the output that is being read: what is told of its rows, their sizes, and whether words followed."""
 
     collective: str
     algorithm: tuple[str, Mapping[str, float | str]]
     element_bytes: int
     heads: Sequence[str] = ("Size", "Avg Latency")
     sizes: list[int] = field(default_factory=list)
+    is_over: bool = False
 
     @property
     def has_sizes(self) -> bool:
@@ -91,7 +92,9 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
         cells = line.split()
         if (title := _TITLE_LINE.match(line)) is not None:
             table = _table(title["name"], facts, file)
-        elif table is not None and _is_row(table, cells):
+        elif table is not None and table.sizes and cells and cells[0].rstrip(":").isalpha():
+            table.is_over = True
+        elif table is not None and _is_row(table, cells) and not (table.is_over and len(cells) != len(table.heads)):
             rules.append(_measurement(table, cells, facts, (file, number)))
         elif table is not None and (datatype := _DATATYPE.match(line)) and table.collective in REDUCTIONS:
             table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes

@@ -72,7 +72,7 @@ _TRUTHS: Mapping[str, bool] = {
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """What a column has.
 
     Attributes:
@@ -87,7 +87,7 @@ class _Column:
 
 
 @lru_cache(maxsize=4096)
-def _column(name: str) -> _Column | None:
+def column_of(name: str) -> Column | None:
     """Return what a column of this name has; None if it is not read."""
     match = _UNIT.fullmatch(name.strip().lower())
     unit = match["unit"].strip() if match is not None else ""
@@ -95,31 +95,36 @@ def _column(name: str) -> _Column | None:
     base = "_".join(words)
     role = _NAMES.get(base)
     if role is not None:
-        return _Column(role)
+        return Column(role)
     if not unit and words and words[-1] in _UNITS - _SIZE_WORDS:
         unit = words.pop()
     if unit in _UNIT_S and words in (["low"], ["high"]):
-        return _Column(words[0], unit)
+        return Column(words[0], unit)
     kinds = {*words} - _TIME_WORDS
     if (unit in _UNIT_S or kinds != {*words} or kinds & {*_KINDS_OF_TIME}) and len(kinds) <= 1:
         kind = kinds.pop() if kinds else ""
         if kind in _KINDS_OF_TIME:
-            return _Column("time", unit, _KINDS_OF_TIME[kind])
+            return Column("time", unit, _KINDS_OF_TIME[kind])
     if set(words) <= _SIZE_WORDS | _OF_SIZES and (_SIZE_WORDS & set(words) or "msgsize" in words):
-        return _Column("size", unit)
+        return Column("size", unit)
     return None
+
+
+def units_of_times() -> Mapping[str, float]:
+    """Return the units of times that columns may have in their names, in seconds."""
+    return _UNIT_S
 
 
 def _lacks(names: Sequence[str]) -> str | None:
     """Return what the columns of a table lack; empty if they have it all, and None if they are not of such a table."""
-    roles = {column.role for name in names if (column := _column(name)) is not None}
+    roles = {column.role for name in names if (column := column_of(name)) is not None}
     has_size = "size" in roles or {"count", "type"} <= roles
     if "time" in roles:
         return "" if has_size else "a column of sizes, such as size"
     return "a column of times, such as time_us" if has_size else None
 
 
-_COLUMNS = Columns(lambda names: _lacks(names) == "", lambda name: _column(name) is not None, _SIZE_WORD)
+_COLUMNS = Columns(lambda names: _lacks(names) == "", lambda name: column_of(name) is not None, _SIZE_WORD)
 _SOME_COLUMNS = Columns(lambda names: bool(_lacks(names)), _COLUMNS.knows, _ANY_WORD)
 
 
@@ -148,7 +153,7 @@ def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tup
     Raises:
         Error: Two columns have the same role.
     """
-    columns = [(number, column) for number, name in enumerate(names) if (column := _column(name)) is not None]
+    columns = [(number, column) for number, name in enumerate(names) if (column := column_of(name)) is not None]
     best = min(column.kind for _, column in columns if column.role == "time")
     columns_by_role: dict[str, tuple[int, str, str]] = {}
     for number, column in columns:

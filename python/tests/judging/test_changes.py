@@ -146,7 +146,7 @@ def test_a_factor_is_found_at_all_sizes() -> None:
     assert result.is_slower and result.sentence == slow.sentence
     assert (
         slow.sentence.startswith("allreduce on 64 ranks: 1.3")
-        and "times slower from 8 B to 4 MiB (95 %: 1.2" in slow.sentence
+        and "times slower at all sizes, 8 B to 4 MiB (95 %: 1.2" in slow.sentence
     )
     assert slow.source == "run0.txt:1"
 

@@ -12,6 +12,16 @@ from hocket.judging.facts import facts_in
 from hocket.judging.mentions import PATTERNS, mentions_of
 
 _SPELLINGS = [
+    ("setting", "btl self,tcp", "mpirun -np 8 --mca btl self,tcp ./osu_bcast"),
+    ("setting", "I_MPI_FABRICS=shm:tcp", "export I_MPI_FABRICS=shm:tcp"),
+    ("setting", "UCX_NET_DEVICES=eno1", "-x UCX_NET_DEVICES=eno1"),
+    ("card", "none", "There is at least non-excluded one OpenFabrics device found, but there are no active ports"),
+    ("setting", "debug build", "  Configure command line: '--enable-debug'"),
+    ("setting", "one core", "MCW rank 3 bound to socket 0[core 0[hwt 0]]: [B/././.]"),
+    ("setting", "taskset -c 4", "mpirun -np 4 taskset -c 4 ./osu_allreduce"),
+    ("ran", "gather binomial", "     40         5120  0.000201 s  MPI_Gather gather binomial"),
+    ("topology", "x8", "LnkSta: Speed 16GT/s, Width x8 (downgraded)"),
+    ("cards told", "8", "8x400G between the nodes"),
     ("gpu", "H100", "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x18] NVIDIA H100 80GB HBM3"),
     ("gpu", "A100-SXM4", "#  Rank  0 Pid  1 on node0 device  0 [0x18] NVIDIA A100-SXM4-80GB"),
     ("gpu", "L20", "device 0 NVIDIA L20"),

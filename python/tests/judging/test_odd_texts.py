@@ -15,7 +15,7 @@ import pytest
 
 import hocket
 from hocket.judging.assessment import Assessment
-from hocket.judging.texts import failures_in
+from hocket.judging.faults import failures_in
 from hocket.measurements.measurement import Facts
 from tests.fitting.test_measurements import CSV, IMB, NCCL, OSU_FULL, PICO, nccl
 from tests.judging.test_judge import SIZES, osu
@@ -116,7 +116,7 @@ def test_wrong_results_are_the_verdict(text: str) -> None:
 def test_a_total_of_wrong_values_counts_without_rows() -> None:
     text = NCCL.replace(" 0 OK", " 7 FAILED")
     found = hocket.judge(text)
-    assert found.title == "The benchmark found 7 values to be wrong, so its times mean little."
+    assert found.title == "The benchmark found 7 values to be wrong, so its times mean little [text:14]."
     assert found.curves[0].verdict.source == "text:14"
     assert failures_in(NCCL, "text") is None and failures_in(NCCL.replace("       0\n", "     N/A\n"), "text") is None
 

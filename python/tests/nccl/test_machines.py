@@ -95,17 +95,19 @@ def test_another_pair_of_nodes_of_a100_is_judged() -> None:
         "4294967296 1073741824 float sum -1 42381 101.34 190.02 0 42364 101.38 190.09 0\n"
     )
     (curve,) = hocket.judge(command + names + lines, machine="dgx-a100-2", ranks=16).curves
-    assert "as fast as machine dgx-a100-2 can do it: 0.92 times" in curve.findings[0].sentence
-    assert {row.fastest for row in curve.rows} == {"multi_ring"}
+    assert curve.verdict.kind == "fine"
+    assert {row.fastest for row in curve.rows} == {"double_tree"}
+    assert all(abs(row.factor - 1.08) < 0.02 for row in curve.rows)
 
 
-def test_trees_on_two_nodes_of_a100_are_faster_than_rings_in_simulation_alone() -> None:
-    """No public table has forced trees there; NCCL's table has the ring as the faster one (docs/how/gpu-cluster.md)."""
+def test_trees_on_two_nodes_of_a100_are_faster_than_rings() -> None:
+    """By simulation, and by NCCL's table, whose trees have up to twice the rate of a card within a node."""
     machine = hocket.Machine.load("dgx-a100-2")
     ring_s = time_s("allreduce/multi_ring", 16, 1 << 30, {"channels": 16, "chunk": 2 << 20}, machine)
     tree_s = time_s("allreduce/double_tree", 16, 1 << 30, {"channels": 16, "segment": 512 << 10}, machine)
     assert ring_s / tree_s == pytest.approx(1.19, abs=0.02)
-    assert decision_on(machine, "allreduce", 16, 1 << 30).entry.algorithm == "ring"
+    assert decision_on(machine, "allreduce", 16, 1 << 30).entry.algorithm == "tree"
+    assert decision_on(machine, "allreduce", 8, 1 << 30).entry.algorithm == "ring"
 
 
 def test_a_healthy_node_is_as_fast_as_nccl_can_be_there() -> None:

@@ -7,6 +7,7 @@ as everywhere in Hocket; the version says whose constants count. What takes a ma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -36,7 +37,8 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
     """Return what a job runs on, by the section [gpu] of a machine file.
 
     On one node, channels are as the section says. On several, NCCL's search is approximated: a channel for each network
-    card, with the largest rate of NCCL's steps that a card and its share of the node's channels have.
+    card, with the largest rate of NCCL's steps that a card and its share of the node's channels have. On two nodes,
+    trees have more within a node (`ncclTopoCompute` in src/graph/search.cc: "increase bwIntra for trees").
 
     Raises:
         Error: The machine has no section [gpu], or says nothing of the network that a job on several nodes needs.
@@ -47,22 +49,26 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
     generation = values["gpu.generation"]
     channels, rate_gb_s = values["gpu.channels"], values["gpu.channel_bandwidth_bytes_per_s"] / _GIGA
     graph = Graph(channels, rate_gb_s, rate_gb_s)
-    nvls = graph
+    tree = nvls = graph
     if nodes > 1:
         cards, card_gb_s = _network_of(values, machine.file)
         share_gb_s = channels * rate_gb_s / cards
         between_gb_s = values.get("gpu.network_channel_bandwidth_bytes_per_s", 0.0) / _GIGA
+        steps = constants(VERSION)["steps of rates", generation]
         if not between_gb_s:  # the largest of NCCL's steps of rates that is not above both, or else that rate
             most_gb_s = min(card_gb_s, share_gb_s)
-            steps = constants(VERSION)["steps of rates", generation]
             between_gb_s = next((step for step in steps if step <= most_gb_s), most_gb_s)
-        graph = Graph(cards, between_gb_s, between_gb_s)
+        graph = tree = Graph(cards, between_gb_s, between_gb_s)
+        if nodes == 2:  # the search raises the rate of trees within a node to the first step of twice that of a card
+            higher = [step for step in sorted(steps) if between_gb_s < step <= share_gb_s]
+            enough = sum(step < 2 * between_gb_s for step in higher)
+            tree = replace(graph, within_gb_s=[between_gb_s, *higher[: enough + 1]][-1])
         nvls = Graph(cards, max(share_gb_s, between_gb_s), between_gb_s)
     is_lone = ranks == nodes
     return Hardware(
         generation=generation,
         ring=graph,
-        tree=graph,
+        tree=tree,
         nvls=nvls,
         links=values.get("gpu.links", "nvswitch"),
         processor=values.get("gpu.processor", "intel"),
