@@ -54,17 +54,11 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Line:
-    """time = start + slope size, for each resampling.
+    """time = start + slope size, for each resampling."""
 
-    Attributes:
-        start_s: The time of size 0, in seconds.
-        slope_s: Seconds per byte.
-        deviation: Deviation of the times from the line, as a share of the times: root mean square.
-    """
-
-    start_s: Floats
-    slope_s: Floats
-    deviation: float
+    start_s: Floats  # the time of size 0, in seconds
+    slope_s: Floats  # seconds per byte
+    deviation: float  # deviation of the times from the line, as a share of the times: root mean square
 
 
 def resample(samples_s: Mapping[int, Sequence[float]]) -> Resamples:

@@ -67,15 +67,10 @@ def play(
 
 @dataclass(frozen=True)
 class BenchScene:
-    """A scene for `bench.c` or `jobs.c`.
-
-    Attributes:
-        argument: Its argument.
-        is_nonblocking: Whether the calls are nonblocking.
-    """
+    """A scene for `bench.c` or `jobs.c`."""
 
     argument: str = "none"
-    is_nonblocking: bool = False
+    is_nonblocking: bool = False  # whether the calls are nonblocking
 
     def rule_of(self, collective: str) -> str:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""

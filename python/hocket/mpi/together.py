@@ -26,15 +26,10 @@ class Part:
 
 @dataclass(frozen=True)
 class PartTimes:
-    """The times of a call.
+    """The times of a call."""
 
-    Attributes:
-        together_s: Time with all calls at once, in each round.
-        alone_s: Time alone.
-    """
-
-    together_s: tuple[float, ...]
-    alone_s: tuple[float, ...]
+    together_s: tuple[float, ...]  # time with all calls at once, in each round
+    alone_s: tuple[float, ...]  # time alone
 
 
 def time_together(

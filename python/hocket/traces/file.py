@@ -173,11 +173,8 @@ _HEAD = re.compile(
 )
 _REQUEST = b',"request":'
 _STARTING_FUNCTIONS = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
-_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
-"""Values that make a line unique."""
-
-_MOST_KINDS = 1 << 16
-"""The number of different lines that are remembered."""
+_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})  # values that make a line unique
+_MOST_KINDS = 1 << 16  # the number of different lines that are remembered
 
 
 def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:

@@ -19,14 +19,10 @@ LONGEST_LINE = 1 << 24
 MOST_BYTES = 1 << 32
 """The limit for a trace in bytes, decompressed: about 30 million calls."""
 
-_LEAST_LINE_BYTES = 1 << 7
-"""The least cost of a line: even a short line takes time and memory."""
-
+_LEAST_LINE_BYTES = 1 << 7  # the least cost of a line: even a short line takes time and memory
 _BYTES_PER_LOOK = 1 << 24
 
-_LARGER = 5
-"""A trace in memory is at least this many times as large as its text."""
-
+_LARGER = 5  # a trace in memory is at least this many times as large as its text
 _GZIP = b"\x1f\x8b"
 
 

@@ -25,9 +25,7 @@ _MOST_RANKS = 1 << 20
 _WORDS_OF_ANY: Mapping[str, Sequence[str]] = {"source": ("-555", "-333"), "source_tag": ("-444",)}
 """As in SimGrid's mpi.h. In traces that SimGrid wrote, any source is MPI_UNDEFINED, -333."""
 
-_MOST_KNOWN = 1 << 12
-"""The number of different lines that are remembered."""
-
+_MOST_KNOWN = 1 << 12  # the number of different lines that are remembered
 _LONGEST_NUMBER = 400  # of a line, in characters
 _LARGEST_NUMBER = sys.float_info.max
 

@@ -23,21 +23,13 @@ from hocket.simulating.simulation import simulate
 
 @dataclass(frozen=True)
 class Side:
-    """The choice of one file.
+    """The choice of one file."""
 
-    Attributes:
-        line: The line that decides; None if the library decides by itself.
-        choice: The algorithm in the library's words; None if unknown.
-        algorithm: The equivalent algorithm of Hocket; None if there is none.
-        time_s: Its time on the machine; None if unknown.
-        why: Why the time is unknown.
-    """
-
-    line: int | None
-    choice: str | None
-    algorithm: str | None
-    time_s: float | None = None
-    why: str = ""
+    line: int | None  # the line that decides; None if the library decides by itself
+    choice: str | None  # the algorithm in the library's words; None if unknown
+    algorithm: str | None  # the equivalent algorithm of Hocket; None if there is none
+    time_s: float | None = None  # its time on the machine; None if unknown
+    why: str = ""  # why the time is unknown
 
 
 @dataclass(frozen=True)

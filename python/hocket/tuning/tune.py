@@ -142,19 +142,12 @@ def check_defaults(
 
 @dataclass(frozen=True)
 class GuidelineCheck:
-    """The result of checking the defaults of an MPI.
+    """The result of checking the defaults of an MPI."""
 
-    Attributes:
-        violations: Defaults that are slower than a guideline allows.
-        calls: The number of measured calls.
-        undecided_calls: The number of measured calls whose times are not known well enough.
-        left_out: The number of calls that were not measured for lack of time.
-    """
-
-    violations: tuple[Violation, ...]
-    calls: int
-    undecided_calls: int
-    left_out: int
+    violations: tuple[Violation, ...]  # defaults that are slower than a guideline allows
+    calls: int  # the number of measured calls
+    undecided_calls: int  # the number of measured calls whose times are not known well enough
+    left_out: int  # the number of calls that were not measured for lack of time
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

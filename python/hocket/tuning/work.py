@@ -28,17 +28,11 @@ TRAINING_END, REFINING_END, CONFIRMING_END, RACING_END, JUDGING_END = 0.35, 0.45
 
 @dataclass(frozen=True)
 class BySimulation:
-    """Simulation of a machine, which need not exist here.
+    """Simulation of a machine, which need not exist here."""
 
-    Attributes:
-        settings: Settings of simulations.
-        executor: Who simulates; by default threads, one per processor.
-        display: Shows the progress of each stage.
-    """
-
-    settings: Simulated
-    executor: Executor | None = None
-    display: ProgressDisplay = no_display
+    settings: Simulated  # settings of simulations
+    executor: Executor | None = None  # who simulates; by default threads, one per processor
+    display: ProgressDisplay = no_display  # shows the progress of each stage
 
     confirms: bool = False
     exporter: None = None
@@ -91,19 +85,12 @@ class BySimulation:
 
 @dataclass(frozen=True)
 class ByMeasurement:
-    """Measurement under an MPI, with a time limit.
+    """Measurement under an MPI, with a time limit."""
 
-    Attributes:
-        settings: Settings of measurements.
-        hosts: The hosts of the ranks, separated by commas; None for this host.
-        limit_s: The time limit.
-        display: Shows the progress of each stage.
-    """
-
-    settings: Measured
-    hosts: str | None
-    limit_s: float
-    display: ProgressDisplay = no_display
+    settings: Measured  # settings of measurements
+    hosts: str | None  # the hosts of the ranks, separated by commas; None for this host
+    limit_s: float  # the time limit
+    display: ProgressDisplay = no_display  # shows the progress of each stage
     begun_s: float = field(default_factory=monotonic)
 
     confirms: bool = True

@@ -43,21 +43,13 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Decision:
-    """What NCCL chooses for a call.
+    """What NCCL chooses for a call."""
 
-    Attributes:
-        entry: The line of its table.
-        channels: How many channels it uses at most.
-        threads: How many threads run in each.
-        time_us: The time by the table, in microseconds.
-        alternatives: All lines, the fastest first; those that NCCL does not take come last.
-    """
-
-    entry: Entry
-    channels: int
-    threads: int
-    time_us: float
-    alternatives: tuple[Alternative, ...]
+    entry: Entry  # the line of its table
+    channels: int  # how many channels it uses at most
+    threads: int  # how many threads run in each
+    time_us: float  # the time by the table, in microseconds
+    alternatives: tuple[Alternative, ...]  # all lines, the fastest first; those that NCCL does not take come last
 
     @property
     def choice(self) -> Choice:

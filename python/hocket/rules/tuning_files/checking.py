@@ -39,19 +39,14 @@ LARGEST_ELEMENT = 16
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that whoever wrote a file may not have meant.
+    """Something that whoever wrote a file may not have meant."""
 
-    Attributes:
-        line: The line, counted from 1.
-        kind: "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
-            algorithm", "other range", "meaning of ranks", "inner communicator", "never read", "not asked", "not given",
-            "refused", "fan-out" or "wrong communicator".
-        sentence: What it is.
-    """
-
-    line: int
+    line: int  # the line, counted from 1
+    # "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
+    # algorithm", "other range", "meaning of ranks", "inner communicator", "never read", "not asked", "not given",
+    # "refused", "fan-out" or "wrong communicator".
     kind: str
-    sentence: str
+    sentence: str  # what it is
 
     @classmethod
     def of(cls, rule: Rule, kind: str, what: str) -> Finding:

@@ -23,17 +23,11 @@ _NCCLX = "ncclx-2"
 
 @dataclass(frozen=True)
 class Conversion:
-    """Rules in other words.
-
-    Attributes:
-        rules: The rules.
-        notes: What is lost or only near, one sentence each.
-        left: How many of the rules that name an algorithm are left to the other library.
-    """
+    """Rules in other words."""
 
     rules: Rules
-    notes: tuple[str, ...]
-    left: int = 0
+    notes: tuple[str, ...]  # what is lost or only near, one sentence each
+    left: int = 0  # how many of the rules that name an algorithm are left to the other library
 
 
 def convert_rules(

@@ -41,15 +41,10 @@ NOT_ASKED = ("partitionMode", "localGroup")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of a call.
-
-    Attributes:
-        rule: The rule.
-        why_not: Why it is not for the call; empty for the rule that decides.
-    """
+    """What a rule says of a call."""
 
     rule: Rule
-    why_not: str = ""
+    why_not: str = ""  # why it is not for the call; empty for the rule that decides
 
 
 def situation(
