@@ -53,12 +53,9 @@ class Kinds:
 
 
 def record(processors: Sequence[int], *, length_s: float, threshold_s: float) -> tuple[Recording, ...]:
-    """Record several processors at the same time.
+    """Record several processors, by their numbers, at the same time.
 
-    Args:
-        processors: Their numbers.
-        length_s: Length of the recording.
-        threshold_s: A quantum of work that takes this much longer than the shortest one counts as interrupted.
+    A quantum of work that takes longer than the shortest one, by more than the threshold, counts as interrupted.
 
     Raises:
         Error: There is no C compiler, or a processor cannot be used.

@@ -38,8 +38,7 @@ def play(
 ) -> float | None:
     """Run a program that plays scenes, by this command line; pass on what it measures.
 
-    Returns:
-        The largest error of the clocks; None if the program compares none.
+    The result is the largest error of the clocks; None if the program compares none.
 
     Raises:
         Error: The program fails, a result is wrong, or as `Director.end`.

@@ -27,11 +27,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class Budget:
-    """The remaining limit for reading a trace, which may have several files.
-
-    Args:
-        most_bytes: The limit for all files together.
-    """
+    """The remaining limit for reading all files of a trace."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = self.left_bytes = most_bytes

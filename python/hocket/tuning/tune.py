@@ -101,15 +101,9 @@ def run_plan(
     machine: Machine | None,
     on_begin: Callable[[Plan], object] = ignore,
 ) -> Tuning:
-    """Run all stages of a plan.
+    """Run all stages of a plan, with times from a source; the tolerance and the folder are as in `tune`.
 
-    Args:
-        plan: The calls to tune.
-        work: Finds the times.
-        tolerance: The share by which a choice may be slower than the fastest.
-        folder: The folder that keeps results and from which tuning resumes; None for none.
-        machine: The machine that the work simulates, if there is one.
-        on_begin: Called before the first stage.
+    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage.
 
     Raises:
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.

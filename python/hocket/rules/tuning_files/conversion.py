@@ -35,13 +35,8 @@ def convert_rules(
 ) -> Conversion:
     """Return rules in the words of another library, as far as it has them.
 
-    What has no counterpart is left to the library, and said in a note.
-
-    Args:
-        rules: The rules.
-        library: The other library, with its version.
-        ranks: The numbers of ranks for which the rules are to be exact where they cannot be for all.
-        ranks_per_node: How many ranks are on each node, for rules of which only one side asks for nodes.
+    What has no counterpart is left to the library, and said in a note. The rules are exact for `ranks` where they
+    cannot be for all. `ranks_per_node` is for rules of which only one side asks for nodes.
     """
     if library == rules.library:
         return Conversion(rules, ())

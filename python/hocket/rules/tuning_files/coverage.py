@@ -13,8 +13,7 @@ from hocket.rules.tuning_files.grid import boundaries
 class Coverage:
     """The pairs of ranks and sizes that some rules are for, on a grid of all numbers at which one begins or ends.
 
-    Args:
-        rules: All rules that will be added or asked for.
+    It is made of all rules that will be added or asked for.
 
     Raises:
         Error: The grid needs more memory than there is.

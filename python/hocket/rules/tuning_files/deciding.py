@@ -214,13 +214,8 @@ def library_decision(
 ) -> LibraryDecision:
     """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call.
 
-    Args:
-        library: The library.
-        collective: The collective.
-        call: The call.
-        ranks_per_node: Ranks on a node; None for as many as the machine has, as always for libraries of `BY_MACHINE`.
-        machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
-        version: Whose tables count for libraries of `BY_MACHINE`.
+    Nodes have as many ranks as those of the machine, unless `ranks_per_node` says otherwise. Libraries of `BY_MACHINE`
+    always take the machine's nodes, and decide by the tables of a version; without a machine, their choice is unknown.
 
     Raises:
         Error: The library's decisions are not known.
