@@ -30,7 +30,7 @@ class Measurement:
     """The measurement of one algorithm at one size."""
 
     algorithm: str  # its name, or "native"
-    size_bytes: int  # the size of the call
+    size_bytes: int
     median_s: float  # the median of the samples
     low_s: float  # lower end of its 95 % confidence interval, from order statistics
     high_s: float  # upper end
@@ -91,7 +91,7 @@ class Bench:
     """The results of a benchmark."""
 
     collective: str
-    ranks: int  # number of ranks
+    ranks: int
     mpi: str  # the MPI's own name and version
     algorithms: tuple[str, ...]  # names of the algorithms, in the requested order
     measurements: tuple[Measurement, ...]  # one measurement for each algorithm and each size that it accepted

@@ -47,7 +47,7 @@ class Range:
 class Level:
     """Messages between hosts, or within one host."""
 
-    ranges: tuple[Range, ...]  # the ranges of sizes
+    ranges: tuple[Range, ...]
     alpha_s: Estimate  # Hockney's latency, from one line through all sizes
     beta_s: Estimate  # Hockney's seconds per byte
     deviation: float  # deviation of one-way times from this line, as a share: root mean square
@@ -77,10 +77,10 @@ class Calibration:
     between: Level  # messages between hosts, or within the only host
     local: Level | None  # messages within a host, if there are several hosts
     ranks_per_host: int  # number of successive ranks that share a host
-    work: tuple[Work, ...]  # reducing and copying
+    work: tuple[Work, ...]
     call_s: float  # overhead of Hocket's library per call, until its program begins
     message_s: float  # overhead of Hocket's library per message, beyond MPI
-    samples: int  # number of samples
+    samples: int
     mpi: str  # the MPI's own name and version
     hosts: tuple[str, ...]  # the host of each rank
     is_crowded: bool  # whether this host had more ranks than processors

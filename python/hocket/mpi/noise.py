@@ -24,8 +24,8 @@ _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
 class Recording:
     """The interruptions of a program on one processor."""
 
-    processor: int  # its number
-    length_s: float  # length of the recording
+    processor: int
+    length_s: float
     quantum_s: float  # the shortest time between two looks at the clock; shorter interruptions are not seen
     events: tuple[tuple[float, float], ...]  # start and duration of each interruption, in seconds, in order
 
@@ -46,7 +46,7 @@ class Kinds:
 
     least_s: float  # the shortest duration, inclusive
     most_s: float  # the longest duration, exclusive
-    events: int  # number of interruptions
+    events: int
     period_s: float  # the mean time between them on a processor
     duration_s: float  # their mean duration
     share: float  # the share of time that they took

@@ -29,7 +29,7 @@ class PartTimes:
     """The times of a call."""
 
     together_s: tuple[float, ...]  # time with all calls at once, in each round
-    alone_s: tuple[float, ...]  # time alone
+    alone_s: tuple[float, ...]
 
 
 def time_together(

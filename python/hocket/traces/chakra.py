@@ -42,12 +42,12 @@ _NUMBERS = {
 class Node:
     """A node of a rank's graph."""
 
-    id: int  # its number in the graph
+    id: int
     name: str
     kind: int  # its NodeType
     after: Sequence[int] = ()  # the nodes for whose end it waits
     duration_us: int = 0  # its duration in microseconds
-    attributes: Mapping[str, Any] = field(default_factory=dict)  # its attributes by name
+    attributes: Mapping[str, Any] = field(default_factory=dict)
     values: str = ""  # the values of its inputs, as text
     line: int = 0  # the number of its message in the file, counted from 1
     # As long as a file is read, the nodes of its control edges, which are not yet in `after`.

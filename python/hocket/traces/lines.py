@@ -35,12 +35,7 @@ class Budget:
 
 
 class Lines:
-    """The lines of a file, and the number of the last line read.
-
-    Attributes:
-        name: The name of the file.
-        number: The number of the last line read, counted from 1.
-    """
+    """The lines of a file, its name, and the number of the last line read, counted from 1."""
 
     def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
         self.name = name

@@ -40,7 +40,7 @@ class Message:
 class Receive:
     """A receive as the program posted it."""
 
-    comm: int  # the communicator
+    comm: int
     peer: int  # a rank of the communicator, or any
     tag: int  # a tag, or any
     arguments: dict[str, Any]  # the arguments of the call that started it

@@ -93,9 +93,6 @@ class Records:
     The first line of the file says what the file is about: the source of the times. A file with another source is
     refused. The file and its folder are made if necessary. Work that fails before the first point is done leaves
     nothing behind.
-
-    Attributes:
-        by_point: The finished points.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.names import among
@@ -34,9 +35,6 @@ from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
 from hocket.tuning.work import CONFIRMING_END, JUDGING_END, RACING_END, REFINING_END, TRAINING_END, BySimulation, Work
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
 _RECORDS, _GUIDELINES_FILE = "measurements.jsonl", "guidelines.jsonl"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
@@ -19,9 +20,6 @@ from hocket.tuning.measuring import MOMENTS, Measured, measure_points, pair_poin
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
 TRAINING_END, REFINING_END, CONFIRMING_END, RACING_END, JUDGING_END = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 
@@ -30,7 +28,7 @@ TRAINING_END, REFINING_END, CONFIRMING_END, RACING_END, JUDGING_END = 0.35, 0.45
 class BySimulation:
     """Simulation of a machine, which need not exist here."""
 
-    settings: Simulated  # settings of simulations
+    settings: Simulated
     executor: Executor | None = None  # who simulates; by default threads, one per processor
     display: ProgressDisplay = no_display  # shows the progress of each stage
 
@@ -87,9 +85,9 @@ class BySimulation:
 class ByMeasurement:
     """Measurement under an MPI, with a time limit."""
 
-    settings: Measured  # settings of measurements
+    settings: Measured
     hosts: str | None  # the hosts of the ranks, separated by commas; None for this host
-    limit_s: float  # the time limit
+    limit_s: float
     display: ProgressDisplay = no_display  # shows the progress of each stage
     begun_s: float = field(default_factory=monotonic)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Graph:
     """The channels that NCCL finds for an algorithm, before it doubles them."""
 
-    channels: int  # how many
+    channels: int
     within_gb_s: float  # the rate of one within a node, in GB/s
     between_gb_s: float  # the rate of one between nodes, in GB/s; that within a node for a job on one node
 

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.rules.nccl.constants import VERSION, Version, by_nodes, by_protocol, constants, single
 from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES
 
 (LIBRARY,) = BY_MACHINE
 """The library of these tables."""
-
-RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
-"""NCCL's order: of two with equal times, the first one runs."""
 
 _SMALLEST = 64  # bytes at which shares of trees by size begin
 _FEWEST_FOR_NVLS = 3
@@ -106,7 +103,7 @@ class Job:
 def cost_table(job: Job) -> Iterator[Entry]:
     """Give NCCL's table for a communicator, in NCCL's order, with the lines that it does not take."""
     algorithms = {each.name: each for each in LIBRARIES[LIBRARY].algorithms.get(job.function, ())}
-    for name in RANKING:
+    for name in ALGORITHMS:
         for protocol in algorithms[name].protocols if name in algorithms else ():
             if why_not := _why_not(job, name, protocol):
                 yield Entry(name, protocol, why_not=why_not)

@@ -115,6 +115,9 @@ FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = {
 """The functions that Hocket's rules for a collective are for, where it is not the one of its name; the first stands for
 the collective where rules are turned into Hocket's."""
 
+ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+"""The algorithms of NCCL in its order: of two with equal times, the first one runs."""
+
 PROTOCOLS = ("ll", "ll128", "simple")
 """The protocols of NCCL: with flags in every 8 bytes, in every 128 bytes, or without flags in the data."""
 

@@ -144,22 +144,15 @@ def accepts(function: str, choice: Choice | None, ranks: int, size_bytes: int) -
 
 @dataclass(frozen=True)
 class LibraryDecision:
-    """The decision of a library for a call.
+    """The decision of a library for a call."""
 
-    Attributes:
-        choice: Its algorithm as its rules call it; none if they leave the call open.
-        equivalent: Hocket's algorithm that does the same, and the call with the parameters that the library sets; none
-            if there is none.
-        sentence: Why there is none.
-        protocol: The protocol of the machine that has its costs; none for the machine's own costs.
-        costs: In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm
-            that Hocket does not have; empty where the costs are the machine's own.
-    """
-
-    choice: str | None
+    choice: str | None  # its algorithm as its rules call it; none if they leave the call open
+    # Hocket's algorithm that does the same, and the call with the parameters that the library sets; none if none does.
     equivalent: tuple[Algorithm, Call] | None
-    sentence: str = ""
-    protocol: str | None = None
+    sentence: str = ""  # why there is no equivalent
+    protocol: str | None = None  # the protocol of the machine that has its costs; none for the machine's own costs
+    # In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm that
+    # Hocket does not have; empty where the costs are the machine's own.
     costs: str = ""
 
     def costs_on(self, machine: Machine) -> Machine:

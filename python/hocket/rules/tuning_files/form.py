@@ -64,15 +64,10 @@ ANY = Span()
 
 @dataclass(frozen=True)
 class Choice:
-    """An algorithm in the words of its library, with values of parameters in these words.
-
-    Attributes:
-        algorithm: Its name there.
-        parameters: Names and values, in the order in which they are written.
-    """
+    """An algorithm in the words of its library, with values of parameters in these words."""
 
     algorithm: str
-    parameters: tuple[tuple[str, int | str], ...] = ()
+    parameters: tuple[tuple[str, int | str], ...] = ()  # names and values, in the order in which they are written
 
     def __str__(self) -> str:
         return format_choice(self.algorithm, self.parameters, ", ")
@@ -143,7 +138,7 @@ class Situation:
     # How its ranks lie on nodes, "one-per-node" or "single-node", or "any" where they lie in neither way.
     placement: str = "one-per-node"
     ranks_per_node: int = 1  # how many ranks are on each node, except perhaps the last
-    element_bytes: int = 1  # the size of an element
+    element_bytes: int = 1
     conditions: Mapping[str, str] = field(default_factory=dict)  # what else is so, by the names of conditions
     # How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
     on_nodes: tuple[int, ...] = ()
