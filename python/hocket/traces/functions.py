@@ -5,27 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from pathlib import Path
 
 from hocket.base.files import read_rows
 
-
-class Kind(Enum):
-    """Kinds of functions, as far as replays distinguish them."""
-
-    INIT = auto()
-    FINALIZE = auto()
-    SEND = auto()
-    RECEIVE = auto()
-    EXCHANGE = auto()
-    PROBE = auto()
-    START = auto()
-    COMPLETE = auto()
-    NAME = auto()
-    COLLECTIVE = auto()
-    NEW_COMMUNICATOR = auto()
-    FREE_COMMUNICATOR = auto()
+Kind = Enum(
+    "Kind",
+    "INIT FINALIZE SEND RECEIVE EXCHANGE PROBE START COMPLETE NAME COLLECTIVE NEW_COMMUNICATOR FREE_COMMUNICATOR",
+)
+"""Kinds of functions, as far as replays distinguish them."""
 
 
 @dataclass(frozen=True)
