@@ -23,8 +23,8 @@ from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
-from hocket.rules.nccl.table import LIBRARY, RANKING
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.nccl.table import LIBRARY
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision, on_machine
 from hocket.rules.tuning_files.form import Choice
 from hocket.rules.tuning_files.hocket_rules import of_function
@@ -105,7 +105,7 @@ def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
     choices: dict[_Key, tuple[Choice, str]] = {}
     algorithms, protocols = (
         {word: name for number, name in enumerate(names) for word in (str(number), name)}
-        for names in (RANKING, PROTOCOLS)
+        for names in (ALGORITHMS, PROTOCOLS)
     )
     for number, line in enumerate(mentions.text.split("\n"), start=1):
         match = _LINE.search(line) if _MARK in line else None

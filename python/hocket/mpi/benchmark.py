@@ -27,34 +27,21 @@ _Z = 1.96  # the quantile for 95 %
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurement of one algorithm at one size.
+    """The measurement of one algorithm at one size."""
 
-    Attributes:
-        algorithm: Its name, or "native".
-        size_bytes: The size of the call.
-        median_s: The median of the samples.
-        low_s: Lower end of its 95 % confidence interval, from order statistics.
-        high_s: Upper end.
-        p90_s: The smallest sample that at least 90 % of the samples do not exceed.
-        p99_s: The same for 99 %.
-        calls: Number of all calls that were made.
-        samples_s: The samples, one per call, in the order in which they were taken; in a cadence, one per series of
-            calls: their mean time.
-        arriving_s: With arrivals: the time from the first to the last arrival, of each sample.
-        interval_s: With a cadence: the mean time between the ends of two calls, in the second half of the calls, of
-            each sample.
-    """
-
-    algorithm: str
+    algorithm: str  # its name, or "native"
     size_bytes: int
-    median_s: float
-    low_s: float
-    high_s: float
-    p90_s: float
-    p99_s: float
-    calls: int
+    median_s: float  # the median of the samples
+    low_s: float  # lower end of its 95 % confidence interval, from order statistics
+    high_s: float  # upper end
+    p90_s: float  # the smallest sample that at least 90 % of the samples do not exceed
+    p99_s: float  # the same for 99 %
+    calls: int  # number of all calls that were made
+    # The samples, one per call, in the order in which they were taken; in a cadence, one per series of calls: their
+    # mean time.
     samples_s: tuple[float, ...]
-    arriving_s: tuple[float, ...] = ()
+    arriving_s: tuple[float, ...] = ()  # with arrivals: the time from the first to the last arrival, of each sample
+    # With a cadence: the mean time between the ends of two calls, in the second half of the calls, of each sample.
     interval_s: tuple[float, ...] = ()
 
     @property
@@ -101,30 +88,19 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Bench:
-    """The results of a benchmark.
-
-    Attributes:
-        collective: The collective.
-        ranks: Number of ranks.
-        mpi: The MPI's own name and version.
-        algorithms: Names of the algorithms, in the requested order.
-        measurements: One measurement for each algorithm and each size that it accepted.
-        not_measured: The other combinations, with reasons.
-        proving_calls: For each algorithm, the number of proving calls that the library itself counted.
-        arrivals: When the ranks began the call: the text, or the number of given times; None if all began together.
-        cadence: When the ranks began each of several calls; None if they made one call.
-        clock_error_s: The largest error of a common clock of all ranks; None if the clocks were not compared.
-    """
+    """The results of a benchmark."""
 
     collective: str
     ranks: int
-    mpi: str
-    algorithms: tuple[str, ...]
-    measurements: tuple[Measurement, ...]
-    not_measured: tuple[NoTime, ...]
-    proving_calls: Mapping[str, int]
+    mpi: str  # the MPI's own name and version
+    algorithms: tuple[str, ...]  # names of the algorithms, in the requested order
+    measurements: tuple[Measurement, ...]  # one measurement for each algorithm and each size that it accepted
+    not_measured: tuple[NoTime, ...]  # the other combinations, with reasons
+    proving_calls: Mapping[str, int]  # for each algorithm, the number of proving calls that the library itself counted
+    # When the ranks began the call: the text, or the number of given times; None if all began together.
     arrivals: str | None = None
-    cadence: str | None = None
+    cadence: str | None = None  # when the ranks began each of several calls; None if they made one call
+    # The largest error of a common clock of all ranks; None if the clocks were not compared.
     clock_error_s: float | None = None
 
     @property

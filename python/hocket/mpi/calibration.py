@@ -18,41 +18,25 @@ from hocket.mpi.jobs import lines_of, parse_line
 from hocket.mpi.launch import Launcher, command, launcher_environment
 from hocket.mpi.preload import cached_build
 
-_LARGE_BYTES = 64 * 1024
-"""From this size on, both directions of an exchange count as meeting if all messages are eager."""
+_LARGE_BYTES = 64 * 1024  # from this size on, both directions of an exchange count as meeting if all messages are eager
 
 
 @dataclass(frozen=True)
 class Range:
-    """A range of sizes in which one line explains the times of messages: LogGP's parameters.
+    """A range of sizes in which one line explains the times of messages: LogGP's parameters."""
 
-    Attributes:
-        from_bytes: The smallest size.
-        last_bytes: The largest measured size.
-        alpha_s: A message of n bytes takes alpha + n beta if its receiver is waiting.
-        beta_s: Seconds per byte.
-        L_s: Latency.
-        o_send_s: Overhead of the sender per message.
-        o_receive_s: Overhead of the receiver per message.
-        g_s: Gap per message.
-        G_s: Gap per byte.
-        O_send_s: Overhead of the sender per byte.
-        O_receive_s: Overhead of the receiver per byte.
-        deviation: Deviation of one-way times and exchanges from the model, as a share: root mean square.
-    """
-
-    from_bytes: int
-    last_bytes: int
-    alpha_s: Estimate
-    beta_s: Estimate
-    L_s: Estimate
-    o_send_s: Estimate
-    o_receive_s: Estimate
-    g_s: Estimate
-    G_s: Estimate
-    O_send_s: Estimate
-    O_receive_s: Estimate
-    deviation: float
+    from_bytes: int  # the smallest size
+    last_bytes: int  # the largest measured size
+    alpha_s: Estimate  # a message of n bytes takes alpha + n beta if its receiver is waiting
+    beta_s: Estimate  # seconds per byte
+    L_s: Estimate  # latency
+    o_send_s: Estimate  # overhead of the sender per message
+    o_receive_s: Estimate  # overhead of the receiver per message
+    g_s: Estimate  # gap per message
+    G_s: Estimate  # gap per byte
+    O_send_s: Estimate  # overhead of the sender per byte
+    O_receive_s: Estimate  # overhead of the receiver per byte
+    deviation: float  # deviation of one-way times and exchanges from the model, as a share: root mean square
 
     def time_s(self, size_bytes: int) -> float:
         """Return the time of a message whose receiver is waiting."""
@@ -61,81 +45,46 @@ class Range:
 
 @dataclass(frozen=True)
 class Level:
-    """Messages between hosts, or within one host.
-
-    Attributes:
-        ranges: The ranges of sizes.
-        alpha_s: Hockney's latency, from one line through all sizes.
-        beta_s: Hockney's seconds per byte.
-        deviation: Deviation of one-way times from this line, as a share: root mean square.
-        both_ways: Time of large messages in both directions at once, as a multiple of one direction.
-        request_s: Time of the request by which a rendezvous message asks for its receive.
-        S_bytes: The largest eager message; None if all measured messages are eager.
-        sizes_bytes: The sizes.
-        trips_s: Time of a message of each size whose receiver is waiting.
-        exchanges_s: Time of an exchange of each size, with both directions at once.
-    """
+    """Messages between hosts, or within one host."""
 
     ranges: tuple[Range, ...]
-    alpha_s: Estimate
-    beta_s: Estimate
-    deviation: float
-    both_ways: Estimate
-    request_s: Estimate
-    S_bytes: int | None
+    alpha_s: Estimate  # Hockney's latency, from one line through all sizes
+    beta_s: Estimate  # Hockney's seconds per byte
+    deviation: float  # deviation of one-way times from this line, as a share: root mean square
+    both_ways: Estimate  # time of large messages in both directions at once, as a multiple of one direction
+    request_s: Estimate  # time of the request by which a rendezvous message asks for its receive
+    S_bytes: int | None  # the largest eager message; None if all measured messages are eager
     sizes_bytes: tuple[int, ...]
-    trips_s: tuple[float, ...]
-    exchanges_s: tuple[float, ...]
+    trips_s: tuple[float, ...]  # time of a message of each size whose receiver is waiting
+    exchanges_s: tuple[float, ...]  # time of an exchange of each size, with both directions at once
 
 
 @dataclass(frozen=True)
 class Work:
-    """The cost of reducing and copying in a range of sizes.
+    """The cost of reducing and copying in a range of sizes."""
 
-    Attributes:
-        from_bytes: The smallest size.
-        reduce_s: Latency of a reduction.
-        reduce_s_per_byte: Seconds per byte of a reduction: 1 / gamma.
-        copy_s: Latency of a copy.
-        copy_s_per_byte: Seconds per byte of a copy.
-    """
-
-    from_bytes: int
-    reduce_s: Estimate
-    reduce_s_per_byte: Estimate
-    copy_s: Estimate
-    copy_s_per_byte: Estimate
+    from_bytes: int  # the smallest size
+    reduce_s: Estimate  # latency of a reduction
+    reduce_s_per_byte: Estimate  # seconds per byte of a reduction: 1 / gamma
+    copy_s: Estimate  # latency of a copy
+    copy_s_per_byte: Estimate  # seconds per byte of a copy
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The measurements in terms of the models.
+    """The measurements in terms of the models."""
 
-    Attributes:
-        between: Messages between hosts, or within the only host.
-        local: Messages within a host, if there are several hosts.
-        ranks_per_host: Number of successive ranks that share a host.
-        work: Reducing and copying.
-        call_s: Overhead of Hocket's library per call, until its program begins.
-        message_s: Overhead of Hocket's library per message, beyond MPI.
-        samples: Number of samples.
-        mpi: The MPI's own name and version.
-        hosts: The host of each rank.
-        is_crowded: Whether this host had more ranks than processors.
-        date: The date of the measurement.
-    """
-
-    between: Level
-    local: Level | None
-    ranks_per_host: int
+    between: Level  # messages between hosts, or within the only host
+    local: Level | None  # messages within a host, if there are several hosts
+    ranks_per_host: int  # number of successive ranks that share a host
     work: tuple[Work, ...]
-    call_s: float
-    message_s: float
+    call_s: float  # overhead of Hocket's library per call, until its program begins
+    message_s: float  # overhead of Hocket's library per message, beyond MPI
     samples: int
-    mpi: str
-    hosts: tuple[str, ...]
-    is_crowded: bool
-    date: str
+    mpi: str  # the MPI's own name and version
+    hosts: tuple[str, ...]  # the host of each rank
+    is_crowded: bool  # whether this host had more ranks than processors
+    date: str  # the date of the measurement
 
 
 def measured(

@@ -54,17 +54,11 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Line:
-    """time = start + slope size, for each resampling.
+    """time = start + slope size, for each resampling."""
 
-    Attributes:
-        start_s: The time of size 0, in seconds.
-        slope_s: Seconds per byte.
-        deviation: Deviation of the times from the line, as a share of the times: root mean square.
-    """
-
-    start_s: Floats
-    slope_s: Floats
-    deviation: float
+    start_s: Floats  # the time of size 0, in seconds
+    slope_s: Floats  # seconds per byte
+    deviation: float  # deviation of the times from the line, as a share of the times: root mean square
 
 
 def resample(samples_s: Mapping[int, Sequence[float]]) -> Resamples:
@@ -82,10 +76,8 @@ def resample(samples_s: Mapping[int, Sequence[float]]) -> Resamples:
 def line(times: Resamples, usual_s_per_byte: Floats | None = None) -> Line:
     """Fit a line by least squares of relative deviations; start and slope are at least zero.
 
-    Args:
-        times: The times.
-        usual_s_per_byte: The slope where the times rise by less than a tenth of it: their noise, or a single size,
-            hides what a byte takes.
+    Where the times rise by less than a tenth of the usual slope, it counts: their noise, or a single size, hides what a
+    byte takes.
     """
     x, t = times.sizes_bytes, times.times_s
     w = 1.0 / np.maximum(t, 1e-12) ** 2
@@ -110,11 +102,7 @@ def parts_of(series: Sequence[Resamples], border_bytes: float | None = None) -> 
     """Split the sizes into ranges of columns, so that a line explains each series of times in each range.
 
     The Bayesian information criterion of the relative deviations determines the number of ranges. Another range has to
-    improve it by `_LEAST_GAIN`.
-
-    Args:
-        series: Several times of the same sizes.
-        border_bytes: No range contains sizes on both sides of this border.
+    improve it by `_LEAST_GAIN`. No range contains sizes on both sides of the border.
     """
     sizes, count = series[0].sizes_bytes, len(series[0].sizes_bytes)
     border = count if border_bytes is None else int(np.searchsorted(sizes, border_bytes, side="right"))

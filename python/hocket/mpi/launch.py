@@ -34,8 +34,7 @@ _CROWD_ENVIRONMENT = {
 """For more ranks than processors: MPICH must yield while it waits, and Open MPI must not refuse."""
 
 _KILL_BAD_EXIT = "SLURM_KILL_BAD_EXIT"
-_ENV = shutil.which("env") or "env"
-"""By its path, as a launcher may pass on no PATH."""
+_ENV = shutil.which("env") or "env"  # by its path, as a launcher may pass on no PATH
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 

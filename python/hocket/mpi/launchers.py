@@ -42,11 +42,7 @@ def folders() -> list[str]:
 
 @dataclass(frozen=True)
 class Template:
-    """The words of a launcher, with the places {ranks}, {nodes} and {hosts}.
-
-    Attributes:
-        words: The words.
-    """
+    """The words of a launcher, with the places {ranks}, {nodes} and {hosts}."""
 
     words: tuple[str, ...]
 

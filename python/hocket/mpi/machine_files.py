@@ -12,8 +12,7 @@ from hocket.mpi.fits import Estimate
 
 Model = Literal["hockney", "loggp"]
 
-_FASTEST_S_PER_BYTE = 1e-15
-"""The value written for a rate that is too fast to measure."""
+_FASTEST_S_PER_BYTE = 1e-15  # the value written for a rate that is too fast to measure
 
 
 def machine_file(result: Calibration, name: str, model: Model, samples: str | None) -> str:

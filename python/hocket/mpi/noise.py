@@ -22,19 +22,12 @@ _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
 
 @dataclass(frozen=True)
 class Recording:
-    """The interruptions of a program on one processor.
-
-    Attributes:
-        processor: Its number.
-        length_s: Length of the recording.
-        quantum_s: The shortest time between two looks at the clock; shorter interruptions are not seen.
-        events: Start and duration of each interruption, in seconds, in order.
-    """
+    """The interruptions of a program on one processor."""
 
     processor: int
     length_s: float
-    quantum_s: float
-    events: tuple[tuple[float, float], ...]
+    quantum_s: float  # the shortest time between two looks at the clock; shorter interruptions are not seen
+    events: tuple[tuple[float, float], ...]  # start and duration of each interruption, in seconds, in order
 
     @property
     def share(self) -> float:
@@ -49,32 +42,20 @@ class Recording:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Interruptions of similar duration, on all processors.
+    """Interruptions of similar duration, on all processors."""
 
-    Attributes:
-        least_s: The shortest duration, inclusive.
-        most_s: The longest duration, exclusive.
-        events: Number of interruptions.
-        period_s: The mean time between them on a processor.
-        duration_s: Their mean duration.
-        share: The share of time that they took.
-    """
-
-    least_s: float
-    most_s: float
+    least_s: float  # the shortest duration, inclusive
+    most_s: float  # the longest duration, exclusive
     events: int
-    period_s: float
-    duration_s: float
-    share: float
+    period_s: float  # the mean time between them on a processor
+    duration_s: float  # their mean duration
+    share: float  # the share of time that they took
 
 
 def record(processors: Sequence[int], *, length_s: float, threshold_s: float) -> tuple[Recording, ...]:
-    """Record several processors at the same time.
+    """Record several processors, by their numbers, at the same time.
 
-    Args:
-        processors: Their numbers.
-        length_s: Length of the recording.
-        threshold_s: A quantum of work that takes this much longer than the shortest one counts as interrupted.
+    A quantum of work that takes longer than the shortest one, by more than the threshold, counts as interrupted.
 
     Raises:
         Error: There is no C compiler, or a processor cannot be used.

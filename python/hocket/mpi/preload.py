@@ -72,14 +72,9 @@ def build(installation: Installation) -> Path:
 def cached_build(
     installation: Installation, name: str, patterns: str, flags: list[str], *, native: Path = NATIVE
 ) -> Path:
-    """Return the binary that C sources compile to, linked with libhocket; it is compiled if necessary.
+    """Return the library or program that C sources compile to, linked with libhocket; it is compiled if necessary.
 
-    Args:
-        installation: The MPI whose compiler is used.
-        name: The name of the library or program.
-        patterns: Files in `native`, separated by spaces, such as `tracing/*.c`.
-        flags: More options of the compiler.
-        native: The folder of the C files.
+    The patterns name files in the folder `native`, separated by spaces, such as `tracing/*.c`.
 
     Raises:
         Error: The binary cannot be compiled or written, or others can write it.

@@ -38,8 +38,7 @@ def play(
 ) -> float | None:
     """Run a program that plays scenes, by this command line; pass on what it measures.
 
-    Returns:
-        The largest error of the clocks; None if the program compares none.
+    The result is the largest error of the clocks; None if the program compares none.
 
     Raises:
         Error: The program fails, a result is wrong, or as `Director.end`.
@@ -67,15 +66,10 @@ def play(
 
 @dataclass(frozen=True)
 class BenchScene:
-    """A scene for `bench.c` or `jobs.c`.
-
-    Attributes:
-        argument: Its argument.
-        is_nonblocking: Whether the calls are nonblocking.
-    """
+    """A scene for `bench.c` or `jobs.c`."""
 
     argument: str = "none"
-    is_nonblocking: bool = False
+    is_nonblocking: bool = False  # whether the calls are nonblocking
 
     def rule_of(self, collective: str) -> str:
         """Return the name of a collective in rules: that of its nonblocking form if the calls are."""

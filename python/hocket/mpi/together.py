@@ -26,14 +26,9 @@ class Part:
 
 @dataclass(frozen=True)
 class PartTimes:
-    """The times of a call.
+    """The times of a call."""
 
-    Attributes:
-        together_s: Time with all calls at once, in each round.
-        alone_s: Time alone.
-    """
-
-    together_s: tuple[float, ...]
+    together_s: tuple[float, ...]  # time with all calls at once, in each round
     alone_s: tuple[float, ...]
 
 
@@ -48,15 +43,8 @@ def time_together(
 ) -> tuple[list[PartTimes], float]:
     """Time calls at once and alone, in turns, in one program; return their times, and the largest error of the clocks.
 
-    A time counts from when the last rank begins its first call until the last rank ends its last one.
-
-    Args:
-        installation: The MPI.
-        parts: The calls; each has the next ranks of the program.
-        limit_s: Time limit in seconds, unless the minimum number of rounds takes longer.
-        least_rounds: Minimum number of rounds.
-        launcher: Returns the command that starts the program.
-        director: Tells the start of each sample, and what happens to the network then.
+    A time counts from when the last rank begins its first call until the last rank ends its last one. Each part has the
+    next ranks of the program. Limit, rounds and director are as in `bench`.
 
     Raises:
         Error: A parameter or a size is invalid, the program fails, an algorithm did not run, or a result is wrong.

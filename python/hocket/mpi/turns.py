@@ -27,11 +27,7 @@ class Way:
 
 
 class Turns:
-    """A program that measures on a number of ranks.
-
-    Attributes:
-        proving: The number of the way that is being checked, or was checked last.
-    """
+    """A program that measures on a number of ranks."""
 
     def __init__(self, installation: Installation, ranks: int, launcher: Launcher = command) -> None:
         program = compiled_program(installation, "tune")
@@ -41,7 +37,7 @@ class Turns:
         words = [str(program), str(int(not is_crowded(installation, launcher, ranks))), str(own_process)]
         line = launcher(installation, ranks, words, variables)
         self._dialogue = Dialogue(line, launcher_environment(installation, launcher, ranks))
-        self.proving: int | None = None
+        self.proving: int | None = None  # the number of the way that is being checked, or was checked last
 
     def __enter__(self) -> Turns:
         self._dialogue.__enter__()

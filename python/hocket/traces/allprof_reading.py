@@ -25,9 +25,7 @@ _LARGEST_TIME_US = 1e18
 _MPICH_WORLD = f":{0x44000000},"
 """MPICH's MPI_COMM_WORLD. In MPICH's logs -1 is MPI_PROC_NULL and -2 any source; elsewhere it is the reverse."""
 
-_IN_PLACE = frozenset({"1", str((1 << 64) - 1)})
-"""MPI_IN_PLACE as an address: in Open MPI, and in MPICH."""
-
+_IN_PLACE = frozenset({"1", str((1 << 64) - 1)})  # MPI_IN_PLACE as an address: in Open MPI, and in MPICH
 _NAMES = {number: name for name, number in TYPES.items()}
 _OPERATOR_NAMES = {number: name for name, number in OPERATORS.items()}
 

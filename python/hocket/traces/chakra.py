@@ -40,28 +40,17 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a rank's graph.
-
-    Attributes:
-        id: Its number in the graph.
-        name: Its name.
-        kind: Its NodeType.
-        after: The nodes for whose end it waits.
-        control: As long as a file is read, the nodes of its control edges, which are not yet in `after`.
-        duration_us: Its duration in microseconds.
-        attributes: Its attributes by name.
-        values: The values of its inputs, as text.
-        line: The number of its message in the file, counted from 1.
-    """
+    """A node of a rank's graph."""
 
     id: int
     name: str
-    kind: int
-    after: Sequence[int] = ()
-    duration_us: int = 0
+    kind: int  # its NodeType
+    after: Sequence[int] = ()  # the nodes for whose end it waits
+    duration_us: int = 0  # its duration in microseconds
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    values: str = ""
-    line: int = 0
+    values: str = ""  # the values of its inputs, as text
+    line: int = 0  # the number of its message in the file, counted from 1
+    # As long as a file is read, the nodes of its control edges, which are not yet in `after`.
     control: Sequence[int] = ()
 
     @property

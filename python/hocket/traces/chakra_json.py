@@ -21,9 +21,7 @@ from hocket.base.kinds import KINDS
 from hocket.traces.lines import Lines
 
 _KIND_NAMES = "INVALID METADATA MEM_LOAD MEM_STORE COMP COMM_SEND COMM_RECV COMM_COLL"
-_KINDS = tuple(f"{name}_NODE" for name in _KIND_NAMES.split())
-"""The NodeTypes, by their numbers."""
-
+_KINDS = tuple(f"{name}_NODE" for name in _KIND_NAMES.split())  # the NodeTypes, by their numbers
 _BEGINS = next(kind.pattern for kind in KINDS if kind.what == "a Chakra trace as JSON")
 _GRAPH = "workload_graph"
 _GRAPH_KEYS = ("Id", "Name", "NodeType", "data_deps", "ctrl_deps", "runtime")

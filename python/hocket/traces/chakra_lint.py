@@ -99,11 +99,7 @@ def lint(first: str | PathLike[str]) -> Lint:
 
 
 class _Rank:
-    """The graph of a rank.
-
-    Attributes:
-        nodes: Its nodes, each after the nodes that it waits for.
-    """
+    """The graph of a rank: its nodes, each after the nodes that it waits for."""
 
     def __init__(self, file: str, nodes: Sequence[Node]) -> None:
         self.nodes = nodes

@@ -173,11 +173,8 @@ _HEAD = re.compile(
 )
 _REQUEST = b',"request":'
 _STARTING_FUNCTIONS = frozenset(name.encode() for name, function in FUNCTIONS.items() if function.is_started)
-_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})
-"""Values that make a line unique."""
-
-_MOST_KINDS = 1 << 16
-"""The number of different lines that are remembered."""
+_OF_THIS_LINE = frozenset({"ranks", "new", "thread"})  # values that make a line unique
+_MOST_KINDS = 1 << 16  # the number of different lines that are remembered
 
 
 def _common(head: re.Match[bytes], line: bytes) -> tuple[tuple[bytes, bytes], bytes]:
@@ -248,7 +245,7 @@ class _State:
             self._names(values, function.needs, function.needs | function.may_have | _OF_ANY_CALL, name)
         are_many = function.kind is Kind.COMPLETE
         for key, value in values.items():
-            check, meaning = (_are_got, _GOT_MANY) if key == "got" and are_many else _CHECKS[key]
+            check, meaning = _CHECKS["got_of_many" if key == "got" and are_many else key]
             if not check(value):
                 raise self._error(f"{key}: got {_quote(value)}, expected {meaning}")
         for prefix in ("", "recv_"):
@@ -337,19 +334,16 @@ def _is_whole(value: Any, least: int = 0, most: int = _LARGEST) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _are_whole(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_whole, value))
-
-
 def _is_got(value: Any) -> bool:
     is_triple = isinstance(value, list) and len(value) == 3
     return value is None or (is_triple and all(map(_is_whole, value, (NOBODY, ANY, 0))))
 
 
-def _are_got(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_got, value))
+def _are(value: Any, check: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(check, value))
 
 
+_are_whole = partial(_are, check=_is_whole)
 _FORMS: Iterable[tuple[str, Callable[[Any], bool], str]] = (
     ("comm new request count type_bytes recv_count recv_type_bytes thread tries", _is_whole, "a whole number"),
     ("peer recv_peer root", partial(_is_whole, least=THIS_ROOT), "a rank, or one of -1, -2, -3"),
@@ -359,8 +353,8 @@ _FORMS: Iterable[tuple[str, Callable[[Any], bool], str]] = (
     ("counts recv_counts requests", _are_whole, "a list of whole numbers"),
     ("ranks remote_ranks new_ranks new_remote_ranks", _are_whole, "a list of ranks of MPI_COMM_WORLD"),
     ("got", _is_got, "[source, tag, bytes], or null"),
+    ("got_of_many", partial(_are, check=_is_got), "a list of [source, tag, bytes] or null"),
 )
-_GOT_MANY = "a list of [source, tag, bytes] or null"
 _CHECKS = {name: (check, meaning) for names, check, meaning in _FORMS for name in names.split()}
 
 

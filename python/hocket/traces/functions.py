@@ -5,25 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from pathlib import Path
 
+from hocket.base.files import read_rows
 
-class Kind(Enum):
-    """Kinds of functions, as far as replays distinguish them."""
-
-    INIT = auto()
-    FINALIZE = auto()
-    SEND = auto()
-    RECEIVE = auto()
-    EXCHANGE = auto()
-    PROBE = auto()
-    START = auto()
-    COMPLETE = auto()
-    NAME = auto()
-    COLLECTIVE = auto()
-    NEW_COMMUNICATOR = auto()
-    FREE_COMMUNICATOR = auto()
+Kind = Enum(
+    "Kind",
+    "INIT FINALIZE SEND RECEIVE EXCHANGE PROBE START COMPLETE NAME COLLECTIVE NEW_COMMUNICATOR FREE_COMMUNICATOR",
+)
+"""Kinds of functions, as far as replays distinguish them."""
 
 
 @dataclass(frozen=True)
@@ -51,27 +42,7 @@ class Function:
     blocking: str = ""
 
 
-_VALUES = {
-    "COMM": "comm",
-    **dict.fromkeys(("TO", "FROM", "SEND_TO"), "peer tag"),
-    "RECV_FROM": "recv_peer recv_tag",
-    "MATCHED": "comm peer tag",
-    **dict.fromkeys(("DATA", "SENT"), "count type type_bytes"),
-    **dict.fromkeys(("REPLACED", "RECEIVED"), "recv_count recv_type recv_type_bytes"),
-    **dict.fromkeys(("COUNTS", "SCATTERED", "BYTES"), "counts type type_bytes"),
-    **dict.fromkeys(("RECV_COUNTS", "RECV_BYTES"), "recv_counts recv_type recv_type_bytes"),
-    "GOT": "got",
-    **dict.fromkeys(("REQUEST", "RECV_REQUEST", "PERSISTENT", "PERSISTENT_RECV"), "request"),
-    **dict.fromkeys(("NAMED", "ALL_NAMED"), "requests"),
-    "COMPLETED": "requests got",
-    "ROOT": "root",
-    "OP": "op commutative",
-    "NEW": "new",
-    "COMING": "new request",
-    "FREED": "comm",
-    **dict.fromkeys(("IN_PLACE", "OUT_OF_PLACE", "SENDER", "RECEIVER"), "in_place"),
-    **dict.fromkeys(("AT_ROOT", "KEPT_MESSAGE", "NOT_BY_ALL"), ""),
-}
+_VALUES = {word: row["values"] for row in read_rows(__file__, "functions_values.csv") for word in row["words"].split()}
 """The values of a line by the words of the table."""
 
 _TABLE = Path(__file__).with_suffix(".h")

@@ -19,23 +19,15 @@ LONGEST_LINE = 1 << 24
 MOST_BYTES = 1 << 32
 """The limit for a trace in bytes, decompressed: about 30 million calls."""
 
-_LEAST_LINE_BYTES = 1 << 7
-"""The least cost of a line: even a short line takes time and memory."""
-
+_LEAST_LINE_BYTES = 1 << 7  # the least cost of a line: even a short line takes time and memory
 _BYTES_PER_LOOK = 1 << 24
 
-_LARGER = 5
-"""A trace in memory is at least this many times as large as its text."""
-
+_LARGER = 5  # a trace in memory is at least this many times as large as its text
 _GZIP = b"\x1f\x8b"
 
 
 class Budget:
-    """The remaining limit for reading a trace, which may have several files.
-
-    Args:
-        most_bytes: The limit for all files together.
-    """
+    """The remaining limit for reading all files of a trace."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = self.left_bytes = most_bytes
@@ -43,12 +35,7 @@ class Budget:
 
 
 class Lines:
-    """The lines of a file, and the number of the last line read.
-
-    Attributes:
-        name: The name of the file.
-        number: The number of the last line read, counted from 1.
-    """
+    """The lines of a file, its name, and the number of the last line read, counted from 1."""
 
     def __init__(self, name: str, file: BinaryIO, budget: Budget) -> None:
         self.name = name

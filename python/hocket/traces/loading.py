@@ -16,8 +16,7 @@ from hocket.traces.lines import lines_of
 from hocket.traces.simgrid_reading import begins_trace, excerpt, is_meant, read_simgrid
 from hocket.traces.trace import Trace
 
-_MOST_EMPTY_LINES = 1 << 20
-"""The number of lines without an action that are searched for the first action."""
+_MOST_EMPTY_LINES = 1 << 20  # the number of lines without an action that are searched for the first action
 
 
 def load(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:

@@ -38,24 +38,15 @@ class Message:
 
 @dataclass(slots=True)
 class Receive:
-    """A receive as the program posted it.
-
-    Attributes:
-        comm: The communicator.
-        peer: A rank of the communicator, or any.
-        tag: A tag, or any.
-        arguments: The arguments of the call that started it.
-        room_bytes: The size of its buffer; None if the trace does not tell it.
-        line: The line where it was started.
-        got: The list to store its message in, and the index there; None if nothing completed it.
-    """
+    """A receive as the program posted it."""
 
     comm: int
-    peer: int
-    tag: int
-    arguments: dict[str, Any]
-    room_bytes: int | None
-    line: int
+    peer: int  # a rank of the communicator, or any
+    tag: int  # a tag, or any
+    arguments: dict[str, Any]  # the arguments of the call that started it
+    room_bytes: int | None  # the size of its buffer; None if the trace does not tell it
+    line: int  # the line where it was started
+    # The list to store its message in, and the index there; None if nothing completed it.
     got: tuple[Any, Any] | None = None
 
 
@@ -81,20 +72,13 @@ class Request:
 
 @dataclass(slots=True)
 class RankLog:
-    """The calls of one rank, as far as they are read.
+    """The calls of one rank, as far as they are read."""
 
-    Attributes:
-        place: Its file and its rank, for error messages.
-        unit: What the numbers in error messages count.
-        host: Its host.
-        clock_offset_s: The offset of its clock at the beginning and at the end.
-        communicators: Its communicators, besides MPI_COMM_WORLD and MPI_COMM_SELF.
-    """
-
-    place: str
-    unit: str = "line"
+    place: str  # its file and its rank, for error messages
+    unit: str = "line"  # what the numbers in error messages count
     host: str = ""
-    clock_offset_s: tuple[float, float] = (0.0, 0.0)
+    clock_offset_s: tuple[float, float] = (0.0, 0.0)  # the offset of its clock at the beginning and at the end
+    # Its communicators, besides MPI_COMM_WORLD and MPI_COMM_SELF.
     communicators: dict[int, Communicator] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)

@@ -25,9 +25,7 @@ _MOST_RANKS = 1 << 20
 _WORDS_OF_ANY: Mapping[str, Sequence[str]] = {"source": ("-555", "-333"), "source_tag": ("-444",)}
 """As in SimGrid's mpi.h. In traces that SimGrid wrote, any source is MPI_UNDEFINED, -333."""
 
-_MOST_KNOWN = 1 << 12
-"""The number of different lines that are remembered."""
-
+_MOST_KNOWN = 1 << 12  # the number of different lines that are remembered
 _LONGEST_NUMBER = 400  # of a line, in characters
 _LARGEST_NUMBER = sys.float_info.max
 
@@ -80,14 +78,11 @@ class _Files:
         self._budget = Budget()
         self._merged: dict[int, list[tuple[int, bytes]]] | None = None
         with lines_of(name, self._budget) as lines:
-            first = next((line for line in lines if is_meant(line)), None)
+            first = next(filter(is_meant, lines), None)
             if first is None:
                 raise Error(f"{name}: the file ends, expected actions of ranks, or names of files with actions")
-            if _is_action(first):
-                self.names = [name]
-            else:
-                lines_listed = [first, *(line for line in lines if is_meant(line))]
-                self.names = [_path(name, number, line) for number, line in enumerate(lines_listed, 1)]
+            lines_listed = [] if _is_action(first) else [first, *filter(is_meant, lines)]
+            self.names = [_path(name, number, line) for number, line in enumerate(lines_listed, 1)] or [name]
         if len(set(self.names)) == 1:
             self._merge(self.names[0])
         self.ranks = len(self.names) if self._merged is None else len(self._merged)
@@ -121,9 +116,8 @@ class _Files:
     def _actions(self, name: str) -> Generator[tuple[int, int, bytes], None, None]:
         """Give the actions of a file, each with its rank and the number of its line."""
         with lines_of(name, self._budget) as lines:
-            for line in lines:
-                if is_meant(line):
-                    yield _rank_of(name, lines.number, line), lines.number, line
+            for line in filter(is_meant, lines):
+                yield _rank_of(name, lines.number, line), lines.number, line
 
 
 def is_meant(line: bytes) -> bool:

@@ -154,8 +154,7 @@ def _cut(algorithm: Algorithm, choice: Choice, point: Point) -> object:
     return algorithm.name, cut
 
 
-_ANY_RANKS = (3, 5, 6, 7, 9)
-"""An algorithm that takes these numbers of ranks takes all."""
+_ANY_RANKS = (3, 5, 6, 7, 9)  # an algorithm that takes these numbers of ranks takes all
 
 
 def order_of(point: Point, choice: Choice) -> object:

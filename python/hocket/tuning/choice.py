@@ -98,12 +98,8 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "collective": self.collective,
-            "ranks": list(self.ranks),
-            "sizes_bytes": list(self.sizes_bytes),
-            "choice": self.choice.as_dict(),
-        }
+        ranges = {"ranks": list(self.ranks), "sizes_bytes": list(self.sizes_bytes)}
+        return {**vars(self), **ranges, "choice": self.choice.as_dict()}
 
 
 def needs_one_order(collective: str, order_is_fixed: bool) -> bool:

@@ -23,21 +23,13 @@ from hocket.simulating.simulation import simulate
 
 @dataclass(frozen=True)
 class Side:
-    """The choice of one file.
+    """The choice of one file."""
 
-    Attributes:
-        line: The line that decides; None if the library decides by itself.
-        choice: The algorithm in the library's words; None if unknown.
-        algorithm: The equivalent algorithm of Hocket; None if there is none.
-        time_s: Its time on the machine; None if unknown.
-        why: Why the time is unknown.
-    """
-
-    line: int | None
-    choice: str | None
-    algorithm: str | None
-    time_s: float | None = None
-    why: str = ""
+    line: int | None  # the line that decides; None if the library decides by itself
+    choice: str | None  # the algorithm in the library's words; None if unknown
+    algorithm: str | None  # the equivalent algorithm of Hocket; None if there is none
+    time_s: float | None = None  # its time on the machine; None if unknown
+    why: str = ""  # why the time is unknown
 
 
 @dataclass(frozen=True)
@@ -69,17 +61,9 @@ def differences(
     ranks_per_node: int = 1,
     element_bytes: int | None = None,
 ) -> Iterator[Difference]:
-    """Give the calls for which two sets of rules choose differently.
+    """Give the calls of some MPI functions for which two sets of rules choose differently, with times on a machine.
 
-    Args:
-        one: The first rules.
-        two: The second.
-        machine: The machine on which both choices are simulated.
-        functions: The MPI functions of the calls.
-        ranks: Their numbers of ranks.
-        sizes: Their messages, in bytes; a barrier has none.
-        ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
-        element_bytes: The size of an element; None is the usual one.
+    Sizes are those of messages, in bytes; a barrier has none. Elements have their usual size by default.
     """
     for call in _calls(functions, ranks, sizes, ranks_per_node, element_bytes):
         sides = [_side(rules, call, machine) for rules in (one, two)]
@@ -100,16 +84,9 @@ def kept_gain(
 ) -> float | None:
     """Return the share of one rule set's gain that another rule set keeps; None if no gain is known.
 
-    Only calls with known times count. The gain of a call is the logarithm of a ratio: the default time of the second
-    set's library, over the time of the rules' choice. The gain of a rule set is the sum over the calls.
-
-    Args:
-        one: The first rules.
-        two: The second rules, of a library whose default choices are known.
-        machine: The machine on which the choices are simulated.
-        ranks: The numbers of ranks of the calls.
-        sizes: Their messages, in bytes; a barrier has none.
-        ranks_per_node: How many ranks are on each node, for rules that ask for nodes.
+    Calls are as in `differences`; only those with known times count. The gain of a call is the logarithm of a
+    ratio: the default time of the second set's library, over the time of the rules' choice. The gain of a rule set
+    is the sum over the calls.
     """
     if two.library not in (*DEFAULTS, *BY_MACHINE):
         return None

@@ -74,8 +74,7 @@ def _loss(times: Times, choice: Choice) -> float:
     return round(log(times[choice].median_s / best_s), _DIGITS) if best_s > 0 else 0.0
 
 
-_DIGITS = 9
-"""Times that differ by less than so many digits are equal."""
+_DIGITS = 9  # times that differ by less than so many digits are equal
 
 
 def decide(times: Mapping[Point, Times], tolerance: float) -> list[Decision]:
@@ -123,8 +122,7 @@ def in_one_order(times: Mapping[Point, Times], order_of: Callable[[Point, Choice
     return times_by_point
 
 
-_Row = list[tuple[tuple[int, int], Choice]]
-"""Ranges of sizes, each with its choice."""
+_Row = list[tuple[tuple[int, int], Choice]]  # ranges of sizes, each with its choice
 
 
 def _intervals(points: Sequence[Point], times: Sequence[Times], tolerance: float) -> _Row:

@@ -58,11 +58,6 @@ class Race:
     Args:
         families: Sets of choices; the race looks for the best of each. A choice may be in several.
         tolerance: How much slower than the fastest the leader of a decided family may be, as a share.
-
-    Attributes:
-        samples_s: The samples so far.
-        estimates: Estimates from the last check; for a dropped choice, from its last check.
-        running: The choices that are still measured.
     """
 
     def __init__(self, families: Iterable[Collection[Choice]], *, tolerance: float) -> None:
@@ -71,8 +66,8 @@ class Race:
         self._checks = 0
         choices = dict.fromkeys(choice for family in self._families for choice in family)
         self.samples_s: dict[Choice, list[float]] = {choice: [] for choice in choices}
-        self.estimates: dict[Choice, Estimate] = {}
-        self.running: tuple[Choice, ...] = tuple(choices)
+        self.estimates: dict[Choice, Estimate] = {}  # from the last check of each choice
+        self.running: tuple[Choice, ...] = tuple(choices)  # those that are still measured
 
     def add(self, samples_s: Mapping[Choice, Iterable[float]]) -> None:
         """Add the samples of another batch, and drop choices that cannot be the fastest of any of their families."""

@@ -55,13 +55,9 @@ class Exporter:
     def texts(self, decisions: Sequence[Decision], *, has_levels: bool) -> dict[Format, str]:
         """Return files that work together, for decisions among the MPI's own algorithms; none if they would be empty.
 
-        If Open MPI's component HAN took the calls, and some of them are left to it, it stays on. A file of its own then
-        gives the other calls to the component `tuned`. As `tuned` also reads its file for the communicators that HAN
-        makes, of at most half of the ranks, that file has no rules for such numbers.
-
-        Args:
-            decisions: The decisions.
-            has_levels: Whether HAN took the calls that were measured.
+        If Open MPI's component HAN took the measured calls (`has_levels`), and some of them are left to it, it stays
+        on. A file of its own then gives the other calls to the component `tuned`. As `tuned` also reads its file for
+        the communicators that HAN makes, of at most half of the ranks, that file has no rules for such numbers.
         """
         of_han = [one for one in decisions if function_of(one.collective) in FUNCTIONS_OF_HAN]
         if not has_levels or self._han is None or all(self._names_of(one.collective, one.choice) for one in of_han):

@@ -11,23 +11,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point
 from hocket.tuning.records import PointRecord
 
-_COMPOSITIONS: Mapping[str, tuple[str, ...]] = {
-    "allgather": ("gather + broadcast", "alltoall"),
-    "allreduce": ("reduce + broadcast", "reduce_scatter + allgather"),
-    "alltoall": ("alltoallv",),
-    "barrier": ("allreduce",),
-    "broadcast": ("scatter + allgather",),
-    "gather": ("allgather", "gatherv"),
-    "reduce": ("allreduce", "reduce_scatter + gather"),
-    "reduce_scatter": ("allreduce", "reduce + scatter"),
-    "scan": ("exscan + reduce_local",),
-    "scatter": ("broadcast", "scatterv"),
+_COMPOSITIONS: Mapping[str, list[str]] = {
+    row["collective"]: row["compositions"].split("; ") for row in read_rows(__file__, "guidelines.csv")
 }
-"""Other collectives that have the same effect, by their names in `tune.c`."""
 
 
 def compositions(collective: str) -> list[Choice]:

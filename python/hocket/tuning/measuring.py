@@ -36,9 +36,7 @@ _APART_S = 5.0
 _MOMENTS_OF_HOPE = 6
 """The number of moments after which a choice is given up if it was no faster than the default at half of them."""
 _ROUNDS_AT_A_MOMENT = 40
-_FAR = 1.5
-"""A choice slower than the fastest by this factor at both neighbouring sizes is left out between them."""
-
+_FAR = 1.5  # a choice slower than the fastest by this factor at both neighbouring sizes is left out between them
 _WITH_SEGMENTS = ("chain", "pipeline", "split_binary_tree", "binary_tree", "binary", "binomial", "segmented_ring")
 _SEGMENTS = (8192, 65536)
 
@@ -59,32 +57,20 @@ def of_guidelines(point: Point) -> Mapping[Choice, Sequence[Choice]]:
 
 @dataclass
 class Measured:
-    """Settings of measurements.
+    """Settings of measurements."""
 
-    Attributes:
-        installation: The MPI.
-        tolerance: The share by which a choice may be slower than the fastest.
-        launcher: Returns the command that starts the program.
-        model: The simulation that tells what need not be measured, if a machine is given.
-        factor: A choice is not measured if the model predicts it to be slower than the fastest by more than this
-            factor.
-        choices: What is measured besides the MPI's own algorithms.
-        order_is_fixed: Whether reductions are measured only with algorithms that have one order, and with the default.
-        start: Starts the program, on a number of ranks.
-        clock: Tells the time in seconds, from any start.
-        wait: Waits for so many seconds.
-    """
-
-    installation: Installation
-    tolerance: float
-    launcher: Launcher = command
-    model: Simulated | None = None
+    installation: Installation  # the MPI
+    tolerance: float  # the share by which a choice may be slower than the fastest
+    launcher: Launcher = command  # returns the command that starts the program
+    model: Simulated | None = None  # the simulation that tells what need not be measured, if a machine is given
+    # A choice is not measured if the model predicts it to be slower than the fastest by more than this factor.
     factor: float = 4.0
-    choices: Choices = of_the_catalogue
+    choices: Choices = of_the_catalogue  # what is measured besides the MPI's own algorithms
+    # Whether reductions are measured only with algorithms that have one order, and with the default.
     order_is_fixed: bool = False
-    start: Callable[[Installation, int, Launcher], Turns] = Turns
-    clock: Callable[[], float] = monotonic
-    wait: Callable[[float], object] = sleep
+    start: Callable[[Installation, int, Launcher], Turns] = Turns  # starts the program, on a number of ranks
+    clock: Callable[[], float] = monotonic  # tells the time in seconds, from any start
+    wait: Callable[[float], object] = sleep  # waits for so many seconds
     _ratios: dict[str, list[float]] = field(default_factory=dict)
     _slow_at_all: dict[tuple[str, int], Mapping[Choice, str]] = field(default_factory=dict)
     ended: dict[tuple[str, Choice], str] = field(default_factory=dict)

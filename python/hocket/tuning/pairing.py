@@ -31,12 +31,9 @@ BY_RULES: tuple[Owner, ...] = ("default", "catalogue")
 OWN: tuple[Owner, ...] = ("default", "mpi")
 _FAMILIES = (BY_RULES, OWN)
 
-_MOST_NOMINATED = 3
-"""The largest number of choices of each family that are measured again at a size."""
-_USUAL = 0.95
-"""The share of sizes at which the default's difference from itself is within the noise."""
-_HOPEFUL = 1.25
-"""A neighbour's choice is nominated if it is slower than the default by at most this factor."""
+_MOST_NOMINATED = 3  # the largest number of choices of each family that are measured again at a size
+_USUAL = 0.95  # the share of sizes at which the default's difference from itself is within the noise
+_HOPEFUL = 1.25  # a neighbour's choice is nominated if it is slower than the default by at most this factor
 
 
 def times_of(record: PointRecord, owners: Collection[Owner]) -> Times:

@@ -37,20 +37,13 @@ def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """The points of a tuning.
+    """The points of a tuning."""
 
-    Attributes:
-        training: The points for deciding.
-        judging: The points for judging the decisions, between the others.
-        confirms: Whether decisions are confirmed, also in the middle between neighbours; other points are then held
-            out.
-        order_is_fixed: Whether results of reductions must not depend on the size.
-    """
-
-    training: tuple[Point, ...]
-    judging: tuple[Point, ...]
+    training: tuple[Point, ...]  # the points for deciding
+    judging: tuple[Point, ...]  # the points for judging the decisions, between the others
+    # Whether decisions are confirmed, also in the middle between neighbours; other points are then held out.
     confirms: bool = False
-    order_is_fixed: bool = False
+    order_is_fixed: bool = False  # whether results of reductions must not depend on the size
 
     @property
     def confirming(self) -> tuple[Point, ...]:

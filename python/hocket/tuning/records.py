@@ -90,15 +90,9 @@ def _estimate(data: Mapping[str, Any]) -> Estimate:
 class Records:
     """The finished points, and the file that keeps them.
 
-    The first line of the file says what the file is about. The folder of the file is made if necessary. Work that fails
-    before the first point is done leaves nothing behind.
-
-    Args:
-        path: The file, which is made if necessary.
-        about: The source of the times; a file with another source is refused.
-
-    Attributes:
-        by_point: The finished points.
+    The first line of the file says what the file is about: the source of the times. A file with another source is
+    refused. The file and its folder are made if necessary. Work that fails before the first point is done leaves
+    nothing behind.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, Any]) -> None:

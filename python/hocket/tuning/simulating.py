@@ -25,8 +25,7 @@ from hocket.tuning.candidates import algorithm_of, call_at, choice_with_values, 
 from hocket.tuning.choice import DEFAULT, Choice, Estimate, Point, needs_one_order
 from hocket.tuning.records import PointRecord, Records
 
-_POINTS_AT_ONCE = 64
-"""Rows of so many points are simulated together, before others begin."""
+_POINTS_AT_ONCE = 64  # rows of so many points are simulated together, before others begin
 
 NOISY_TRIALS = 64
 """The default number of trials on a machine with noise."""
@@ -39,20 +38,14 @@ def usual_trials(machine: Machine) -> Trials:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Settings of simulations.
-
-    Attributes:
-        machine: The machine.
-        trials: The trials on a machine with noise.
-        library: The library to tune: only its algorithms are tried, including its default choice if known. None tries
-            the whole catalogue.
-        order_is_fixed: Whether results of reductions must not depend on the size.
-    """
+    """Settings of simulations."""
 
     machine: Machine
-    trials: Trials = ONE_TRIAL
+    trials: Trials = ONE_TRIAL  # the trials on a machine with noise
+    # The library to tune: only its algorithms are tried, including its default choice if known. None tries the whole
+    # catalogue.
     library: str | None = None
-    order_is_fixed: bool = False
+    order_is_fixed: bool = False  # whether results of reductions must not depend on the size
 
     def calls(self, point: Point, call: Call) -> Iterator[tuple[Algorithm, Call]]:
         """Give the algorithms to try in a call at a point, each with the parameters that stay as they are."""

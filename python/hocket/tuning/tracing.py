@@ -38,20 +38,14 @@ scan: recursive_doubling
 
 @dataclass(frozen=True)
 class Application:
-    """A trace, and how it is replayed without proposed rules.
-
-    Attributes:
-        trace: The trace.
-        settings: The machine, and the number of trials if it has noise. If results of reductions must not depend on the
-            size, a reduction on a number of ranks gets the rules for all its sizes, or none.
-        baseline: Rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`.
-        baseline_name: The name of these rules in error messages.
-    """
+    """A trace, and how it is replayed without proposed rules."""
 
     trace: Trace
+    # The machine, and the number of trials if it has noise. If results of reductions must not depend on the size, a
+    # reduction on a number of ranks gets the rules for all its sizes, or none.
     settings: Simulated
-    baseline: str = ""
-    baseline_name: str = "baseline"
+    baseline: str = ""  # rules for the calls that no proposed rule decides; they come before `DEFAULT_RULES`
+    baseline_name: str = "baseline"  # the name of these rules in error messages
 
     def replay(self, rules: Iterable[str]) -> Replay:
         """Replay the trace with rules, which come before the baseline."""
@@ -75,19 +69,12 @@ class Application:
 
 @dataclass(frozen=True)
 class TracedCall:
-    """Calls of a trace that rules cannot distinguish.
+    """Calls of a trace that rules cannot distinguish."""
 
-    Attributes:
-        point: Their collective, number of ranks, and size as rules see it.
-        is_started: Whether they are nonblocking: nonblocking calls have their own rules.
-        example: The most frequent of these calls, with its root, its elements, and whether its operator commutes.
-        calls: The number of calls; a call counts once for all ranks of a communicator.
-    """
-
-    point: Point
-    is_started: bool
-    example: Call
-    calls: int
+    point: Point  # their collective, number of ranks, and size as rules see it
+    is_started: bool  # whether they are nonblocking: nonblocking calls have their own rules
+    example: Call  # the most frequent of these calls, with its root, its elements, and whether its operator commutes
+    calls: int  # the number of calls; a call counts once for all ranks of a communicator
 
 
 def traced_calls(trace: Trace, collectives: Iterable[str] = COLLECTIVES_OF_KNOWN_SIZE) -> tuple[TracedCall, ...]:
@@ -247,18 +234,12 @@ def _gain_entry(gain: Gain) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class TracedTuning:
-    """The gains of rules for the whole run.
+    """The gains of rules for the whole run."""
 
-    Attributes:
-        baseline: The run without proposed rules.
-        all_rules: The run with all proposed rules.
-        few_rules: The run with the kept rules.
-        effects: The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
-    """
-
-    baseline: Replay = field(repr=False)
-    all_rules: Replay = field(repr=False)
-    few_rules: Replay = field(repr=False)
+    baseline: Replay = field(repr=False)  # the run without proposed rules
+    all_rules: Replay = field(repr=False)  # the run with all proposed rules
+    few_rules: Replay = field(repr=False)  # the run with the kept rules
+    # The effects of the rules: first the kept rules in their order, then the others, the last dropped first.
     effects: tuple[Effect, ...]
 
     @property

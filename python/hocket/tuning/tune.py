@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.names import among
@@ -34,9 +35,6 @@ from hocket.tuning.records import Records
 from hocket.tuning.report import Tuning
 from hocket.tuning.simulating import Simulated, usual_trials
 from hocket.tuning.work import CONFIRMING_END, JUDGING_END, RACING_END, REFINING_END, TRAINING_END, BySimulation, Work
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
 _RECORDS, _GUIDELINES_FILE = "measurements.jsonl", "guidelines.jsonl"
 
@@ -101,15 +99,9 @@ def run_plan(
     machine: Machine | None,
     on_begin: Callable[[Plan], object] = ignore,
 ) -> Tuning:
-    """Run all stages of a plan.
+    """Run all stages of a plan, with times from a source; the tolerance and the folder are as in `tune`.
 
-    Args:
-        plan: The calls to tune.
-        work: Finds the times.
-        tolerance: The share by which a choice may be slower than the fastest.
-        folder: The folder that keeps results and from which tuning resumes; None for none.
-        machine: The machine that the work simulates, if there is one.
-        on_begin: Called before the first stage.
+    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage.
 
     Raises:
         Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
@@ -142,19 +134,12 @@ def check_defaults(
 
 @dataclass(frozen=True)
 class GuidelineCheck:
-    """The result of checking the defaults of an MPI.
+    """The result of checking the defaults of an MPI."""
 
-    Attributes:
-        violations: Defaults that are slower than a guideline allows.
-        calls: The number of measured calls.
-        undecided_calls: The number of measured calls whose times are not known well enough.
-        left_out: The number of calls that were not measured for lack of time.
-    """
-
-    violations: tuple[Violation, ...]
-    calls: int
-    undecided_calls: int
-    left_out: int
+    violations: tuple[Violation, ...]  # defaults that are slower than a guideline allows
+    calls: int  # the number of measured calls
+    undecided_calls: int  # the number of measured calls whose times are not known well enough
+    left_out: int  # the number of calls that were not measured for lack of time
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

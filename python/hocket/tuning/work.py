@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hocket.base.parallel import ProgressDisplay, no_display
 from hocket.base.units import format_ranks
@@ -19,26 +20,17 @@ from hocket.tuning.measuring import MOMENTS, Measured, measure_points, pair_poin
 from hocket.tuning.records import Records
 from hocket.tuning.simulating import Simulated, simulate_points
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
 TRAINING_END, REFINING_END, CONFIRMING_END, RACING_END, JUDGING_END = 0.35, 0.45, 0.72, 0.85, 1.0
 """The ends of stages as shares of the time: first points, more where choices change, confirming, held-out, judging."""
 
 
 @dataclass(frozen=True)
 class BySimulation:
-    """Simulation of a machine, which need not exist here.
-
-    Attributes:
-        settings: Settings of simulations.
-        executor: Who simulates; by default threads, one per processor.
-        display: Shows the progress of each stage.
-    """
+    """Simulation of a machine, which need not exist here."""
 
     settings: Simulated
-    executor: Executor | None = None
-    display: ProgressDisplay = no_display
+    executor: Executor | None = None  # who simulates; by default threads, one per processor
+    display: ProgressDisplay = no_display  # shows the progress of each stage
 
     confirms: bool = False
     exporter: None = None
@@ -91,19 +83,12 @@ class BySimulation:
 
 @dataclass(frozen=True)
 class ByMeasurement:
-    """Measurement under an MPI, with a time limit.
-
-    Attributes:
-        settings: Settings of measurements.
-        hosts: The hosts of the ranks, separated by commas; None for this host.
-        limit_s: The time limit.
-        display: Shows the progress of each stage.
-    """
+    """Measurement under an MPI, with a time limit."""
 
     settings: Measured
-    hosts: str | None
+    hosts: str | None  # the hosts of the ranks, separated by commas; None for this host
     limit_s: float
-    display: ProgressDisplay = no_display
+    display: ProgressDisplay = no_display  # shows the progress of each stage
     begun_s: float = field(default_factory=monotonic)
 
     confirms: bool = True

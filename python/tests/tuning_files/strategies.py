@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import merged, spans
 from hocket.rules.tuning_files.openmpi_han import LEVEL, LEVELS
-from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
+from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 
 LARGEST = 1 << 20
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from hocket import Error
 from hocket.rules.tuning_files.checking import findings
 from hocket.rules.tuning_files.conversion import convert_rules
-from hocket.rules.tuning_files.counterparts import LIBRARIES, PROTOCOLS
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import FORMATS
 from hocket.rules.tuning_files.translation import passes_over, translate
-from hocket.rules.tuning_files.tuner_csv import ALGORITHMS, FUNCTIONS
+from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 
 from . import strategies
 from .test_formats import NCCL

@@ -15,9 +15,9 @@ _MOST_THREADS = 640
 _FEWEST_WARPS = 3
 _SLOWEST_GB_S = 12.0  # rings up to the rate of a PCIe port have half of the threads
 
-
 COLLNET = ("collnet_direct", "collnet_chain")
 """Algorithms that need a plugin: that they are not taken is no news."""
+
 _MICRO = 1e-6
 
 
@@ -43,21 +43,13 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Decision:
-    """What NCCL chooses for a call.
+    """What NCCL chooses for a call."""
 
-    Attributes:
-        entry: The line of its table.
-        channels: How many channels it uses at most.
-        threads: How many threads run in each.
-        time_us: The time by the table, in microseconds.
-        alternatives: All lines, the fastest first; those that NCCL does not take come last.
-    """
-
-    entry: Entry
-    channels: int
-    threads: int
-    time_us: float
-    alternatives: tuple[Alternative, ...]
+    entry: Entry  # the line of its table
+    channels: int  # how many channels it uses at most
+    threads: int  # how many threads run in each
+    time_us: float  # the time by the table, in microseconds
+    alternatives: tuple[Alternative, ...]  # all lines, the fastest first; those that NCCL does not take come last
 
     @property
     def choice(self) -> Choice:
@@ -68,12 +60,12 @@ class Decision:
     def sentence(self) -> str:
         """The decision with the next ones, and with what NCCL does not take."""
         others = [each for each in self.alternatives[1:] if not each.entry.why_not][:2]
-        next_ones = "".join(f"; {each.entry} {_format_time(each.time_us)}" for each in others)
+        next_ones = "".join(f"; {each.entry} {format_time(each.time_us * _MICRO)}" for each in others)
         entries = [each.entry for each in self.alternatives if each.entry.why_not]
         refused = {str(one) if one.protocol == "ll128" else one.algorithm: one.why_not for one in entries}
         not_taken = "".join(f"; not {name}, which {why}" for name, why in refused.items() if name not in COLLNET)
-        channels = format_count(self.channels, "channel")
-        return f"{self.entry} with {channels}, {_format_time(self.time_us)} by NCCL's table{next_ones}{not_taken}"
+        channels, time = format_count(self.channels, "channel"), format_time(self.time_us * _MICRO)
+        return f"{self.entry} with {channels}, {time} by NCCL's table{next_ones}{not_taken}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the decision as values for JSON."""
@@ -85,10 +77,6 @@ class Decision:
             "time_s": self.time_us * _MICRO,
             "alternatives": [each.as_dict() for each in self.alternatives],
         }
-
-
-def _format_time(time_us: float) -> str:
-    return format_time(time_us * _MICRO)
 
 
 def decide(job: Job, size_bytes: int) -> Decision:

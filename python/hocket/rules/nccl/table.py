@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from hocket.definitions.libraries import BY_MACHINE
 from hocket.rules.nccl.constants import VERSION, Version, by_nodes, by_protocol, constants, single
 from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.tuning_files.counterparts import LIBRARIES
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES
 
 (LIBRARY,) = BY_MACHINE
 """The library of these tables."""
-
-RANKING = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
-"""NCCL's order: of two with equal times, the first one runs."""
 
 _SMALLEST = 64  # bytes at which shares of trees by size begin
 _FEWEST_FOR_NVLS = 3
@@ -25,21 +22,13 @@ _FEWEST_FOR_NVLS = 3
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the table.
+    """A line of the table."""
 
-    Attributes:
-        algorithm: In NCCL's words, in small letters: "ring", "nvls_tree".
-        protocol: "ll", "ll128" or "simple".
-        latency_us: What a call takes without data, in microseconds.
-        bandwidth_gb_s: The bytes of a call over the rest of its time, in GB/s.
-        why_not: Why NCCL does not take it here; empty if it can.
-    """
-
-    algorithm: str
-    protocol: str
-    latency_us: float = 0.0
-    bandwidth_gb_s: float = 0.0
-    why_not: str = ""
+    algorithm: str  # in NCCL's words, in small letters: "ring", "nvls_tree"
+    protocol: str  # "ll", "ll128" or "simple"
+    latency_us: float = 0.0  # what a call takes without data, in microseconds
+    bandwidth_gb_s: float = 0.0  # the bytes of a call over the rest of its time, in GB/s
+    why_not: str = ""  # why NCCL does not take it here; empty if it can
 
     def __str__(self) -> str:
         return f"{self.algorithm}/{self.protocol}"
@@ -47,21 +36,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Job:
-    """Calls of one communicator.
+    """Calls of one communicator."""
 
-    Attributes:
-        function: In MPI's words: "allreduce", "allgather", "reduce_scatter", "bcast" or "reduce".
-        ranks: The ranks, one on each accelerator.
-        nodes: The nodes that they are on.
-        hardware: What they run on.
-        version: Whose constants count.
-    """
-
-    function: str
-    ranks: int
-    nodes: int
-    hardware: Hardware
-    version: Version = VERSION
+    function: str  # in MPI's words: "allreduce", "allgather", "reduce_scatter", "bcast" or "reduce"
+    ranks: int  # the ranks, one on each accelerator
+    nodes: int  # the nodes that they are on
+    hardware: Hardware  # what they run on
+    version: Version = VERSION  # whose constants count
 
     @property
     def has_two_phases(self) -> bool:
@@ -122,7 +103,7 @@ class Job:
 def cost_table(job: Job) -> Iterator[Entry]:
     """Give NCCL's table for a communicator, in NCCL's order, with the lines that it does not take."""
     algorithms = {each.name: each for each in LIBRARIES[LIBRARY].algorithms.get(job.function, ())}
-    for name in RANKING:
+    for name in ALGORITHMS:
         for protocol in algorithms[name].protocols if name in algorithms else ():
             if why_not := _why_not(job, name, protocol):
                 yield Entry(name, protocol, why_not=why_not)

@@ -9,10 +9,10 @@ from itertools import pairwise
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart
-from hocket.rules.tuning_files.coverage import Coverage, deciding
+from hocket.rules.tuning_files.coverage import Coverage
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Rule, Rules, Span
-from hocket.rules.tuning_files.grid import boundaries
+from hocket.rules.tuning_files.grid import boundaries, deciding
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
 from hocket.rules.tuning_files.mpich_json import LIBRARY as MPICH
@@ -39,19 +39,14 @@ LARGEST_ELEMENT = 16
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that whoever wrote a file may not have meant.
+    """Something that whoever wrote a file may not have meant."""
 
-    Attributes:
-        line: The line, counted from 1.
-        kind: "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
-            algorithm", "other range", "meaning of ranks", "inner communicator", "never read", "not asked", "not given",
-            "refused", "fan-out" or "wrong communicator".
-        sentence: What it is.
-    """
-
-    line: int
+    line: int  # the line, counted from 1
+    # "unreachable", "gap", "overlap", "passed over", "channels", "needs a plugin", "unknown algorithm", "other
+    # algorithm", "other range", "meaning of ranks", "inner communicator", "never read", "not asked", "not given",
+    # "refused", "fan-out" or "wrong communicator".
     kind: str
-    sentence: str
+    sentence: str  # what it is
 
     @classmethod
     def of(cls, rule: Rule, kind: str, what: str) -> Finding:

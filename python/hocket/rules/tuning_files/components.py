@@ -10,22 +10,14 @@ from hocket.rules.tuning_files.form import Choice
 
 @dataclass(frozen=True)
 class Inner:
-    """A call that a component makes on some ranks of a call.
+    """A call that a component makes on some ranks of a call."""
 
-    Attributes:
-        part: The parameter of Hocket's algorithm that names what runs there; empty if it is the whole.
-        function: The function; one with i before it is Open MPI's libnbc's and runs beside others.
-        is_within: Whether the ranks of a node call it, not one rank of each node.
-        of: Of how many bytes: of a segment, of the call's block, of the blocks of a node, or of all blocks;
-            or of nothing.
-        segments: For which segments, if the call is in segments.
-    """
-
-    part: str
-    function: str
-    is_within: bool
+    part: str  # the parameter of Hocket's algorithm that names what runs there; empty if it is the whole
+    function: str  # the function; one with i before it is Open MPI's libnbc's and runs beside others
+    is_within: bool  # whether the ranks of a node call it, not one rank of each node
+    # Of how many bytes: of a segment, of the call's block, of the blocks of a node, or of all blocks; or of nothing.
     of: Literal["segment", "block", "node", "all", "nothing"]
-    segments: Literal["each", "first", "later"] = "each"
+    segments: Literal["each", "first", "later"] = "each"  # for which segments, if the call is in segments
 
 
 def calls_of(text: str) -> tuple[Inner, ...]:
@@ -42,44 +34,26 @@ def _call(where: str, function: str, part: str = "", *others: Any) -> Inner:
 
 @dataclass(frozen=True)
 class InnerChoice:
-    """What decides for such a call, and what it chooses.
-
-    Attributes:
-        call: The call.
-        ranks: The ranks of its communicator; on the largest node, where nodes differ.
-        size_bytes: The bytes, as everywhere in Hocket.
-        component: What decides: "tuned" by its tables, "libnbc", or one of MPICH's trees.
-        choice: The algorithm of Hocket.
-        remark: What the choice lacks; empty if nothing.
-    """
+    """What decides for such a call, and what it chooses."""
 
     call: Inner
-    ranks: int
-    size_bytes: int
-    component: str
-    choice: Choice
-    remark: str = ""
+    ranks: int  # the ranks of its communicator; on the largest node, where nodes differ
+    size_bytes: int  # the bytes, as everywhere in Hocket
+    component: str  # what decides: "tuned" by its tables, "libnbc", or one of MPICH's trees
+    choice: Choice  # the algorithm of Hocket
+    remark: str = ""  # what the choice lacks; empty if nothing
 
 
 @dataclass(frozen=True)
 class Component:
-    """The component of an MPI that takes a call.
+    """The component of an MPI that takes a call."""
 
-    Attributes:
-        name: "han", "tuned" or "MPICH's device", for example.
-        why: Why it is this one.
-        algorithm: What it runs; empty if its tables decide for all ranks.
-        segments: In how many segments.
-        inner: The calls that it makes for each segment.
-        choice: The algorithm of Hocket that does the same, with the parts.
-    """
-
-    name: str
-    why: str
-    algorithm: str = ""
-    segments: int = 1
-    inner: tuple[InnerChoice, ...] = ()
-    choice: Choice | None = None
+    name: str  # "han", "tuned" or "MPICH's device", for example
+    why: str  # why it is this one
+    algorithm: str = ""  # what it runs; empty if its tables decide for all ranks
+    segments: int = 1  # in how many segments
+    inner: tuple[InnerChoice, ...] = ()  # the calls that it makes for each segment
+    choice: Choice | None = None  # the algorithm of Hocket that does the same, with the parts
 
     def __str__(self) -> str:
         inner = "; ".join(f"{each.call.function} {each.choice}" for each in self.inner)

@@ -21,28 +21,18 @@ from hocket.rules.tuning_files.form import Choice, Rule, Situation
 
 @dataclass(frozen=True)
 class Composition:
-    """A composition.
+    """A composition."""
 
-    Attributes:
-        what: What it does.
-        needs: What the communicator has to be, as a condition; none where it may be any.
-        otherwise: What happens on other communicators.
-        steps: Its steps; none where the tree below decides for all ranks, or the steps are not known.
-        remark: How it differs from Hocket's algorithm of the same steps.
-        similar: For an algorithm by shared memory: the one of Hocket that is nearest, and its costs stand for it.
-    """
-
-    what: str
-    needs: tuple[str, str] | None
-    otherwise: str
-    steps: tuple[Inner, ...]
-    remark: str
-    similar: str
+    what: str  # what it does
+    needs: tuple[str, str] | None  # what the communicator has to be, as a condition; none where it may be any
+    otherwise: str  # what happens on other communicators
+    steps: tuple[Inner, ...]  # its steps; none where the tree below decides for all ranks, or the steps are not known
+    remark: str  # how it differs from Hocket's algorithm of the same steps
+    similar: str  # for an algorithm by shared memory: the one of Hocket that is nearest, and its costs stand for it
 
 
 _ROWS = read_rows(__file__, "compositions.csv")
-_ALL = "all"
-"""The steps of compositions that pass a call on undivided."""
+_ALL = "all"  # the steps of compositions that pass a call on undivided
 
 
 def _composition(row: Mapping[str, str]) -> Composition:

@@ -23,17 +23,11 @@ _NCCLX = "ncclx-2"
 
 @dataclass(frozen=True)
 class Conversion:
-    """Rules in other words.
-
-    Attributes:
-        rules: The rules.
-        notes: What is lost or only near, one sentence each.
-        left: How many of the rules that name an algorithm are left to the other library.
-    """
+    """Rules in other words."""
 
     rules: Rules
-    notes: tuple[str, ...]
-    left: int = 0
+    notes: tuple[str, ...]  # what is lost or only near, one sentence each
+    left: int = 0  # how many of the rules that name an algorithm are left to the other library
 
 
 def convert_rules(
@@ -41,13 +35,8 @@ def convert_rules(
 ) -> Conversion:
     """Return rules in the words of another library, as far as it has them.
 
-    What has no counterpart is left to the library, and said in a note.
-
-    Args:
-        rules: The rules.
-        library: The other library, with its version.
-        ranks: The numbers of ranks for which the rules are to be exact where they cannot be for all.
-        ranks_per_node: How many ranks are on each node, for rules of which only one side asks for nodes.
+    What has no counterpart is left to the library, and said in a note. The rules are exact for `ranks` where they
+    cannot be for all. `ranks_per_node` is for rules of which only one side asks for nodes.
     """
     if library == rules.library:
         return Conversion(rules, ())

@@ -18,15 +18,10 @@ WHOLE_BYTES = 1 << 40
 
 @dataclass(frozen=True)
 class Short:
-    """What a library runs in place of an algorithm if the vector has too few elements.
+    """What a library runs in place of an algorithm if the vector has too few elements."""
 
-    Attributes:
-        name: The algorithm that it runs.
-        condition: When the vector has too few, one of `fewest_elements`.
-    """
-
-    name: str
-    condition: str = "count<ranks"
+    name: str  # the algorithm that it runs
+    condition: str = "count<ranks"  # when the vector has too few, one of `fewest_elements`
 
     def is_for(self, elements: int, ranks: int) -> bool:
         """Return whether a vector has too few elements."""
@@ -47,51 +42,32 @@ def fewest_elements(ranks: int) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """An algorithm of a library.
+    """An algorithm of a library."""
 
-    Attributes:
-        name: In the library's words.
-        number: The number that Open MPI or Intel MPI has for it.
-        hocket: The algorithm of Hocket that does the same; none if there is none.
-        fixed: Parameters of Hocket's algorithm with which it does.
-        own: Parameters of the library's with which it does.
-        parameter_names: The library's parameters that are parameters of Hocket's, and their names there.
-        what: What it is, where Hocket has none such.
-        in_channels: The algorithm of Hocket that does the same with several channels; none if `hocket` does.
-        needs: The conditions that the library does not check by itself.
-        needs_power_of_two: Whether it is for a power of two of ranks only.
-        short: What the library runs in its place for too few elements; none if it always runs the algorithm itself.
-        ranks: The only number of ranks that it takes, if there is one.
-        asks: Other parameters that the library has to be given.
-        own_segments: Whether the library chooses the size of segments by itself.
-        similar: Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules
-            for this one.
-        protocols: NCCL's protocols with which it runs.
-        fewest_nodes: The least number of nodes that it takes.
-        fewest_per_node: The least number of ranks on each node.
-        is_lone: Whether it takes only one rank on each node.
-        plugin_nodes: The number of nodes from which on it needs a plugin of the network; none if it needs none.
-    """
-
-    name: str
-    number: int | None = None
-    hocket: str | None = None
-    fixed: Mapping[str, int | str] = field(default_factory=dict)
-    own: Mapping[str, int | str] = field(default_factory=dict)
+    name: str  # in the library's words
+    number: int | None = None  # the number that Open MPI or Intel MPI has for it
+    hocket: str | None = None  # the algorithm of Hocket that does the same; none if there is none
+    fixed: Mapping[str, int | str] = field(default_factory=dict)  # parameters of Hocket's algorithm with which it does
+    own: Mapping[str, int | str] = field(default_factory=dict)  # parameters of the library's with which it does
+    # The library's parameters that are parameters of Hocket's, and their names there.
     parameter_names: Mapping[str, str] = field(default_factory=dict)
-    what: str = ""
+    what: str = ""  # what it is, where Hocket has none such
+    # The algorithm of Hocket that does the same with several channels; none if `hocket` does.
     in_channels: str | None = None
-    needs: tuple[tuple[str, str], ...] = ()
-    needs_power_of_two: bool = False
+    needs: tuple[tuple[str, str], ...] = ()  # the conditions that the library does not check by itself
+    needs_power_of_two: bool = False  # whether it is for a power of two of ranks only
+    # What the library runs in its place for too few elements; none if it always runs the algorithm itself.
     short: Short | None = None
-    ranks: int | None = None
-    asks: tuple[str, ...] = ()
-    own_segments: bool = False
+    ranks: int | None = None  # the only number of ranks that it takes, if there is one
+    asks: tuple[str, ...] = ()  # other parameters that the library has to be given
+    own_segments: bool = False  # whether the library chooses the size of segments by itself
+    # Another algorithm of Hocket, with its parameters, that is nearly the same: rules for it become rules for this one.
     similar: tuple[str, Mapping[str, int | str]] | None = None
-    protocols: tuple[str, ...] = ()
-    fewest_nodes: int = 1
-    fewest_per_node: int = 1
-    is_lone: bool = False
+    protocols: tuple[str, ...] = ()  # NCCL's protocols with which it runs
+    fewest_nodes: int = 1  # the least number of nodes that it takes
+    fewest_per_node: int = 1  # the least number of ranks on each node
+    is_lone: bool = False  # whether it takes only one rank on each node
+    # The number of nodes from which on it needs a plugin of the network; none if it needs none.
     plugin_nodes: int | None = None
 
     @property
@@ -110,22 +86,14 @@ class Counterpart:
 
 @dataclass(frozen=True)
 class Library:
-    """What a version of a library has.
+    """What a version of a library has."""
 
-    Attributes:
-        name: With the version: "openmpi-5.0".
-        algorithms: Those of each function, in the library's order.
-        measures: What sizes count for each function.
-        kin: Libraries of one kin have the same names or numbers of algorithms.
-        most_channels: How many channels it opens at most, if it has any.
-        flat: The library whose algorithms its `tuned` stands for, whichever of them; empty if it has no such choice.
-    """
-
-    name: str
-    algorithms: Mapping[str, tuple[Counterpart, ...]]
-    measures: Mapping[str, str]
-    kin: str = ""
-    most_channels: int | None = None
+    name: str  # with the version: "openmpi-5.0"
+    algorithms: Mapping[str, tuple[Counterpart, ...]]  # those of each function, in the library's order
+    measures: Mapping[str, str]  # what sizes count for each function
+    kin: str = ""  # libraries of one kin have the same names or numbers of algorithms
+    most_channels: int | None = None  # how many channels it opens at most, if it has any
+    # The library whose algorithms its `tuned` stands for, whichever of them; empty if it has no such choice.
     flat: str = ""
 
     def find(self, function: str, name: str) -> Counterpart | None:
@@ -146,6 +114,9 @@ FUNCTIONS_OF: Mapping[str, tuple[str, ...]] = {
 }
 """The functions that Hocket's rules for a collective are for, where it is not the one of its name; the first stands for
 the collective where rules are turned into Hocket's."""
+
+ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
+"""The algorithms of NCCL in its order: of two with equal times, the first one runs."""
 
 PROTOCOLS = ("ll", "ll128", "simple")
 """The protocols of NCCL: with flags in every 8 bytes, in every 128 bytes, or without flags in the data."""

@@ -1,9 +1,8 @@
-"""What rules cover together: pairs of ranks and sizes, and for each size the first rule that is for it."""
+"""What rules cover together: pairs of ranks and sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop, heappush
+from collections.abc import Sequence
 
 from hocket.base.checks import memory
 from hocket.rules.tuning_files.form import Rule, Span
@@ -13,8 +12,7 @@ from hocket.rules.tuning_files.grid import boundaries
 class Coverage:
     """The pairs of ranks and sizes that some rules are for, on a grid of all numbers at which one begins or ends.
 
-    Args:
-        rules: All rules that will be added or asked for.
+    It is made of all rules that will be added or asked for.
 
     Raises:
         Error: The grid needs more memory than there is.
@@ -48,15 +46,3 @@ def _within(span: Span, starts: dict[int, int]) -> range:
     if span.is_empty:
         return range(0)
     return range(starts[span.first], len(starts) if span.last is None else starts[span.last + 1])
-
-
-def deciding(rules: Sequence[Rule], sizes: Iterable[int]) -> Iterator[Rule | None]:
-    """Give the first rule that is for each of some sizes, which ascend."""
-    later = sorted(range(len(rules)), key=lambda place: rules[place].sizes.first, reverse=True)
-    starts_begun: list[int] = []
-    for size in sizes:
-        while later and rules[later[-1]].sizes.first <= size:
-            heappush(starts_begun, later.pop())
-        while starts_begun and size not in rules[starts_begun[0]].sizes:
-            heappop(starts_begun)
-        yield rules[starts_begun[0]] if starts_begun else None

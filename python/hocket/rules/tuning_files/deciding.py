@@ -41,15 +41,10 @@ NOT_ASKED = ("partitionMode", "localGroup")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of a call.
-
-    Attributes:
-        rule: The rule.
-        why_not: Why it is not for the call; empty for the rule that decides.
-    """
+    """What a rule says of a call."""
 
     rule: Rule
-    why_not: str = ""
+    why_not: str = ""  # why it is not for the call; empty for the rule that decides
 
 
 def situation(
@@ -149,22 +144,15 @@ def accepts(function: str, choice: Choice | None, ranks: int, size_bytes: int) -
 
 @dataclass(frozen=True)
 class LibraryDecision:
-    """The decision of a library for a call.
+    """The decision of a library for a call."""
 
-    Attributes:
-        choice: Its algorithm as its rules call it; none if they leave the call open.
-        equivalent: Hocket's algorithm that does the same, and the call with the parameters that the library sets; none
-            if there is none.
-        sentence: Why there is none.
-        protocol: The protocol of the machine that has its costs; none for the machine's own costs.
-        costs: In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm
-            that Hocket does not have; empty where the costs are the machine's own.
-    """
-
-    choice: str | None
+    choice: str | None  # its algorithm as its rules call it; none if they leave the call open
+    # Hocket's algorithm that does the same, and the call with the parameters that the library sets; none if none does.
     equivalent: tuple[Algorithm, Call] | None
-    sentence: str = ""
-    protocol: str | None = None
+    sentence: str = ""  # why there is no equivalent
+    protocol: str | None = None  # the protocol of the machine that has its costs; none for the machine's own costs
+    # In words, what costs these are, if the library names a protocol, or what stands for parts of an algorithm that
+    # Hocket does not have; empty where the costs are the machine's own.
     costs: str = ""
 
     def costs_on(self, machine: Machine) -> Machine:
@@ -219,13 +207,8 @@ def library_decision(
 ) -> LibraryDecision:
     """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call.
 
-    Args:
-        library: The library.
-        collective: The collective.
-        call: The call.
-        ranks_per_node: Ranks on a node; None for as many as the machine has, as always for libraries of `BY_MACHINE`.
-        machine: The machine, without which the choice of libraries of `BY_MACHINE` is unknown.
-        version: Whose tables count for libraries of `BY_MACHINE`.
+    Nodes have as many ranks as those of the machine, unless `ranks_per_node` says otherwise. Libraries of `BY_MACHINE`
+    always take the machine's nodes, and decide by the tables of a version; without a machine, their choice is unknown.
 
     Raises:
         Error: The library's decisions are not known.

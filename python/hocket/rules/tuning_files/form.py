@@ -64,15 +64,10 @@ ANY = Span()
 
 @dataclass(frozen=True)
 class Choice:
-    """An algorithm in the words of its library, with values of parameters in these words.
-
-    Attributes:
-        algorithm: Its name there.
-        parameters: Names and values, in the order in which they are written.
-    """
+    """An algorithm in the words of its library, with values of parameters in these words."""
 
     algorithm: str
-    parameters: tuple[tuple[str, int | str], ...] = ()
+    parameters: tuple[tuple[str, int | str], ...] = ()  # names and values, in the order in which they are written
 
     def __str__(self) -> str:
         return format_choice(self.algorithm, self.parameters, ", ")
@@ -80,34 +75,23 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rule:
-    """What calls of a function get.
+    """What calls of a function get."""
 
-    Attributes:
-        function: The MPI function in small letters: "bcast", "reduce_scatter_block", "iallreduce".
-        choice: The algorithm, or none where the library decides as if there were no rule.
-        ranks: For how many ranks of the communicator.
-        power_of_two: Whether only for a power of two of ranks, only for other numbers, or for all (none).
-        sizes: For which sizes, in bytes.
-        measure: What these sizes count, as `measured` explains.
-        placement: How the ranks lie on nodes: "any", "one-per-node" or "single-node".
-        nodes: For how many nodes.
-        ranks_per_node: For how many ranks on each node.
-        conditions: Anything else that a format asks for, as names and values: ("is_commutative", "yes").
-        line: The line that it was read from, counted from 1; 0 for a rule that was made.
-        meant_calls: For which calls it is written, in words, if the library takes it for others.
-    """
-
-    function: str
-    choice: Choice | None
-    ranks: Span = ANY
+    function: str  # the MPI function in small letters: "bcast", "reduce_scatter_block", "iallreduce"
+    choice: Choice | None  # the algorithm, or none where the library decides as if there were no rule
+    ranks: Span = ANY  # for how many ranks of the communicator
+    # Whether only for a power of two of ranks, only for other numbers, or for all (none).
     power_of_two: bool | None = None
-    sizes: Span = ANY
-    measure: str = "size"
-    placement: str = "any"
-    nodes: Span = ANY
-    ranks_per_node: Span = ANY
+    sizes: Span = ANY  # for which sizes, in bytes
+    measure: str = "size"  # what these sizes count, as `measured` explains
+    placement: str = "any"  # how the ranks lie on nodes: "any", "one-per-node" or "single-node"
+    nodes: Span = ANY  # for how many nodes
+    ranks_per_node: Span = ANY  # for how many ranks on each node
+    # Anything else that a format asks for, as names and values: ("is_commutative", "yes").
     conditions: tuple[tuple[str, str], ...] = ()
+    # The line that it was read from, counted from 1; 0 for a rule that was made.
     line: int = field(default=0, compare=False)
+    # For which calls it is written, in words, if the library takes it for others.
     meant_calls: str = field(default="", compare=False)
 
     def drop_condition(self, name: str) -> Rule:
@@ -117,17 +101,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules in the order in which they are tried: the first one decides that fits a call.
+    """Rules in the order in which they are tried: the first one decides that fits a call."""
 
-    Attributes:
-        library: Whose algorithms they name, with the version: "hocket", "openmpi-5.0", "mpich-5.0".
-        rules: The rules.
-        order_is_fixed: Whether sums must not depend on the size; only Hocket's rules can demand this.
-    """
-
-    library: str
+    library: str  # whose algorithms they name, with the version: "hocket", "openmpi-5.0", "mpich-5.0"
     rules: tuple[Rule, ...]
-    order_is_fixed: bool = False
+    order_is_fixed: bool = False  # whether sums must not depend on the size; only Hocket's rules can demand this
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -152,26 +130,17 @@ class Rules:
 
 @dataclass(frozen=True)
 class Situation:
-    """A call as rules see it.
+    """A call as rules see it."""
 
-    Attributes:
-        function: The MPI function in small letters.
-        ranks: How many ranks the communicator has.
-        size_bytes: The message of the call, as everywhere in Hocket.
-        placement: How its ranks lie on nodes, "one-per-node" or "single-node", or "any" where they lie in neither way.
-        ranks_per_node: How many ranks are on each node, except perhaps the last.
-        element_bytes: The size of an element.
-        conditions: What else is so, by the names of conditions.
-        on_nodes: How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
-    """
-
-    function: str
-    ranks: int
-    size_bytes: int
+    function: str  # the MPI function in small letters
+    ranks: int  # how many ranks the communicator has
+    size_bytes: int  # the message of the call, as everywhere in Hocket
+    # How its ranks lie on nodes, "one-per-node" or "single-node", or "any" where they lie in neither way.
     placement: str = "one-per-node"
-    ranks_per_node: int = 1
+    ranks_per_node: int = 1  # how many ranks are on each node, except perhaps the last
     element_bytes: int = 1
-    conditions: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, str] = field(default_factory=dict)  # what else is so, by the names of conditions
+    # How many ranks each node has, where that is known; `ranks_per_node` is then the largest number.
     on_nodes: tuple[int, ...] = ()
 
     @property
@@ -192,27 +161,18 @@ class Situation:
 
 @dataclass(frozen=True)
 class Format:
-    """A format, with the version of what reads it.
+    """A format, with the version of what reads it."""
 
-    Attributes:
-        name: As in `--from` and `--to`.
-        library: Whose algorithms it names.
-        read: Makes rules of a text; the other argument names the file in errors.
-        write: Makes the text of rules.
-        names: Patterns of file names that mean this format.
-        settings: Parameters of the library that make it take a file, with their values; FILE stands for the file.
-        command: The command of a shell that makes it take a file, if it takes none by parameters.
-        companion: The format of a second file, without which the library does not ask the first one for some calls. Its
-            text is empty if there are none. The last part of its name becomes a part of the file's name.
-    """
-
-    name: str
-    library: str
-    read: Callable[[str, str], Rules]
-    write: Callable[[Rules], str]
-    names: tuple[str, ...] = ()
+    name: str  # as in `--from` and `--to`
+    library: str  # whose algorithms it names
+    read: Callable[[str, str], Rules]  # makes rules of a text; the other argument names the file in errors
+    write: Callable[[Rules], str]  # makes the text of rules
+    names: tuple[str, ...] = ()  # patterns of file names that mean this format
+    # Parameters of the library that make it take a file, with their values; FILE stands for the file.
     settings: tuple[tuple[str, str], ...] = ()
-    command: str = ""
+    command: str = ""  # the command of a shell that makes it take a file, if it takes none by parameters
+    # The format of a second file, without which the library does not ask the first one for some calls. Its text is
+    # empty if there are none. The last part of its name becomes a part of the file's name.
     companion: Format | None = None
 
     def paths(self, file: str) -> dict[str, Format]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TypeVar
 
@@ -39,10 +40,21 @@ def rows(rules: Iterable[Rule]) -> list[tuple[Span, Row]]:
 
 
 def _row(rules: Sequence[Rule]) -> Row:
-    def first(size: int) -> Choice | None:
-        return next((rule.choice for rule in rules if size in rule.sizes), None)
+    starts = boundaries(rule.sizes for rule in rules)
+    choices = (rule.choice if rule else None for rule in deciding(rules, starts))
+    return tuple(merged(zip(spans(starts), choices, strict=True)))
 
-    return tuple(merged([(sizes, first(sizes.first)) for sizes in spans(boundaries(rule.sizes for rule in rules))]))
+
+def deciding(rules: Sequence[Rule], sizes: Iterable[int]) -> Iterator[Rule | None]:
+    """Give the first rule that is for each of some sizes, which ascend."""
+    later = sorted(range(len(rules)), key=lambda place: rules[place].sizes.first, reverse=True)
+    starts_begun: list[int] = []
+    for size in sizes:
+        while later and rules[later[-1]].sizes.first <= size:
+            heappush(starts_begun, later.pop())
+        while starts_begun and size not in rules[starts_begun[0]].sizes:
+            heappop(starts_begun)
+        yield rules[starts_begun[0]] if starts_begun else None
 
 
 def boundaries(ranges: Iterable[Span]) -> list[int]:

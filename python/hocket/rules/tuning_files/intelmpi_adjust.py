@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hocket._native import Error
+from hocket.base.files import read_rows
 from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
@@ -27,12 +28,7 @@ from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "intelmpi-2021"
 _BEGIN = "I_MPI_ADJUST_"
-_PRESETS = {
-    **{"allgather": 6, "allgatherv": 5, "allreduce": 32, "alltoall": 18, "alltoallv": 9, "barrier": 11, "bcast": 22},
-    **{"exscan": 3, "gather": 5, "gatherv": 4, "reduce": 19, "reduce_scatter": 6, "reduce_scatter_block": 4},
-    **{"scan": 3, "scatter": 5, "scatterv": 4},
-}
-"""The largest preset of each function; not all of them have names."""
+_PRESETS = {row["function"]: int(row["largest"]) for row in read_rows(__file__, "intelmpi_presets.csv")}
 _MOST = (1 << 31) - 1
 _RANGE = r"([0-9]{1,10})(?:-([0-9]{1,10}))?"
 _CONDITION = re.compile(rf"(?:{_RANGE})?(?:@{_RANGE})?")

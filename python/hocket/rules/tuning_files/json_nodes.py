@@ -30,11 +30,7 @@ class Member(Place):
 
 @dataclass(frozen=True)
 class Node(Place):
-    """A value, and the line on which it begins.
-
-    Attributes:
-        value: A text, a number, a truth value or none, a list of nodes, or the members of an object as a tuple.
-    """
+    """A value, and the line on which it begins. The value of an object is a tuple of its members."""
 
     value: str | float | bool | list[Node] | tuple[Member, ...] | None
 

@@ -13,8 +13,7 @@ from hocket.rules.tuning_files.hocket_rules import collective_of
 
 HOCKET = "hocket"
 
-_ONLY_OF = {"chunkSize": "ncclx-2"}
-"""Parameters that only one library of its kin has."""
+_ONLY_OF = {"chunkSize": "ncclx-2"}  # parameters that only one library of its kin has
 
 
 @dataclass(frozen=True)
@@ -91,17 +90,11 @@ def counterpart_of(function: str, choice: Choice, library: str) -> Counterpart |
 
 @dataclass(frozen=True)
 class Performance:
-    """What the library of rules runs for a choice.
+    """What the library of rules runs for a choice."""
 
-    Attributes:
-        choice: The algorithm, in the words of the rules.
-        name: Its name, as in "basic_linear for rabenseifner" where it is another one than the rules choose.
-        why: Why it is another one; empty if it is not.
-    """
-
-    choice: Choice
-    name: str
-    why: str = ""
+    choice: Choice  # the algorithm, in the words of the rules
+    name: str  # its name, as in "basic_linear for rabenseifner" where it is another one than the rules choose
+    why: str = ""  # why it is another one; empty if it is not
 
 
 def perform(rules: Rules, choice: Choice, call: Situation) -> Performance:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hocket._native import Error
-from hocket.rules.tuning_files.counterparts import PROTOCOLS
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, PROTOCOLS
 from hocket.rules.tuning_files.form import Choice, Place, quote_text
 
-ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 FUNCTIONS = {
     "broadcast": "bcast",
     "reduce": "reduce",

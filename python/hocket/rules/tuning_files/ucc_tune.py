@@ -26,8 +26,7 @@ LIBRARY = "ucc-1"
 _MEMORIES = ("cpu", "host", "cuda", "cuda_managed", "cuda-managed", "rocm", "rocm_managed")
 _OF_HOSTS = ("cpu", "host")
 _WRITTEN_MEMORIES = ("host", "cuda", "cuda_managed", "rocm", "rocm_managed")
-_ONLY = {"barrier": "knomial", "gather": "knomial"}
-"""Functions with one algorithm, which a score names by itself."""
+_ONLY = {"barrier": "knomial", "gather": "knomial"}  # functions with one algorithm, which a score names by itself
 _SCORE = re.compile(r"\d{1,9}|inf")
 _MOST = (1 << 63) - 1
 _NUMBER = r"(?:\d{1,19}(?:[kmgt]b?|b)?|inf)"
