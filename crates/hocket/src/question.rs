@@ -144,8 +144,8 @@ pub struct Start {
 const FAR: f64 = 1.5;
 /// In small jobs, values of parameters are searched a little for calls of so few messages even if that is not asked for.
 const LITTLE: f64 = 4096.0;
-/// Algorithms that take at most so many times as long as the fastest are searched on.
-const NEAR: f64 = 1.5;
+/// Algorithms that take at most so many times as long as the fastest are searched further.
+const FURTHER_FACTOR: f64 = 1.5;
 /// So many rows are simulated at the same time; they are complete before others begin.
 const ROWS_AT_ONCE: usize = 8;
 /// Time between two looks at whether to stop.
@@ -229,14 +229,7 @@ impl Question<'_> {
         is_interrupted: &dyn Fn() -> bool,
         mut on_done: impl FnMut(usize, Outcome),
     ) -> Result<()> {
-        let row = |(number, race): (usize, Vec<_>)| Row {
-            number,
-            race: race.into(),
-            pending: 0,
-            times_s: Vec::new(),
-            held: Vec::new(),
-            is_searched: false,
-        };
+        let row = |(number, race): (usize, Vec<_>)| Row { number, race: race.into(), ..Row::default() };
         let mut rows: VecDeque<_> = self.races(starts).into_iter().enumerate().map(row).collect();
         let mut running: Vec<Row> = Vec::new();
         let (queue, (sender, receiver)) = (Queue::default(), channel());
@@ -309,7 +302,7 @@ impl Question<'_> {
     fn outcome(&self, job: &Job, start: &Start) -> Outcome {
         let (cell, until_s) = (&self.cells[job.number], job.until_s);
         let calls = IsolatedCalls { question: self, cell };
-        let (settings, effort) = match &job.found {
+        let (settings, effort) = match &job.previous {
             Some(settings) => (settings, Some(Effort::FURTHER)),
             None => (&start.settings, self.effort(&calls, &start.settings)),
         };
@@ -458,6 +451,7 @@ fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {
 }
 
 /// A row on its way.
+#[derive(Default)]
 struct Row {
     number: usize,
     /// The cells that have not begun.
@@ -465,9 +459,9 @@ struct Row {
     /// How many have begun and not ended.
     pending: usize,
     times_s: Vec<f64>,
-    /// What the search found for algorithms whose search may go on.
-    held: Vec<(usize, Outcome)>,
-    /// Whether the race is over, and who is nearly the fastest is searched on.
+    /// The runs of algorithms whose search may go on.
+    runs: Vec<(usize, Box<Simulation>)>,
+    /// Whether the race is over.
     is_searched: bool,
 }
 
@@ -475,44 +469,34 @@ impl Row {
     /// Notes an outcome. Gives it back if it is final.
     fn note(&mut self, question: &Question<'_>, number: usize, outcome: Outcome) -> Option<(usize, Outcome)> {
         self.pending -= 1;
-        if question.cells[number].role != Role::Beside {
-            self.times_s.extend(outcome.time_s());
+        if question.cells[number].role == Role::Beside {
+            return Some((number, outcome));
         }
-        let may_improve = question.at_best && matches!(outcome, Outcome::Simulated(_));
-        if may_improve && !self.is_searched {
-            self.held.push((number, outcome));
-            return None;
-        }
-        let held = self.held.iter().position(|(held, _)| *held == number).map(|at| self.held.swap_remove(at));
-        if matches!(outcome, Outcome::Simulated(_)) {
-            Some((number, outcome))
-        } else {
-            held.or(Some((number, outcome)))
+        self.times_s.extend(outcome.time_s());
+        match outcome {
+            Outcome::Simulated(run) if question.at_best && !self.is_searched => {
+                self.runs.push((number, run));
+                None
+            }
+            _ => Some((number, outcome)),
         }
     }
 
     /// At the end of the race, searches on for algorithms that are nearly the fastest. Gives the outcomes of the others.
     fn search_on(&mut self, queue: &Queue) -> Vec<(usize, Outcome)> {
-        if std::mem::replace(&mut self.is_searched, true) {
-            return Vec::new();
-        }
+        self.is_searched = true;
         let fastest_s = self.times_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let is_near = |(_, outcome): &(usize, Outcome)| match outcome {
-            Outcome::Simulated(run) => {
-                let Simulated { times_s, many, .. } = &run.simulated;
-                times_s[0] <= NEAR * fastest_s && many.first.messages as f64 <= FEW_MESSAGES
+        let mut outcomes = Vec::new();
+        for (number, run) in self.runs.drain(..) {
+            let Simulated { times_s, many, .. } = &run.simulated;
+            if times_s[0] <= FURTHER_FACTOR * fastest_s && many.first.messages as f64 <= FEW_MESSAGES {
+                self.pending += 1;
+                queue.push(Job { number, until_s: f64::INFINITY, previous: Some(run.request.parameters) });
+            } else {
+                outcomes.push((number, Outcome::Simulated(run)));
             }
-            _ => false,
-        };
-        let (near, others) = std::mem::take(&mut self.held).into_iter().partition(is_near);
-        self.held = near;
-        for (number, outcome) in &self.held {
-            let Outcome::Simulated(run) = outcome else { continue };
-            self.pending += 1;
-            let found = Some(run.request.parameters.clone());
-            queue.push(Job { number: *number, until_s: f64::INFINITY, found });
         }
-        others
+        outcomes
     }
 
     /// Begins the next cells: as many as there are places without a time, or else as there are places. The times of the cells
@@ -537,7 +521,7 @@ impl Row {
                 too_late.push((number, Outcome::Late(until_s)));
             } else {
                 self.pending += 1;
-                queue.push(Job { number, until_s, found: None });
+                queue.push(Job { number, until_s, previous: None });
             }
         }
         too_late
@@ -549,8 +533,8 @@ struct Job {
     number: usize,
     /// Its deadline.
     until_s: f64,
-    /// What a search found, from which it goes on.
-    found: Option<Settings>,
+    /// What the search before found, from which this one goes on.
+    previous: Option<Settings>,
 }
 
 /// The cells that can begin.
