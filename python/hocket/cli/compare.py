@@ -290,12 +290,7 @@ def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: s
 
 
 def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
-    """Return the network whose links will be drawn for several runs.
-
-    Raises:
-        UsageError: The machine has no network with links, or there is more than one size.
-        Error: There are too many links.
-    """
+    """Return the network whose links will be drawn for several runs; refuse several sizes, or a machine without it."""
     if len(sizes) != 1:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
     topology = machine.topology

@@ -116,8 +116,7 @@ def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> No
 def write_all(makers: Iterable[tuple[str | None, Callable[[str], str | bytes]]]) -> bool:
     """Write the requested files, when all are made: a function makes each, given the ending of its name.
 
-    Returns:
-        Whether one of them is stdout, so that nothing else must be printed.
+    Return whether one of them is stdout, so that nothing else must be printed.
     """
     contents = {path: make(Path(path).suffix) for path, make in makers if path is not None}
     for path, content in contents.items():
@@ -147,10 +146,7 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
     """Print a line of words; wrap it between words and indent the continuation.
 
-    Args:
-        line: The line.
-        inner: Indentation of continuation lines; by default two columns more than the line's own.
-        bold: Whether to print in bold.
+    By default, continuation lines are indented by two columns more than the line.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
     for each in wrap(line, inner=indent):
@@ -215,12 +211,7 @@ def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequen
 class GrowingTable:
     """A table printed row by row; a sample row, which is not printed, sets the widths of its columns in advance.
 
-    Names that are too wide for the columns are printed above their rows.
-
-    Args:
-        columns: The titles of the columns.
-        widest: The sample row; no cell of the table is wider.
-        right: The columns to right-align.
+    No cell is wider than that of the sample. Names that are too wide for the columns are printed above their rows.
     """
 
     def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:

@@ -44,11 +44,7 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
 
 
 def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
-    """Return the events of a schedule on a machine where every message takes one second and all else takes no time.
-
-    Raises:
-        Error: The schedule never ends.
-    """
+    """Return the events of a schedule on a machine where every message takes one second and all else takes no time."""
     data = schedule.data
     for task in (task for tasks in data["ranks"] for task in tasks if "compute" in task["action"]):
         task["action"] = {"compute": {"time_s": 0.0}}

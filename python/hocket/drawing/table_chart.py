@@ -28,11 +28,7 @@ _Row = Mapping[str, Any]
 def table_chart(
     table: Table, *, x: str | None = None, color: str | None = None, facet: str | None = None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return the picture as a chart; see `Table.plot`.
-
-    Raises:
-        Error: There is no such column, no time above zero, or too much to draw.
-    """
+    """Return the picture as a chart; see `Table.plot`."""
     # Values of parameters that a formula chose tell no lines apart.
     records = [
         {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}

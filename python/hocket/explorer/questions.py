@@ -197,11 +197,7 @@ class Question:
         return choose(algorithm, replace(call, parameters=self.values(algorithm)), self.machine)
 
     def on_other(self) -> Question:
-        """Return the same question for the second machine.
-
-        Raises:
-            Error: The second machine cannot answer the question.
-        """
+        """Return the same question for the second machine; an Error if that cannot answer it."""
         assert self.other_machine is not None
         keeps_trials = self.other_machine.noise or self.scene.is_drawn
         trials = self.trials if keeps_trials else replace(UNTIL_DECIDED, seed=self.trials.seed)
@@ -239,15 +235,7 @@ def name_of(machine: Machine) -> str | None:
 
 
 def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
-    """Return the question in the fields of a form.
-
-    Args:
-        texts: The text of each field by its name.
-        sources: The files that the user named.
-
-    Raises:
-        Error: A field is missing, unknown or invalid; the message gives its name and what was expected.
-    """
+    """Return the question in the fields of a form, by their names; an Error names the field that is wrong."""
     unknown = sorted(texts.keys() - _FIELDS)
     if unknown:
         among("field", unknown[0], _FIELDS)

@@ -95,11 +95,7 @@ def _names(text: str, delimiter: str) -> Iterator[str]:
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line, without blanks around them.
-
-    Raises:
-        csv.Error: The line cannot be one of a CSV.
-    """
+    """Return the cells of a line, without blanks around them; a csv.Error if the line cannot be one of a CSV."""
     if not delimiter.strip(" "):
         return line.split()
     if delimiter == "|":
@@ -110,8 +106,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list[str], tuple[str, int]]]:
     """Give the rows of tables, each with its head and where it is. Comments and text around the tables have no rows.
 
-    Raises:
-        Error: A row has another number of cells than its head, or one that is too long.
+    A row that is too long, or has another number of cells than its head, is refused.
     """
     for head, number, cells in _all_rows(text, columns):
         if isinstance(cells, csv.Error):

@@ -64,11 +64,7 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
 
 
 def _sends(content: Msccl) -> _Ends:
-    """Return the steps that send on each connection, each with its number of chunks.
-
-    Raises:
-        Error: The two ends of a connection disagree about the length of a message.
-    """
+    """Return the steps that send on each connection, each with its number of chunks; refuse a receive of another."""
     sent: _Ends = defaultdict(list)
     received: _Ends = defaultdict(list)
     for gpu, blocks in enumerate(content.gpus):

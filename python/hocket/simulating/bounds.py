@@ -69,11 +69,7 @@ def _request(collective: str, call: Call) -> dict[str, Any]:
 
 
 def bound_if_known(collective: str, call: Call, machine: MachineLike) -> Bound | None:
-    """Return the lower bound as `bound`; None if it is not known how long bytes take.
-
-    Raises:
-        Error: As `bound`.
-    """
+    """Return the lower bound as `bound`; None if it is not known how long bytes take."""
     lower_bound = bound(collective, call, machine=machine)
     return None if lower_bound.bandwidth_s is None else lower_bound
 

@@ -591,11 +591,7 @@ class _Race:
 
 
 def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
-    """Return the measured times of a collective on so many ranks.
-
-    Raises:
-        Error: Times are given, but none of such a call.
-    """
+    """Return the measured times of a collective on so many ranks; if there are times, at least one must be of it."""
     matches = [one for one in measurements if (one.collective, one.ranks) == (collective, ranks)]
     if measurements and not matches:
         raise Error(f"measured: got no time of {collective} on {ranks} ranks, expected at least one")

@@ -614,11 +614,7 @@ def plan(
 def how_request(
     machine: Machine, engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
 ) -> dict[str, Any]:
-    """Return how to simulate, in the form of the compiled module.
-
-    Raises:
-        Error: A value is wrong: which one, and what was expected.
-    """
+    """Return how to simulate, in the form of the compiled module; an Error says which value is wrong."""
     details = _details(keep)
     return {
         "engine": among("engine", engine, get_args(Engine)),
@@ -644,11 +640,7 @@ def _details(keep: Iterable[Detail]) -> dict[str, bool]:
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:
-    """Return trials in the form of the compiled module.
-
-    Raises:
-        Error: The argument is not of type Trials, or one of its values is invalid: which one, and what was expected.
-    """
+    """Return trials in the form of the compiled module; an Error says which value is wrong, and what was expected."""
     threads = instance("trials", trials, Trials, "hocket.Trials").threads
     thread_count = processors() if threads is None else whole("threads", threads)
     if thread_count == 0:

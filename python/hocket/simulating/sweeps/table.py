@@ -146,11 +146,7 @@ _ROW_BYTES = 3000.0
 
 
 def check_format(path: str | PathLike[str]) -> None:
-    """Check that the name of a file allows writing a table, before long work.
-
-    Raises:
-        Error: The ending is unknown, or its package is missing.
-    """
+    """Refuse the name of a file whose ending is unknown, or needs a package that is missing, before long work."""
     file = checks.path("table", path)
     suffix = Path(file).suffix
     if suffix not in FORMATS:
