@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -67,16 +66,7 @@ def algorithm_entry(algorithm: Algorithm, *more: str) -> dict[str, Any]:
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as CSV; the columns are all names in the rows."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    files.write(files.STDOUT, csv_text(columns, rows))
-
-
-def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV; a missing value is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    files.write(files.STDOUT, files.csv_text(columns, rows))
 
 
 def hand_out(
@@ -99,12 +89,8 @@ def hand_out(
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
     entry = {**entry, "plot": plot, "version": VERSION}
-    if write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
-        return
-    if as_json:
-        print_json(entry)
-    else:
-        show({"plot": plot, "results": output})
+    if not write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
+        answer(entry, show, {"plot": plot, "results": output}, as_json=as_json)
 
 
 def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> None:

@@ -128,8 +128,13 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
 
 def made_of_any(collective: str, call: Call) -> _native.Call:
     """Return a valid call for any algorithm, as an object of the compiled module; its parameters are ignored."""
+    return _native.Call(request_of_any(collective, call))
+
+
+def request_of_any(collective: str, call: Call) -> dict[str, Any]:
+    """Return a valid call for any algorithm in the form of the compiled module; its parameters are ignored."""
     name = find_collective(collective)
-    return _native.Call({**fields_of(call, name), "collective": name})
+    return {**fields_of(call, name), "collective": name}
 
 
 def element_of(call: Call, collective: str) -> int:

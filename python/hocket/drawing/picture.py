@@ -29,13 +29,7 @@ _SEGMENTS = 4
 def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     """Draw the messages of an algorithm on a machine where every message takes one round.
 
-    Args:
-        algorithm: The algorithm.
-        ranks: Number of ranks.
-        width: Width of the longest line; more rounds continue below.
-
-    Raises:
-        Error: As `hocket.simulate`.
+    Rounds beyond the width continue below.
     """
     segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
     call = Call(ranks=ranks, size_bytes=_SEGMENTS * segment_bytes if COLLECTIVES[algorithm.collective].has_size else 0)

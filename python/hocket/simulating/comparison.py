@@ -503,7 +503,6 @@ class _Race:
     """The state of a comparison: what is simulated, what came out, and what needs more trials."""
 
     def __init__(self, entries: Sequence[_Entry], *, is_random: bool) -> None:
-        """Begin with nothing."""
         self._entries = [one for one in entries if not one.is_unknown]
         self._unknown = [one for one in entries if one.is_unknown]
         self._of_size: dict[int, list[_Entry]] = {}

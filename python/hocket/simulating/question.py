@@ -228,7 +228,6 @@ class _Own:
     """Runs a program of the user with values of its parameters, and keeps the fastest run."""
 
     def __init__(self, question: Question, cell: Contender) -> None:
-        """Keep nothing yet."""
         self._question, self._cell = question, cell
         self._run_alone: tuple[Simulation, Call] | None = None
         self._whole_run: tuple[Simulation, Call] | None = None

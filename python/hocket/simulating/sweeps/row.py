@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CONDITIONS = ("noise", "arrivals", "cadence", "faults")
+"""The columns that say under which conditions a machine runs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
