@@ -47,12 +47,9 @@ _SHOWN_FILE = "machine"
 
 @dataclass(frozen=True)
 class MeasuredFile:
-    """A file of measured times.
+    """A file of measured times, and its algorithm and its number of ranks, if it does not tell them itself.
 
-    Attributes:
-        path: The file.
-        algorithm: Its algorithm, if it does not name it; None for what the library chose by itself.
-        ranks: Its number of ranks, if it does not tell it.
+    Without an algorithm, it has what the library chose by itself.
     """
 
     path: str
@@ -67,13 +64,7 @@ class MeasuredFile:
 
 @dataclass(frozen=True)
 class Sources:
-    """Files that the user named on the command line and a page may use.
-
-    Attributes:
-        load: Python files that define algorithms.
-        machines: Machine files; presets need not be named.
-        measured: Files of measured times.
-    """
+    """Files that the user named, which a page may use: of algorithms in Python, machines, and measured times."""
 
     load: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()

@@ -43,13 +43,7 @@ class Columns(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The line that names the columns.
-
-    Attributes:
-        begin: Where it begins in its line.
-        delimiter: What separates cells.
-        names: The names of the columns.
-    """
+    """The line that names the columns: where it begins, what separates its cells, and the names."""
 
     begin: int
     delimiter: str

@@ -61,12 +61,6 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
     return Bound(*values)
 
 
-def bound_if_known(collective: str, call: Call, machine: MachineLike) -> Bound | None:
-    """Return the lower bound as `bound`; None if it is not known how long bytes take."""
-    lower_bound = bound(collective, call, machine=machine)
-    return None if lower_bound.bandwidth_s is None else lower_bound
-
-
 def bounds_by_size(collective: str, calls: Iterable[Call], machine: MachineLike) -> dict[int, Bound]:
     """Return the known lower bounds of valid calls by size; the algorithms report what is wrong with the others."""
     requests = {}

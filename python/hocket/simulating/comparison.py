@@ -459,13 +459,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row and a column of a comparison.
-
-    Attributes:
-        cell: The call.
-        library: The library that chose the algorithm, if one did.
-        decision: Its decision.
-    """
+    """A row and a column of a comparison: a call; if a library chose its algorithm, which one, and its decision."""
 
     cell: Contender
     library: str | None = None

@@ -49,13 +49,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a cell.
-
-    Attributes:
-        number: The number of the cell in the question.
-        outcome: Its outcome.
-        call: Its call, if it was simulated with the values that were chosen.
-    """
+    """What became of a cell of this number in the question; its call has the values that were chosen, if any were."""
 
     number: int
     outcome: Outcome

@@ -516,13 +516,7 @@ def simulate_until(
 
 @dataclass(frozen=True)
 class Plan:
-    """A simulation that is planned: its request has been checked.
-
-    Attributes:
-        request: The request, as an object of the compiled module.
-        algorithm: The algorithm, for errors of its program.
-        machine: The machine.
-    """
+    """A simulation that is planned: its request, an object of the compiled module, has been checked."""
 
     request: _native.Request
     algorithm: Algorithm
