@@ -58,8 +58,8 @@ def dependency_graph(schedule: Schedule) -> str:
 def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, exempt: Container[int] = ()) -> list[set[int]]:
     """Return for each task of a rank the tasks whose ends it waits for, with waits for starts resolved.
 
-    Each task comes after those it waits for. If it waits for the start of another task, it waits for the ends that the
-    other task waits for. So it does for the end of an exempt task, which does nothing.
+    Each task comes after those it waits for. A wait for the start of another task, or for the end of an exempt one,
+    which does nothing, is a wait for the ends that the other task waits for.
     """
     awaited_ends: list[set[int]] = []
     for task in tasks:

@@ -584,7 +584,7 @@ class _Race:
 
 
 def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
-    """Return the measured times of a collective on so many ranks; if there are times, at least one must be of it."""
+    """Return the measured times of a collective on so many ranks; refuse times of which none is of such a call."""
     matches = [one for one in measurements if (one.collective, one.ranks) == (collective, ranks)]
     if measurements and not matches:
         raise Error(f"measured: got no time of {collective} on {ranks} ranks, expected at least one")
