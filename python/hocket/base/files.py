@@ -13,7 +13,7 @@ import platform
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from enum import Enum, auto
 from os import PathLike, fspath
@@ -96,6 +96,15 @@ def read_rows(module_file: str, name: str) -> list[dict[str, str]]:
     """Return the rows of a table in CSV that lies beside a module; lines that begin with # are comments."""
     lines = read_text(Path(module_file).with_name(name)).splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; a missing value is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:

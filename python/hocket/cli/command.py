@@ -78,14 +78,7 @@ def _needs(source: Callable[..., Any] | tuple[str, ...]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Options:
-    """The options and arguments of a command.
-
-    Attributes:
-        module: Its module.
-        own_rows: A module beside which lies a table that comes first.
-        fields: What fields in the table stand for.
-        sources: What parameters are that are more than a row.
-    """
+    """The options and arguments of a command of a module, made by the arguments of `command`."""
 
     module: str
     own_rows: str | None

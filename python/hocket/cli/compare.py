@@ -290,12 +290,7 @@ def _measurements(files: Sequence[str], algorithms: Sequence[str], collective: s
 
 
 def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
-    """Return the network whose links will be drawn for several runs.
-
-    Raises:
-        UsageError: The machine has no network with links, or there is more than one size.
-        Error: There are too many links.
-    """
+    """Return the network whose links will be drawn for several runs; refuse several sizes, or a machine without it."""
     if len(sizes) != 1:
         raise click.UsageError(f"--links: got {len(sizes)} sizes, expected one")
     topology = machine.topology
@@ -305,23 +300,18 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
     return topology
 
 
+@dataclass
 class _Rows:
     """The rows of the table, printed in the order of the sizes, each as soon as it is complete."""
 
-    def __init__(
-        self,
-        sizes: Sequence[int],
-        candidates: int,
-        further: Mapping[str, str],
-        libraries: Sequence[str],
-        *,
-        has_trials: bool,
-    ) -> None:
-        self._sizes, self._candidates = sizes, candidates
-        self._further = dict(further)
-        self._libraries = libraries
-        self._left = list(sizes)
-        self._has_trials = has_trials
+    sizes: Sequence[int]
+    candidates: int
+    further: dict[str, str]
+    libraries: Sequence[str]
+    has_trials: bool
+
+    def __post_init__(self) -> None:
+        self._left = list(self.sizes)
         self._table: SizeTable | None = None
 
     def has_next(self, comparison: Comparison) -> bool:
@@ -341,24 +331,24 @@ class _Rows:
             say(comparison.title, bold=True)
             if above is not None:
                 print_words(above)
-            self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
-            self._table = SizeTable(self._sizes, self._candidates, self._further, with_reach=self._has_trials)
+            self.further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
+            self._table = SizeTable(self.sizes, self.candidates, self.further, with_reach=self.has_trials)
         names = {use.algorithm for use in uses}
         places = [
             replace(place, names=tuple(sorted(place.names, key=lambda name: name not in names)))
             for place in comparison.places(size_bytes)
         ]
         defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
-        cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
-        cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self._libraries]
-        if _BOUND in self._further:
+        cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self.further else []
+        cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self.libraries]
+        if _BOUND in self.further:
             bound = comparison.bounds.get(size_bytes)
             cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}" if bound else "")
         self._table.print_row(
             size_bytes,
             places,
             cells,
-            reach=comparison.reach(size_bytes) if self._has_trials else None,
+            reach=comparison.reach(size_bytes) if self.has_trials else None,
             note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
             alike=comparison.fastest(size_bytes) if comparison.machine.discrepancies else (),
         )

@@ -18,11 +18,8 @@ _MOST_S_TO_REFUSE = 1.0
 def announce(efforts_s: Iterable[float], bound: str = "", *, jobs: int = 1, yes: bool) -> None:
     """Say how long some work takes in total, if it takes long, given the seconds of each piece on one core.
 
-    `bound` is "up to " or "at least " if the seconds are a bound. Work that takes too long is refused soon, also if its
-    other pieces have not been estimated then.
-
-    Raises:
-        UsageError: The work takes too long to start without --yes.
+    `bound` is "up to " or "at least " if the seconds are a bound. Work that takes too long to start without --yes is
+    refused soon, also if its other pieces have not been estimated then.
     """
     begin_s = monotonic()
     longest_s = total_s = time_s = 0.0

@@ -29,12 +29,7 @@ from hocket.measurements.measurement import Facts, Measurement, Reading
 _MOST_NAMES = 6  # number of shown algorithms without a counterpart
 
 
-def _condition(text: str) -> str:
-    Condition.parse(text)
-    return text
-
-
-_CONDITION = Read(_condition, name="CONDITION")
+_CONDITION = Read(Condition.parse, name="CONDITION")
 
 
 @command(
@@ -49,8 +44,8 @@ def fit(
     measurements: tuple[str, ...],
     machine: str,
     output: str | None,
-    only: tuple[str, ...],
-    hold_out: tuple[str, ...],
+    only: tuple[Condition, ...],
+    hold_out: tuple[Condition, ...],
     facts_of: Callable[[int], list[Facts]],
     search: dict[str, Any],
     plot: str | None,
@@ -72,8 +67,8 @@ def fit(
         machine_fit = fit_machine(
             [one for reading in readings for one in reading.measurements],
             machine=machine,
-            only=only,
-            hold_out=hold_out,
+            only=[one.text for one in only],
+            hold_out=[one.text for one in hold_out],
             executor=pool,
             display=progress,
             **search,
@@ -90,14 +85,12 @@ def fit(
 def _show(
     fit: Fit,
     readings: Sequence[Reading],
-    only: Sequence[str],
+    only: Sequence[Condition],
     files: Sequence[tuple[str, str | None]],
     data_form: options.DataForm,
 ) -> None:
-    conditions = [Condition.parse(text) for text in only]
-
     def is_taken(measurement: Measurement) -> bool:
-        return all(each.holds(measurement) for each in conditions)
+        return all(each.holds(measurement) for each in only)
 
     unknown = Counter(f"{one.collective} {one.algorithm}" for each in readings for one in each.unknown if is_taken(one))
     if data_form == "json":

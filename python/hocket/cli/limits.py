@@ -24,10 +24,9 @@ def too_narrow() -> str | None:
 
 
 def _load_numpy() -> bool:
-    """Load NumPy, before anything else needs room. Where there is too little for its threads, it would end the process.
+    """Load NumPy, before anything else needs room, and return whether a subprocess can load it.
 
-    Returns:
-        Whether a subprocess can load it.
+    Where there is too little room for its threads, it would end the process.
     """
     limit_bytes = max(0, resource.getrlimit(resource.RLIMIT_AS)[0] - _HEADROOM_BYTES)
     process = subprocess.run([sys.executable, "-c", _TRY, str(limit_bytes)], capture_output=True, check=False)

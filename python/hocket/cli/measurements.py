@@ -51,12 +51,7 @@ def _of_files(option: str, values: Sequence[T], files: int) -> Sequence[T | None
 def read_measured(
     files: Sequence[str], algorithms: Sequence[str], *, collective: str | None, ranks: int | None
 ) -> list[Measurement]:
-    """Return what the files of --measured have; those that do not tell it are of this collective and rank count.
-
-    Raises:
-        UsageError: There are algorithms without files, or not one for each file.
-        Error: A file cannot be read, or does not tell what it must.
-    """
+    """Return what the files of --measured have; those that do not tell it are of this collective and rank count."""
     names = _of_files("--measured-algorithm", algorithms, len(files))
     facts = [Facts(name, ranks, collective=collective) for name in names]
     with _options_named("algorithm"):
@@ -66,12 +61,7 @@ def read_measured(
 def measured_files(
     measured: Sequence[str], measured_algorithm: Sequence[str], measured_ranks: Sequence[int]
 ) -> tuple[MeasuredFile, ...]:
-    """Return the files of --measured, which can be read.
-
-    Raises:
-        UsageError: There are algorithms or ranks without files, or not one for each file.
-        Error: A file cannot be read, or does not tell what it must.
-    """
+    """Return the files of --measured, each of which can be read and tells what it must."""
     names = _of_files("--measured-algorithm", measured_algorithm, len(measured))
     counts = _of_files("--measured-ranks", measured_ranks, len(measured))
     files_measured = tuple(map(MeasuredFile, measured, names, counts))

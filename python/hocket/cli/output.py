@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -67,16 +66,7 @@ def algorithm_entry(algorithm: Algorithm, *more: str) -> dict[str, Any]:
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as CSV; the columns are all names in the rows."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    files.write(files.STDOUT, csv_text(columns, rows))
-
-
-def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV; a missing value is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    files.write(files.STDOUT, files.csv_text(columns, rows))
 
 
 def hand_out(
@@ -99,12 +89,8 @@ def hand_out(
         show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
     """
     entry = {**entry, "plot": plot, "version": VERSION}
-    if write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
-        return
-    if as_json:
-        print_json(entry)
-    else:
-        show({"plot": plot, "results": output})
+    if not write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
+        answer(entry, show, {"plot": plot, "results": output}, as_json=as_json)
 
 
 def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> None:
@@ -116,8 +102,7 @@ def write_picture(path: str | None, draw: Callable[[], alt.TopLevelMixin]) -> No
 def write_all(makers: Iterable[tuple[str | None, Callable[[str], str | bytes]]]) -> bool:
     """Write the requested files, when all are made: a function makes each, given the ending of its name.
 
-    Returns:
-        Whether one of them is stdout, so that nothing else must be printed.
+    Return whether one of them is stdout, so that nothing else must be printed.
     """
     contents = {path: make(Path(path).suffix) for path, make in makers if path is not None}
     for path, content in contents.items():
@@ -147,10 +132,7 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 def print_words(line: str, *, inner: int | None = None, bold: bool = False) -> None:
     """Print a line of words; wrap it between words and indent the continuation.
 
-    Args:
-        line: The line.
-        inner: Indentation of continuation lines; by default two columns more than the line's own.
-        bold: Whether to print in bold.
+    By default, continuation lines are indented by two columns more than the line.
     """
     indent = " " * (len(line) - len(line.lstrip()) + 2 if inner is None else inner)
     for each in wrap(line, inner=indent):
@@ -215,12 +197,7 @@ def print_transposed(names: Sequence[str], columns: Sequence[str], cells: Sequen
 class GrowingTable:
     """A table printed row by row; a sample row, which is not printed, sets the widths of its columns in advance.
 
-    Names that are too wide for the columns are printed above their rows.
-
-    Args:
-        columns: The titles of the columns.
-        widest: The sample row; no cell of the table is wider.
-        right: The columns to right-align.
+    No cell is wider than that of the sample. Names that are too wide for the columns are printed above their rows.
     """
 
     def __init__(self, columns: Sequence[str], *, widest: Sequence[str], right: Sequence[str] = ()) -> None:

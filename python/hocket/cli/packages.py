@@ -58,11 +58,7 @@ def load_command(name: str) -> click.Command:
 
 
 def in_lab(text: str) -> AbstractContextManager[Lab]:
-    """Find a lab by its name, or build the lab of a machine file while the command runs.
-
-    Raises:
-        Error: The package of labs is missing, there is no such lab, or it cannot be built.
-    """
+    """Find a lab by its name, or build the lab of a machine file while the command runs, with the package of labs."""
     enter: Callable[[str], AbstractContextManager[Lab]] | None = _extension("hocket.labs")
     if enter is None:
         raise _missing("--lab", "lab")

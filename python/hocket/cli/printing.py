@@ -30,12 +30,7 @@ def say(*parts: str, bold: bool = False) -> None:
 
 
 def put(text: str) -> None:
-    """Print a text on stdout that has no control characters of others.
-
-    Raises:
-        Error: It cannot be printed.
-        BrokenPipeError: Nobody reads stdout.
-    """
+    """Print a text on stdout that has no control characters of others; a BrokenPipeError if nobody reads stdout."""
     with naming("stdout"):
         click.echo(text, nl=False)
 

@@ -17,12 +17,7 @@ ENDINGS = {"endings": ", ".join(format.ending for format in FORMATS.values())}
 
 
 def read_schedule(names: tuple[str, ...], size_bytes: int | None) -> Schedule:
-    """Return the schedule that the words `schedule FILE` name.
-
-    Raises:
-        UsageError: There is no file, there are several, or a size is given although the file has one.
-        Error: The file cannot be read.
-    """
+    """Return the schedule that the words `schedule FILE` name; refuse other words, and a size if the file has one."""
     if len(names) != 2:
         raise click.UsageError(f"got {len(names) - 1} files, expected schedule FILE")
     if size_bytes is not None and not format_of(names[1]).is_sized:
@@ -31,12 +26,7 @@ def read_schedule(names: tuple[str, ...], size_bytes: int | None) -> Schedule:
 
 
 def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Machine | None) -> str:
-    """Write a schedule to a file or to stdout, and return the names of the files as text; empty for stdout.
-
-    Raises:
-        UsageError: The format has several files, which cannot go to stdout.
-        Error: The schedule cannot be written.
-    """
+    """Write a schedule to a file or to stdout, and return the names of the files as text; empty for stdout."""
     if output is not None and not files.is_stdout(output):
         first, *more = format.write(schedule, output, machine)
         return f"{first} to {more[-1]}" if more else first
@@ -46,12 +36,7 @@ def hand_out(schedule: Schedule, format: Format, output: str | None, machine: Ma
 
 
 def as_bytes(schedule: Schedule, format: Format, machine: Machine | None) -> bytes:
-    """Return the content of a schedule's only file.
-
-    Raises:
-        UsageError: The format has several files.
-        Error: The schedule cannot be written.
-    """
+    """Return the content of a schedule's only file; refuse a format of several files."""
     if format.as_bytes is None:
         raise click.UsageError(
             f"format {format.name} writes a file for each rank, expected the prefix of their names, not stdout"

@@ -25,10 +25,7 @@ _MOST_WHOLE = 60  # letters that stay in one line
 def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, as_json: bool) -> None:
     """Show what a preset or a machine file says, its network, and the route between two ranks if requested.
 
-    Raises:
-        Error: There is no such machine, its file has a mistake, it has no room for a rank, or its network is too large
-            to draw.
-        UsageError: A route or a picture is requested, but the machine has none.
+    A UsageError refuses the route and the picture of a machine without a network.
     """
     machine = Machine.load(name)
     topology = machine.topology

@@ -34,12 +34,7 @@ def show_schedule(
     graph: str | None,
     as_json: bool,
 ) -> None:
-    """Show the schedule of a file, and write the requested pictures.
-
-    Raises:
-        Error: The file cannot be read or is malformed, or a picture would be too large.
-        UsageError: There is no file, or there are several.
-    """
+    """Show the schedule of a file, and write the requested pictures, if they are not too large."""
     check_files({"--plot": plot, "--graph": graph})
     schedule = read_schedule(names, size_bytes)
     entry = {"name": schedule.name, "format": format_of(names[1]).name, **_entry(schedule)}

@@ -12,13 +12,14 @@ import click
 from click.core import ParameterSource
 
 from hocket._native import Error
+from hocket.base import files
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.command import command
 from hocket.cli.effort import announce
-from hocket.cli.output import answer, csv_text, print_facts, print_files, progress, write_all
+from hocket.cli.output import answer, print_facts, print_files, progress, write_all
 from hocket.cli.printing import say
 from hocket.cli.trials import asked_trials, bound_of
 from hocket.definitions.library import Algorithm
@@ -152,7 +153,7 @@ def _schedule(
 def _links(result: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = machine.topology if ending in PICTURES else None
     if topology is None:
-        return csv_text([field.name for field in fields(LinkUse)], map(asdict, result.link_uses))
+        return files.csv_text([field.name for field in fields(LinkUse)], map(asdict, result.link_uses))
     uses = {format_time(result.times_s[0]): result.link_uses}
     draw = partial(link_chart, uses, topology, title=result.title, faults=result.faults)
     return picture_of(partial(draw, is_choosable=ending == ".html"), ending)
@@ -161,7 +162,7 @@ def _links(result: Simulation, machine: Machine, ending: str) -> str | bytes:
 def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str | bytes:
     topology = machine.topology if ending in PICTURES else None
     if topology is None:
-        return csv_text([field.name for field in fields(Passage)], map(asdict, result.passages))
+        return files.csv_text([field.name for field in fields(Passage)], map(asdict, result.passages))
     title = f"{result.title}, {format_time(result.times_s[0])}"
     end_s = max([result.times_s[0], *(passage.end_s for passage in result.passages)])
     draw = partial(activity_chart, result.passages, topology, title=title, end_s=end_s, faults=result.faults)

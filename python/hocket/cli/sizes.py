@@ -21,13 +21,7 @@ _WIDEST_FACTOR = "99.9x"
 class SizeTable:
     """A table with the times of the fastest, and the ratios of the second and third to them.
 
-    The width does not depend on the number of contestants or on their names.
-
-    Args:
-        sizes_bytes: The sizes.
-        contestants: Number of contestants.
-        further: Additional columns; for each, the widest cell.
-        with_reach: Whether times have intervals.
+    The width does not depend on the number of contestants or on their names. Each further column has its widest cell.
     """
 
     def __init__(

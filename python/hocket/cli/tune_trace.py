@@ -34,11 +34,7 @@ def tune_trace(
     jobs: int,
     as_json: bool,
 ) -> None:
-    """Decide for the calls of a trace, and write the rules.
-
-    Raises:
-        Error: A trace or a baseline cannot be read, or a trace cannot be replayed.
-    """
+    """Decide for the calls of a trace, and write the rules."""
     rules = "" if baseline is None else rules_text(baseline)
     name = baseline or "baseline"
     is_fixed = evaluator.order_is_fixed or has_fixed_order(rules, name)

@@ -28,10 +28,8 @@ def complete(
 ) -> dict[str, int | str]:
     """Return the values of all parameters of an algorithm: the given ones, and the defaults of the others.
 
-    Bytes are rounded down to whole elements, at least one. A gap between packets and a switch are texts.
-
-    Raises:
-        Error: The algorithm does not have a parameter, or refuses its value.
+    Bytes are rounded down to whole elements, at least one. A gap between packets and a switch are texts. Unknown
+    parameters and impossible values are refused.
     """
     declared = None if algorithm.program is None else _declared(algorithm)
     return _native.complete(algorithm.collective, algorithm.name, declared, _settings(parameters), element_bytes)
@@ -57,11 +55,7 @@ def _plain(what: str, value: Any) -> float | str:
 
 
 def element_size(element_bytes: Any) -> int:
-    """Return the size of an element as a Python int.
-
-    Raises:
-        Error: As `whole`, or it is 0.
-    """
+    """Return the size of an element as a Python int of at least 1."""
     bytes_of_element = size_bytes("element_bytes", element_bytes)
     if bytes_of_element == 0:
         raise Error("element_bytes: got 0, expected at least 1")
@@ -96,11 +90,7 @@ def declared_values(algorithm: Algorithm, parameters: Mapping[str, float | str])
 
 
 def request_of(algorithm: Algorithm, call: Call) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return a call in the form of the compiled module, and the program, if it is written in Python.
-
-    Raises:
-        Error: A value has a wrong type.
-    """
+    """Return a call in the form of the compiled module, and the program, if it is in Python; refuse wrong types."""
     request = {
         **fields_of(call, algorithm.collective),
         "collective": algorithm.collective,
@@ -137,13 +127,14 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
 
 
 def made_of_any(collective: str, call: Call) -> _native.Call:
-    """Return a call for any algorithm, as an object of the compiled module; its parameters are ignored.
+    """Return a valid call for any algorithm, as an object of the compiled module; its parameters are ignored."""
+    return _native.Call(request_of_any(collective, call))
 
-    Raises:
-        Error: The collective is unknown, or the call is invalid.
-    """
+
+def request_of_any(collective: str, call: Call) -> dict[str, Any]:
+    """Return a valid call for any algorithm in the form of the compiled module; its parameters are ignored."""
     name = find_collective(collective)
-    return _native.Call({**fields_of(call, name), "collective": name})
+    return {**fields_of(call, name), "collective": name}
 
 
 def element_of(call: Call, collective: str) -> int:
@@ -154,11 +145,7 @@ def element_of(call: Call, collective: str) -> int:
 
 
 def fields_of(call: Call, collective: str) -> dict[str, Any]:
-    """Return the fields of a call of a collective except its parameters, as Python's own types.
-
-    Raises:
-        Error: The argument is not a call, or one of its fields has a wrong type or value.
-    """
+    """Return the fields of a call except its parameters, as Python's own types; refuse wrong types and values."""
     instance("call", call, Call, "hocket.Call")
     return {
         "neighbors": None if call.neighbors is None else text("neighbors", call.neighbors),
@@ -172,10 +159,9 @@ def fields_of(call: Call, collective: str) -> dict[str, Any]:
 
 
 def guard(algorithm: Algorithm, run: Callable[[], T]) -> T:
-    """Return the result of `run`; turn any exception of a program written in Python into an error of one line.
+    """Return the result of `run`; an exception of a program written in Python becomes an error of one line.
 
-    Raises:
-        Error: The program raised an exception; the message says where, in which program, and what.
+    It says where, in which program, and what.
     """
     try:
         return run()

@@ -34,11 +34,7 @@ def library_named(text: str, libraries: Iterable[str] = DEFAULTS) -> str | None:
 
 
 def defaults_named(text: str) -> tuple[str, ...]:
-    """Return the libraries of a list such as "mpich,nccl-2", which needs no versions.
-
-    Raises:
-        Error: The decisions of one are not known.
-    """
+    """Return the libraries of a list such as "mpich,nccl-2", which needs no versions; refuse unknown decisions."""
     libraries, names = (*DEFAULTS, *BY_MACHINE), dict[str, None]()
     for part in text.split(","):
         if (name := library_named(part, libraries)) is None:

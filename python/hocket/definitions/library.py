@@ -302,33 +302,21 @@ def find(label: str, *, among: Iterable[Algorithm] | None = None) -> Algorithm:
 def algorithms_named(
     collective: str, names: Iterable[str], *, among: Iterable[Algorithm] | None = None
 ) -> tuple[Algorithm, ...]:
-    """Return the named algorithms for a collective, or all algorithms if there are no names.
-
-    Raises:
-        Error: There is no such collective or algorithm; the message names the nearest ones.
-    """
+    """Return the named algorithms for a collective, or all if there are no names; an Error names the nearest ones."""
     candidates = algorithms(collective, among=among)
     matches = tuple(_only(name, candidates, f"{collective} algorithm") for name in dict.fromkeys(names))
     return matches or candidates
 
 
 def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
-    """Return an algorithm; a label is looked up in the catalogue.
-
-    Raises:
-        Error: There is no such algorithm, or the argument is neither an algorithm nor a label.
-    """
+    """Return an algorithm; a label is looked up in the catalogue, and all else is refused."""
     if isinstance(algorithm, Algorithm):
         return algorithm
     return find(checks.instance("algorithm", algorithm, str, 'an algorithm or a label such as "allreduce/ring"'))
 
 
 def find_collective(name: str) -> str:
-    """Return the collective of a name: Hocket's name, or MPI's in small letters, such as "bcast".
-
-    Raises:
-        Error: There is no such collective; the message names the nearest ones.
-    """
+    """Return the collective of a name, Hocket's or MPI's such as "bcast"; an Error names the nearest ones."""
     full_name = name if checks.text("collective", name) in COLLECTIVES else _native.collective_named(name)
     if full_name is None:
         raise unknown("collective", name, COLLECTIVES)

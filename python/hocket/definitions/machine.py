@@ -160,21 +160,8 @@ def presets() -> tuple[str, ...]:
 
 
 def shape_of_job(layout: str) -> tuple[int, ...]:
-    """Return the shape of a job that lies so on a torus: of "16x4, 16x4", 64 and 64.
-
-    Raises:
-        Error: The text is no layout.
-    """
+    """Return the shape of a job that lies so on a torus, of "16x4, 16x4" 64 and 64; refuse a text that is no layout."""
     return tuple(_native.shape_of_job(layout))
-
-
-def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
-    """Return the parsed values of a machine file in which numbers are left open, with an example in place of each.
-
-    Raises:
-        Error: The text is no such file: file, line and key.
-    """
-    return _native.skeleton_quantities(text, file)
 
 
 def is_preset(name: str) -> bool:
@@ -185,11 +172,8 @@ def is_preset(name: str) -> bool:
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
     """Return the text and the file name of a preset, given its name, or of a machine file, given its path.
 
-    After a name or path and a colon there may be a protocol. Then the text has its values in place.
-
-    Raises:
-        Error: There is no such preset, file or protocol, or the file cannot be read, is not text, or has a mistake in
-            its protocols.
+    After a name or path and a colon there may be a protocol. Then the text has its values in place. What does not
+    exist, cannot be read, or has a mistake in its protocols is refused.
     """
     if not isinstance(name, str | PathLike):
         raise Error(f"machine: got {checks.quote(name)}, expected the name of a preset or the path of a machine file")

@@ -11,11 +11,7 @@ from hocket.definitions.library import AUTO, GAP, Algorithm
 
 
 def parse_parameter(text: str) -> tuple[str, str]:
-    """Return the name and the text of the value.
-
-    Raises:
-        Error: The text is not `NAME=VALUE`.
-    """
+    """Return the name and the text of the value of `NAME=VALUE`, or refuse the text."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise Error(f'got "{text}", expected NAME=VALUE')
@@ -23,11 +19,7 @@ def parse_parameter(text: str) -> tuple[str, str]:
 
 
 def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
-    """Return the values of parameters; the algorithm that declares a parameter gives the unit of its value.
-
-    Raises:
-        Error: No algorithm declares the parameter, it is given twice, or its value does not have its unit.
-    """
+    """Return the values of parameters, each given once; the algorithm that declares one gives the unit of its value."""
     units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
     parameters = list(parameters)
     for number, (name, _) in enumerate(parameters):

@@ -20,15 +20,8 @@ _LEVEL = re.compile(r"level\[(\d+)\]")
 def with_protocol(text: str, file: str, protocol: str) -> str:
     """Return the text of a machine file with the values of a protocol in place.
 
-    Of comments it has only the first line. It has no sections [[discrepancy]]: these are of the file's own values.
-
-    Args:
-        text: The text of the file.
-        file: Its name, for error messages.
-        protocol: The name of the protocol.
-
-    Raises:
-        Error: The file has no such protocol, or the protocol has a section or a level that it cannot have.
+    Of comments it has only the first line. It has no sections [[discrepancy]]: these are of the file's own values. A
+    protocol that the file does not have is refused, or a section or a level that a protocol cannot have.
     """
     values = parse_toml(text, file)
     protocols = values.pop("protocol", {})
@@ -43,11 +36,7 @@ def with_protocol(text: str, file: str, protocol: str) -> str:
 
 
 def check_protocols(text: str, file: str, protocols: Iterable[str]) -> None:
-    """Check that a machine file is one with each of its protocols.
-
-    Raises:
-        Error: A section, a level, a key or a value of a protocol is wrong; the message names file, line and key.
-    """
+    """Check that a machine file is one with each of its protocols; an Error names file, line and key."""
     for protocol in protocols:
         changed_text = with_protocol(text, file, protocol)
         try:
@@ -73,9 +62,7 @@ class _Place:
     def translate(self, error: Error, values: Mapping[str, Any]) -> Error:
         """Return the error for a key of the file with the protocol in place as one for a key of the protocol.
 
-        Args:
-            error: Its line is one of a text that the user has not seen.
-            values: Those of the text.
+        Its line is one of a text that the user has not seen, with these values.
         """
         sentence = re.sub(rf"^{re.escape(self._file)}(:\d+)?: ", "", str(error))
         key, _, expected = sentence.partition(": ")

@@ -49,10 +49,7 @@ def with_more_ports(machine: Machine) -> Machine | None:
 def with_host(machine: Machine) -> Machine:
     """Return the machine with the ranks' costs of messages moved to [host]; the same machine if it has that section.
 
-    A `software_latency` becomes `o_send`; the receiver has no costs.
-
-    Raises:
-        Error: Its network model allows no [host].
+    A `software_latency` becomes `o_send`; the receiver has no costs. A network model that allows no [host] is refused.
     """
     sections = _sections(machine)
     if "host" in sections:
@@ -108,11 +105,7 @@ def with_cards(machine: Machine, **keys: Any) -> Machine:
 
 
 def with_layout(machine: Machine, layout: str) -> Machine:
-    """Return the machine with another torus, and a job that lies on it so: "16x4, 16x4" for a job of 64 x 64 nodes.
-
-    Raises:
-        Error: Its topology is no torus, or the text is no layout.
-    """
+    """Return the machine with another torus on which a job lies so, "16x4, 16x4" for 64 x 64 nodes; refuse others."""
     sections = _sections(machine)
     network = sections["network"]
     if network.get("topology") != "torus":
@@ -125,10 +118,7 @@ def with_layout(machine: Machine, layout: str) -> Machine:
 def with_map(machine: Machine, placement: str) -> Machine:
     """Return the machine with its ranks on other nodes: "block", "cyclic", or the path of a file of hosts.
 
-    With a word, nodes keep their numbers of ranks.
-
-    Raises:
-        Error: The file cannot be read or names no hosts, or the network has fewer nodes.
+    With a word, nodes keep their numbers of ranks. A file without hosts, or for more nodes, is refused.
     """
     sections = _sections(machine)
     network = {**sections["network"]}

@@ -15,11 +15,7 @@ _DASHES = {"measured": [1, 0], "expected": [1, 0], "runs like": [5, 3], "lower b
 
 
 def assessment_chart(assessment: Assessment) -> alt.VConcatChart:
-    """Return a panel for each of the first curves.
-
-    Raises:
-        Error: There is no curve of several sizes.
-    """
+    """Return a panel for each of the first curves of several sizes, or refuse an assessment without any."""
     curves = [one for one in assessment.curves if len(one.curve.measurements) > 1 and one.curve.first.size_bytes]
     if not curves:
         raise Error("plot: nothing is over the size, expected measured times of several sizes")

@@ -20,11 +20,7 @@ _MOST_WIDENING = 3.0
 
 
 def changes_chart(result: Changes) -> alt.LayerChart:
-    """Return the ratio of times over the size, a line for each of the series that changed most.
-
-    Raises:
-        Error: No point has a size above zero.
-    """
+    """Return the ratio of times over sizes above zero, a line for each of the series that changed most."""
     several = several_fields(one.series for one in result.changes)
     series = _most_changed(result)
     changes = [one for one in result.changes if one.size_bytes > 0 and one.series in series]

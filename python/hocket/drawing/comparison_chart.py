@@ -156,7 +156,6 @@ class _Drawing:
     """The layers of the picture, on common axes."""
 
     def __init__(self, curves: Sequence[_Curve], sizes_bytes: Sequence[int]) -> None:
-        """Find the range of the axes."""
         self._curves, self._sizes = curves, sizes_bytes
         all_s = [time_s for curve in curves for time_s in curve.times_s.values()]
         self._low, self._high = math.floor(math.log10(min(all_s))), math.ceil(math.log10(max(all_s)))

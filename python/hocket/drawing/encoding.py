@@ -29,11 +29,7 @@ _ENGINE_FILES = 16
 
 
 def encode(drawing: alt.TopLevelMixin, ending: str) -> bytes:
-    """Return a chart as a file with one of the endings of `PICTURES`.
-
-    Raises:
-        Error: The limits of the process leave no room for the drawing engine.
-    """
+    """Return a chart as a file with one of the endings of `PICTURES`; an Error if limits leave no room to draw."""
     _check_open_files()
     _check_address_space()
     if ending == ".png":
@@ -82,11 +78,7 @@ class _InPage(json.JSONEncoder):
 
 
 def picture_of(draw: Callable[[], alt.TopLevelMixin], ending: str) -> bytes:
-    """Return a chart as a file with one of the endings of `PICTURES`.
-
-    Raises:
-        Error: The ending is unknown.
-    """
+    """Return a chart as a file, or refuse an ending that is none of `PICTURES`."""
     if ending not in PICTURES:
         raise Error(f'got a picture that ends in "{ending}", expected one of {", ".join(PICTURES)}')
     return encode(draw(), ending)

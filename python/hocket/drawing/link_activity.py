@@ -64,12 +64,9 @@ def activity_chart(
 
 
 def bytes_over_time(passages: Iterable[Passage], parts: int, end_s: float) -> dict[int, list[float]]:
-    """Return the bytes that each used link carried in each of `parts` equal parts of the time.
+    """Return the bytes that each used link carried in each of `parts` equal parts of the time up to `end_s`.
 
-    Args:
-        passages: The load of links over time; bytes are spread evenly over the time of a passage.
-        parts: The number of parts.
-        end_s: End of the last part, in seconds.
+    They are spread evenly over the time of a passage.
     """
     bytes_by_link: dict[int, list[float]] = {}
     for passage in passages:

@@ -85,11 +85,7 @@ def link_chart(
 
 
 def drawn_links(topology: Topology, maps: int) -> tuple[Link, ...]:
-    """Return the links that `maps` maps draw: all except links from a vertex to itself.
-
-    Raises:
-        Error: There is no run, there are no links, or there are too many.
-    """
+    """Return the links that `maps` maps draw, all but those from a vertex to itself; refuse none, or too many."""
     count = topology.directed_links * maps
     if count > _MOST_LINKS:
         raise Error(f"a map of {count} links, expected at most {_MOST_LINKS}: a smaller network, or fewer runs")
@@ -114,15 +110,9 @@ def map_of(
     title: str,
     subtitle: str,
 ) -> alt.VConcatChart:
-    """Return the maps of several runs below each other, in the same colours.
+    """Return the maps of several runs, each a name and cells, below each other in the same colours.
 
-    Args:
-        runs: The name and the cells of each run.
-        colour: The colours of the cells.
-        faults: The faults of links, as texts; their links are framed in red.
-        topology: The network.
-        title: The title above the maps.
-        subtitle: The line below the title; what frames mean follows.
+    Links with faults are framed in red; what frames mean follows the subtitle.
     """
     faulty = {link for _, link, share in changes_of_links(faults, topology) if share < 1}
     words = [f"red frame: {fault}" for fault in faults]

@@ -27,12 +27,7 @@ _SHAPES = {"node": "circle", "switch": "square"}
 def network_chart(topology: Topology, *, route: tuple[int, int] | None = None) -> alt.LayerChart:
     """Return the picture as a chart; as HTML it zooms with the mouse wheel.
 
-    Args:
-        topology: The network.
-        route: Two ranks; the route between them is marked.
-
-    Raises:
-        Error: There are too many links, or the network has no room for a rank.
+    The route between two ranks is marked, if they are given. Too many links are refused, and ranks that have no room.
     """
     if topology.directed_links > _MOST_LINKS:
         raise Error(f"a picture of {topology.directed_links} links, expected at most {_MOST_LINKS}: a smaller network")

@@ -29,13 +29,7 @@ _SEGMENTS = 4
 def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
     """Draw the messages of an algorithm on a machine where every message takes one round.
 
-    Args:
-        algorithm: The algorithm.
-        ranks: Number of ranks.
-        width: Width of the longest line; more rounds continue below.
-
-    Raises:
-        Error: As `hocket.simulate`.
+    Rounds beyond the width continue below.
     """
     segment_bytes = max((int(p.default) for p in algorithm.parameters if p.unit == "bytes"), default=ranks)
     call = Call(ranks=ranks, size_bytes=_SEGMENTS * segment_bytes if COLLECTIVES[algorithm.collective].has_size else 0)
@@ -44,11 +38,7 @@ def picture(algorithm: Algorithm, *, ranks: int = 8, width: int = 100) -> str:
 
 
 def messages_in_rounds(schedule: Schedule) -> tuple[Event, ...]:
-    """Return the events of a schedule on a machine where every message takes one second and all else takes no time.
-
-    Raises:
-        Error: The schedule never ends.
-    """
+    """Return the events of a schedule on a machine where every message takes one second and all else takes no time."""
     data = schedule.data
     for task in (task for tasks in data["ranks"] for task in tasks if "compute" in task["action"]):
         task["action"] = {"compute": {"time_s": 0.0}}

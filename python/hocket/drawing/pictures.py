@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
-from hocket.definitions.topology import LinkUse, Load, Topology
+from hocket.definitions.topology import Topology
 from hocket.drawing.assessment_chart import assessment_chart
 from hocket.drawing.changes_chart import changes_chart
 from hocket.drawing.comparison_chart import comparison_chart
@@ -38,10 +36,6 @@ def _simulation(result: Simulation) -> alt.LayerChart:
     if not result.events:
         return _trials(result)
     return space_time_chart(result.events, title=result.title, scene=played_lines(result), path=result.critical_path)
-
-
-def _explanation(explanation: Explanation) -> alt.LayerChart:
-    return _simulation(explanation.simulation)
 
 
 def _trials(result: Simulation) -> alt.LayerChart:
@@ -110,17 +104,13 @@ def _comparison(comparison: Comparison, most: int | None, within: float) -> alt.
     return lateness_chart(comparison, most) if len(comparison.sizes_bytes) == 1 else lateness_map(comparison)
 
 
-def _links(topology: Topology, uses: Mapping[str, Iterable[LinkUse]], load: Load) -> alt.VConcatChart:
-    return link_chart(uses, topology, title=topology.title, load=load)
-
-
 draw.register(Assessment, assessment_chart)
 draw.register(Changes, changes_chart)
 draw.register(Comparison, _comparison)
-draw.register(Explanation, _explanation)
+draw.register(Explanation, lambda explanation: _simulation(explanation.simulation))
 draw.register(Fit, lambda fit: judged_chart(fit.cells, fit.title))
 draw.register(Replay, _replay)
 draw.register(Schedule, _schedule)
 draw.register(Simulation, _simulation)
 draw.register(Table, table_chart)
-draw.register(Topology, _links)
+draw.register(Topology, lambda network, uses, load: link_chart(uses, network, title=network.title, load=load))

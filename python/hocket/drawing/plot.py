@@ -127,14 +127,7 @@ def bench_chart(
 ) -> alt.LayerChart:
     """Return measured medians with their intervals, tails, and the predictions of a machine as dashed lines.
 
-    Args:
-        bench: The measured times.
-        predictions: The simulated times.
-        machine: The name of the machine on which they were simulated.
-        most: How many lines to draw, as `nearest` chooses them, besides the MPI's own; None draws all.
-
-    Raises:
-        Error: Nothing has a size above zero.
+    Besides the MPI's own there are at most so many lines, as `nearest` chooses them; all for None.
     """
     measurements = [one for one in bench.measurements if one.size_bytes > 0 and one.low_s > 0]
     curves: dict[str, dict[int, float]] = {}

@@ -34,14 +34,8 @@ def space_time_chart(
 ) -> alt.LayerChart:
     """Return the picture as a chart; as HTML it zooms with the mouse wheel.
 
-    Args:
-        events: The operations of each rank over time.
-        title: The title of the picture.
-        scene: What the ranks and the links went through, in lines below the title.
-        path: The critical path, if it should be marked.
-
-    Raises:
-        Error: There is nothing or too much to draw.
+    Lines below the title tell of the scene, and the critical path is marked if it is given. Nothing or too much to draw
+    is refused.
     """
     event_list = tuple(events)
     end_s = max((event.end_s for event in event_list), default=0.0)

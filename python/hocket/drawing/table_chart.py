@@ -11,6 +11,7 @@ from hocket.base.names import among
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes
+from hocket.simulating.sweeps.row import CONDITIONS
 from hocket.simulating.sweeps.table import Table
 
 _MOST_ROWS = 20_000  # more rows take a browser seconds to draw
@@ -18,8 +19,7 @@ _MOST_PANELS = 24
 _PANELS_ACROSS = 2
 _PANEL_WIDTH, _PANEL_HEIGHT = 400, 260  # pixels
 _NUMBERS = ("size_bytes", "ranks")
-_CONDITIONS = ("noise", "arrivals", "cadence", "faults")
-_WHERE = ("ranks", "size_bytes", "machine", *_CONDITIONS)
+_WHERE = ("ranks", "size_bytes", "machine", *CONDITIONS)
 _PARAMETER = "param_"
 
 _Row = Mapping[str, Any]
@@ -28,11 +28,7 @@ _Row = Mapping[str, Any]
 def table_chart(
     table: Table, *, x: str | None = None, color: str | None = None, facet: str | None = None
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return the picture as a chart; see `Table.plot`.
-
-    Raises:
-        Error: There is no such column, no time above zero, or too much to draw.
-    """
+    """Return the picture as a chart; see `Table.plot`."""
     # Values of parameters that a formula chose tell no lines apart.
     records = [
         {**record, **{f"{_PARAMETER}{name}": None for name in record["by_formula"].split()}}
@@ -56,7 +52,7 @@ def table_chart(
     varying_columns = [name for name in columns if name != x and _varies(rows, name)]
     others = [name for name in varying_columns if name != facet]
     line = [color] if color else [name for name in others if facet or name not in _WHERE]
-    line = line or [name for name in others if name in _CONDITIONS] or ["algorithm"]
+    line = line or [name for name in others if name in CONDITIONS] or ["algorithm"]
     panel = [facet] if facet else [name for name in others if name not in line]
     columns_by_role = {"line": line, "panel": panel, "call": varying_columns or ["algorithm"]}
     points = [{**_point(row, x), **{key: _label(row, names) for key, names in columns_by_role.items()}} for row in rows]

@@ -25,10 +25,7 @@ _PS_PER_US = 1_000_000
 def timeline(events: Iterable[Event], other: Mapping[str, Any]) -> str:
     """Return events, sorted by rank and time, as JSON text: a process for each rank, an arrow for each message.
 
-    `other` has further data of the file, by key.
-
-    Raises:
-        Error: The text does not fit into memory.
+    `other` has further data of the file, by key. A text that does not fit into memory is refused.
     """
     events = tuple(events)
     memory(f"a timeline of {len(events)} operations", len(events) * _EVENT_BYTES)

@@ -80,13 +80,8 @@ def cells(
 ) -> alt.LayerChart:
     """Return coloured cells over sizes and a key of the rows, whose text is each row's "factor".
 
-    Args:
-        rows: The cells.
-        order: The sizes.
-        color: The colours.
-        tooltip: What a cell shows.
-        row_key: The key on the vertical axis.
-        descending: Its values from top to bottom; by default numbers, the largest first.
+    `order` has the sizes, and `descending` the values of the key from top to bottom; by default these are numbers, the
+    largest first.
     """
     base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
         x=alt.X("size:O", sort=list(order), title="size"),

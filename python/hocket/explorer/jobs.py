@@ -111,11 +111,7 @@ class Jobs:
             await _kill(self._idle.pop())
 
     def submit(self, request: Mapping[str, Any]) -> Job:
-        """Accept a job.
-
-        Raises:
-            FullError: Too many wait.
-        """
+        """Accept a job; a FullError if too many wait."""
         if len(self._jobs) >= MOST_RUNNING + MOST_WAITING:
             raise FullError
         job = Job(secrets.token_hex(8), request)

@@ -47,12 +47,9 @@ _SHOWN_FILE = "machine"
 
 @dataclass(frozen=True)
 class MeasuredFile:
-    """A file of measured times.
+    """A file of measured times, and its algorithm and its number of ranks, if it does not tell them itself.
 
-    Attributes:
-        path: The file.
-        algorithm: Its algorithm, if it does not name it; None for what the library chose by itself.
-        ranks: Its number of ranks, if it does not tell it.
+    Without an algorithm, it has what the library chose by itself.
     """
 
     path: str
@@ -67,13 +64,7 @@ class MeasuredFile:
 
 @dataclass(frozen=True)
 class Sources:
-    """Files that the user named on the command line and a page may use.
-
-    Attributes:
-        load: Python files that define algorithms.
-        machines: Machine files; presets need not be named.
-        measured: Files of measured times.
-    """
+    """Files that the user named, which a page may use: of algorithms in Python, machines, and measured times."""
 
     load: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
@@ -197,11 +188,7 @@ class Question:
         return choose(algorithm, replace(call, parameters=self.values(algorithm)), self.machine)
 
     def on_other(self) -> Question:
-        """Return the same question for the second machine.
-
-        Raises:
-            Error: The second machine cannot answer the question.
-        """
+        """Return the same question for the second machine; an Error if that cannot answer it."""
         assert self.other_machine is not None
         keeps_trials = self.other_machine.noise or self.scene.is_drawn
         trials = self.trials if keeps_trials else replace(UNTIL_DECIDED, seed=self.trials.seed)
@@ -239,15 +226,7 @@ def name_of(machine: Machine) -> str | None:
 
 
 def read_question(texts: Mapping[str, Any], sources: Sources) -> Question:
-    """Return the question in the fields of a form.
-
-    Args:
-        texts: The text of each field by its name.
-        sources: The files that the user named.
-
-    Raises:
-        Error: A field is missing, unknown or invalid; the message gives its name and what was expected.
-    """
+    """Return the question in the fields of a form, by their names; an Error names the field that is wrong."""
     unknown = sorted(texts.keys() - _FIELDS)
     if unknown:
         among("field", unknown[0], _FIELDS)

@@ -25,12 +25,7 @@ _WIDTH = 100  # characters of a line of names
 
 @dataclass(frozen=True)
 class Source:
-    """Commands that reproduce a view.
-
-    Attributes:
-        command: The command line; if the machine is not in a file, its text comes with it.
-        python: Python code that prints the same.
-    """
+    """A command line, and Python code that prints the same; both have the machine's text if that is in no file."""
 
     command: str
     python: str

@@ -50,11 +50,7 @@ _HEADERS = {
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on this computer only; port 0 for a free one.
-
-    Raises:
-        Error: The port is taken.
-    """
+    """Return a socket that listens on this computer only; port 0 for a free one. A taken port is refused."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -118,10 +114,7 @@ class _Connection(H11Protocol):
 def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
     """Return the server as an ASGI application.
 
-    Args:
-        sources: The files that the user named.
-        token: The token that every request must contain.
-        port: The port on which it listens; the host name of requests must contain it.
+    Every request must contain the token, and name its host with the port.
     """
     jobs = Jobs(sources)
 

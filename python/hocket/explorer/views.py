@@ -75,11 +75,7 @@ class View:
 
 
 def view(name: str, question: Question, on_done: OnDone) -> View:
-    """Return a view, one of `VIEWS`.
-
-    Raises:
-        Error: There is no such view, or the question has no answer; the message says what was expected.
-    """
+    """Return a view, one of `VIEWS`; an Error says why the question has no answer."""
     draw = VIEWS[among("view", name, VIEWS)]
     if question.other_machine is None or (name == _JUDGE and question.is_judged_alone):
         return draw(question, on_done)
@@ -317,11 +313,7 @@ def names_of_views(question: Question) -> list[str]:
 
 
 def sections(question: Question, names: Iterable[str], on_done: OnDone) -> list[dict[str, Any]]:
-    """Return the named views as plain data for a report, each or the reason why it cannot be made.
-
-    Raises:
-        Error: No view can be made; the message is the reason of the first one.
-    """
+    """Return the named views as plain data for a report, each or why it cannot be made; an Error if none can."""
     view_names = list(names)
     entries: list[dict[str, Any]] = []
     for number, name in enumerate(view_names):

@@ -53,17 +53,8 @@ def calibrate_library(
 ) -> tuple[Calibration, list[dict[str, Any]]]:
     """Measure, and fit; return the calibration, and its samples.
 
-    Args:
-        installation: The MPI.
-        launcher: How programs are started.
-        ranks: Number of ranks.
-        most_bytes: The largest message.
-        limit_s: Seconds to measure messages for.
-        model: The network model with which the library's overheads are found.
-        on_done: Called after each of the `steps`.
-
-    Raises:
-        Error: The programs cannot be compiled, or fail.
+    Messages are measured for so many seconds. The model is the one with which the library's overheads are found.
+    `on_done` is called after each of the `steps`.
     """
     samples, hosts = measured(installation, ranks, most_bytes=most_bytes, limit_s=limit_s, launcher=launcher)
     calibration = calibrate(samples, mpi=installation.library, hosts=hosts)
@@ -85,12 +76,8 @@ def overheads(
 ) -> tuple[float, float]:
     """Return what a call takes until its program begins, and what a message takes beyond that of MPI, in seconds.
 
-    Args:
-        installation: The MPI.
-        launcher: How programs are started.
-        ranks: Number of ranks.
-        machine: Returns a copy of the machine in which each message takes so many seconds longer.
-        on_done: Called after each algorithm.
+    `machine` returns a copy of the machine in which each message takes so many seconds longer. `on_done` is called
+    after each algorithm.
     """
     measure = partial(bench, share=_SHARE, limit_s=_LIMIT_S, only_by_mpi=True, launcher=launcher, on_done=on_done)
     measured_s, base_s, per_message = [], [], []
@@ -112,12 +99,8 @@ def fit_columns(
 ) -> tuple[float, float]:
     """Return the overheads of a call and of a message with the least sum of relative deviations.
 
-    They are found by least squares, weighted again and again.
-
-    Args:
-        measured_s: The measured times of calls.
-        base_s: Their times on a machine without overheads.
-        per_message: Messages on their longest paths.
+    They are found by least squares, weighted again and again, from the measured times of calls, their times on a
+    machine without overheads, and the messages on their longest paths.
     """
     left = (measured_s - base_s) / measured_s
     columns = np.column_stack([1 / measured_s, per_message / measured_s])

@@ -147,11 +147,7 @@ def _count_omissions(left_out: Counter[str], one: Measurement) -> Iterator[None]
 
 
 def _choose(one: Measurement, skeleton: Skeleton) -> Measurement:
-    """Return a measurement of a library with the algorithm that the library chooses for the call.
-
-    Raises:
-        Error: The choice is unknown, or has no counterpart.
-    """
+    """Return a measurement of a library with the algorithm that it chooses for the call, if that has a counterpart."""
     if one.algorithm not in DEFAULTS:
         return one
     on_node = one.ranks_per_node or skeleton.ranks_per_node
@@ -251,12 +247,7 @@ class Simulator:
                 self._advance = ignore
 
     def times_s(self, points: Sequence[Floats], cells: Sequence[Cell]) -> Floats:
-        """Return simulated times: a row for each point, a column for each cell.
-
-        Raises:
-            TimeOverError: The time is over.
-            Error: A cell takes no time with some values.
-        """
+        """Return simulated times above zero, a row for each point and a column for each cell, or a TimeOverError."""
         if monotonic() > self.until_s:
             raise TimeOverError
         machines = {

@@ -46,11 +46,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition.
-
-        Raises:
-            Error: The text is none.
-        """
+        """Read a condition, or refuse the text."""
         return cls(text, tuple(_part(part, text) for part in text.split(",")))
 
     def holds(self, one: Measurement) -> bool:

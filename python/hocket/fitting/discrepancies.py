@@ -44,11 +44,7 @@ _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
 
 
 def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
-    """Return the intervals of all kinds with enough calls, the most specific kinds first.
-
-    Args:
-        cells: Calls that the machine was not fitted to.
-    """
+    """Return the intervals of all kinds with enough calls, which are not fitted ones; the most specific kinds first."""
     cells = list(cells)
     widening = _widening(cells)
     kinds: list[Discrepancy] = []

@@ -21,11 +21,7 @@ def predict(
     scene: Scene = NO_SCENE,
     trials: Trials = ONE_TRIAL,
 ) -> tuple[Prediction, ...]:
-    """Return what a machine says of what was measured: simulated, and by closed forms.
-
-    Raises:
-        Error: The machine has no room for the ranks.
-    """
+    """Return what a machine with room for the ranks says of what was measured: simulated, and by closed forms."""
     by_name = {one.name: one for one in candidates if one is not None}
     predictions = []
     for one in results.measurements:

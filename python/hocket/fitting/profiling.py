@@ -111,13 +111,9 @@ class _Linear:
 
 
 def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
-    """Return where the profiles of values end.
+    """Return where the profiles of values end, which are the logarithms of the best fit so far to these cells.
 
-    Args:
-        simulator: Who simulates.
-        cells: The cells that the values were fitted to.
-        values: The logarithms of the values of the best fit so far.
-        limit_s: Seconds after which the other ends are taken from derivatives.
+    After so many seconds, the other ends are taken from derivatives.
     """
     if not simulator.skeleton.places:
         return Profile(values, values, values, np.zeros((0, 0)), 0.0)
@@ -130,13 +126,8 @@ def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, 
 def covariance(derivatives: Floats, variance: float, places: Sequence[Place]) -> Floats:
     """Return the covariance of the logarithms of values.
 
-    The bounds of a value count as what was known before: a normal distribution that has them at two standard
-    deviations.
-
-    Args:
-        derivatives: Of residuals: a row for each cell, a column for each value.
-        variance: Of residuals.
-        places: The values.
+    Derivatives of residuals have a row for each cell and a column for each value. The bounds of a value count as what
+    was known before: a normal distribution that has them at two standard deviations.
     """
     lower, upper = bounds_of(places)
     precision = derivatives.T @ derivatives / variance + np.diag(16.0 / (upper - lower) ** 2)
@@ -362,9 +353,7 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
 def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mapping[str, float], ...]:
     """Return other values that do almost as well, by name, where one is far from a value that seems to be known.
 
-    Args:
-        values: The fitted values.
-        points: The logarithms of the others.
+    `points` are their logarithms.
     """
     several = (dict(zip((one.name for one in values), np.exp(point).tolist(), strict=True)) for point in points)
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))

@@ -135,16 +135,9 @@ class _Best:
 
 
 def search(simulator: Simulator, cells: Sequence[Cell], *, seed: int, starts: int) -> Match:
-    """Search for values.
+    """Search for values: compare points, drawn by a seed, and improve the best ones, so many as there are starts.
 
-    Args:
-        simulator: Who simulates.
-        cells: The cells.
-        seed: The seed of the points.
-        starts: How many points are improved.
-
-    Raises:
-        Error: SciPy is missing, a cell takes no time, or the time was over before the first step was done.
+    SciPy must be there, each cell must take time, and the first step must be done within the time.
     """
     if not simulator.skeleton.places:
         return Match(np.zeros(0), (), "judged")

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from hocket import _native
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
-from hocket.definitions.machine import Machine, skeleton_quantities
+from hocket.definitions.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -119,13 +120,7 @@ class Place(_Mark):
 
 @dataclass(frozen=True)
 class Skeleton:
-    """A machine file with places for values.
-
-    Attributes:
-        text: Its text.
-        file: The name of its file.
-        places: The values to be fitted, in the order of the file; none in a machine file that is complete.
-    """
+    """A machine file with places for values to be fitted, in the order of the file; none in one that is complete."""
 
     text: str
     file: str
@@ -138,7 +133,7 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        quantities = skeleton_quantities(text, file)  # with an example in each place
+        quantities = _native.skeleton_quantities(text, file)  # with an example in each place
         skeleton = cls(text, file, tuple(_place(mark, quantities, file) for mark in _find_marks(text)))
         if skeleton._example.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")

@@ -43,13 +43,7 @@ class Columns(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The line that names the columns.
-
-    Attributes:
-        begin: Where it begins in its line.
-        delimiter: What separates cells.
-        names: The names of the columns.
-    """
+    """The line that names the columns: where it begins, what separates its cells, and the names."""
 
     begin: int
     delimiter: str
@@ -95,11 +89,7 @@ def _names(text: str, delimiter: str) -> Iterator[str]:
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line, without blanks around them.
-
-    Raises:
-        csv.Error: The line cannot be one of a CSV.
-    """
+    """Return the cells of a line, without blanks around them; a csv.Error if the line cannot be one of a CSV."""
     if not delimiter.strip(" "):
         return line.split()
     if delimiter == "|":
@@ -110,8 +100,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list[str], tuple[str, int]]]:
     """Give the rows of tables, each with its head and where it is. Comments and text around the tables have no rows.
 
-    Raises:
-        Error: A row has another number of cells than its head, or one that is too long.
+    A row that is too long, or has another number of cells than its head, is refused.
     """
     for head, number, cells in _all_rows(text, columns):
         if isinstance(cells, csv.Error):

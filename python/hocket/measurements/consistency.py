@@ -31,9 +31,7 @@ _LEAST_FELLOWS = 3  # whose sizes are powers of two
 def contradictions(tables: Iterable[Table], *, are_doubled: bool) -> Iterator[tuple[int, str]]:
     """Give the line of each row that contradicts itself, and how.
 
-    Args:
-        tables: The tables.
-        are_doubled: Whether the sizes of a table are powers of two, where all but one are.
+    Sizes `are_doubled` if those of a table are powers of two, where all but one are.
     """
     for table in tables:
         for number, cells in table:

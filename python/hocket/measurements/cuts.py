@@ -20,13 +20,10 @@ _WITHOUT_SIZES = "Barrier"
 
 
 def cut_rows(text: str, title: Mark, row: Mark, digits: int = 0) -> Iterator[tuple[int, str]]:
-    """Give the number of the line of each cut row, and what the row lacks. It is the last row of its table.
+    """Give the number of the line of each cut row, which is the last of its table, and what the row lacks.
 
-    Args:
-        text: The text, without margins.
-        title: Finds the first line of a table.
-        row: Finds a row that has its end.
-        digits: How many digits after the point the last number of a row has, if no other row tells.
+    `title` finds the first line of a table, and `row` a row that has its end. `digits` is how many digits after the
+    point the last number of a row has, if no other row tells.
     """
     for _, table in _tables(text, title):
         rows = [number for number, (line, _) in table.items() if row(line) is not None]
@@ -43,10 +40,7 @@ def cut_rows(text: str, title: Mark, row: Mark, digits: int = 0) -> Iterator[tup
 def lack(cells: Sequence[str], fellows: Sequence[Sequence[str]], digits: int = 0) -> str | None:
     """Return what the last row of a table lacks; None if it lacks nothing, or is no row of this table.
 
-    Args:
-        cells: The cells of the row.
-        fellows: The cells of the rows above it.
-        digits: How many digits after the point its last number has, if there are no rows above it.
+    Its fellows are the rows above it. Without them, `digits` tells how many digits its last number has after the point.
     """
     nearest = fellows[-1] if fellows else cells
     if cells[0].isdecimal() != nearest[0].isdecimal():

@@ -43,11 +43,7 @@ def read_measurements(path: str | PathLike[str], facts: Facts | None = None) -> 
 
 
 def measurements_in(text: str, file: str, facts: Facts | None = None) -> Reading:
-    """Return the measurements of a text; `file` is its name in errors.
-
-    Raises:
-        Error: As `read_measurements`.
-    """
+    """Return the measurements of a text; `file` is its name in errors, which are those of `read_measurements`."""
     expected = "hocket.measurements.measurement.Facts, or None"
     facts = instance("facts", Facts() if facts is None else facts, Facts, expected)
     text = readable(text)

@@ -61,8 +61,7 @@ def readable(text: str) -> str:
 def outputs(text: str, file: str, mark: Mark) -> list[str]:
     """Return the outputs in the text of a file, each without its margins; lines of other outputs are empty.
 
-    Raises:
-        Error: A number before some lines may be part of the others.
+    A number before some lines that may be part of the others is refused.
     """
     lines = text.split("\n")
     begins = {number: begin for number, line in enumerate(lines) if (begin := mark(line)) is not None}
@@ -88,11 +87,7 @@ def outputs(text: str, file: str, mark: Mark) -> list[str]:
 
 
 def remove_labels(text: str, file: str, row: Mark) -> str:
-    """Return the text of a file, which has no other margins, without labels before its rows, such as `Ring/Simple:`.
-
-    Raises:
-        Error: Rows have different labels.
-    """
+    """Return the text of a file without the one label before its rows, such as `Ring/Simple:`, and no other margins."""
 
     def mark(line: str) -> int | None:
         begin = row(line)

@@ -243,11 +243,7 @@ class Format(NamedTuple):
 
 
 def add_size(sizes: list[int], size_bytes: int, where: tuple[str, int]) -> None:
-    """Add the size of a row to those of its table, which rise. They may begin again, where the table is repeated.
-
-    Raises:
-        Error: The size does not rise: rows of several outputs are mixed.
-    """
+    """Add the size of a row to those of its table, which rise, or begin again where it is repeated; refuse another."""
     if sizes and sizes[0] < size_bytes <= sizes[-1]:
         raise at(*where, f"got the size {size_bytes} after {sizes[-1]}, expected rising sizes of a single output")
     sizes.append(size_bytes)
@@ -307,22 +303,14 @@ def at(file: str, line: int, sentence: str) -> Error:
 
 
 def count(text: str, what: str, where: tuple[str, int]) -> int:
-    """Return a whole number of at least 1.
-
-    Raises:
-        Error: The text is none.
-    """
+    """Return a whole number of at least 1, or refuse the text."""
     if not (text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
         raise at(*where, f'{what}: got "{text:.60}", expected a whole number of at least 1')
     return int(text)
 
 
 def positive(text: str, what: str, where: tuple[str, int]) -> float:
-    """Return a number above zero.
-
-    Raises:
-        Error: The text is none.
-    """
+    """Return a number above zero, or refuse the text."""
     try:
         value = float(text)
     except ValueError:
@@ -333,11 +321,7 @@ def positive(text: str, what: str, where: tuple[str, int]) -> float:
 
 
 def seconds(text: str, what: str, where: tuple[str, int], unit_s: float) -> float:
-    """Return the seconds of a time that is given in a unit.
-
-    Raises:
-        Error: The text is no number above zero, or no call can take so long or so short a time.
-    """
+    """Return the seconds of a time that is given in a unit; refuse a text that is none, or no time of a call."""
     time_s = positive(text, what, where) * unit_s
     if not _can_be_measured(time_s):
         raise at(*where, f'{what}: got "{text:.60}", which is {time_s:.3g} s, expected a time {_TIMES}')
@@ -353,12 +337,7 @@ def spread_of(
 ) -> Spread | None:
     """Return the spread between two times that a file has in a unit; None if they are not such times.
 
-    Args:
-        low: The shorter time, a number or its text.
-        high: The longer time.
-        what: What differs between them.
-        iterations: How many iterations there were, if that is a whole number.
-        unit_s: The unit of the times.
+    Times are numbers or texts, the shorter one first. The number of iterations is left out if it is no whole number.
     """
     try:
         low_s, high_s = (float(str(value)) * unit_s for value in (low, high))
@@ -369,11 +348,7 @@ def spread_of(
 
 
 def call_of(collective: str, facts: Facts, file: str) -> tuple[str, dict[str, float | str]]:
-    """Return the algorithm that a file is told to be of, and the values of its parameters; of a library only its name.
-
-    Raises:
-        Error: None is told, or the collective has no such algorithm or parameter.
-    """
+    """Return the algorithm that a file is told to be of, with its parameters, or a library; refuse unknown ones."""
     if facts.algorithm is None:
         raise Error(f"{file}: does not name the algorithm, expected --algorithm")
     library = DEFAULT if facts.algorithm == DEFAULT else library_named(facts.algorithm)

@@ -120,11 +120,7 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
 
 
 def _ranks(run: _Run, name: str, facts: Facts, file: str) -> tuple[int, str]:
-    """Return the number of ranks, and a sentence if it follows from the rows alone.
-
-    Raises:
-        Error: Nothing tells it, or what tells it disagrees with the rows.
-    """
+    """Return the number of ranks, and a sentence if it follows from the rows alone; refuse what disagrees with them."""
     for row in run.rows:
         row.check_bandwidths()
     least, most = _ranks_of_rows(run, name)
@@ -186,9 +182,7 @@ def _measurements(run: _Run, name: str, ranks: int, facts: Facts, file: str) -> 
 def ranks_of_bandwidths(name: str, rows: Iterable[tuple[int, str, str]]) -> tuple[float, float]:
     """Return between which numbers of ranks the bandwidths of all rows are; 2 and infinity where they tell nothing.
 
-    Args:
-        name: The collective.
-        rows: The size in bytes, and as they are printed the time in microseconds and the bandwidth of the bus in GB/s.
+    A row has the size in bytes, and as printed the time in microseconds and the bandwidth of the bus in GB/s.
     """
     share = NCCL_BUS_SHARES.get(name)
     if share is None:
@@ -234,11 +228,7 @@ class _Row:
 
     @property
     def element_bytes(self) -> int:
-        """The size of an element.
-
-        Raises:
-            Error: The type is unknown.
-        """
+        """The size of an element; an unknown type is refused."""
         size = type_bytes(self.cells[2])
         if size is None:
             raise at(*self.where, f'type: got "{self.cells[2]:.60}", expected a type such as float or int8')

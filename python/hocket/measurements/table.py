@@ -148,11 +148,7 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
 
 
 def _columns(names: tuple[str, ...], where: tuple[str, int]) -> Mapping[str, tuple[int, str, str]]:
-    """Return the number, the name and the unit of the column that has each role.
-
-    Raises:
-        Error: Two columns have the same role.
-    """
+    """Return the number, the name and the unit of the column that has each role; refuse two of one role."""
     columns = [(number, column) for number, name in enumerate(names) if (column := column_of(name)) is not None]
     best = min(column.kind for _, column in columns if column.role == "time")
     columns_by_role: dict[str, tuple[int, str, str]] = {}

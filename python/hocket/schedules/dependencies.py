@@ -58,12 +58,8 @@ def dependency_graph(schedule: Schedule) -> str:
 def ends_awaited(tasks: Sequence[Mapping[str, Any]], *, exempt: Container[int] = ()) -> list[set[int]]:
     """Return for each task of a rank the tasks whose ends it waits for, with waits for starts resolved.
 
-    If a task waits for the start of another task, it waits for the ends that the other task waits for.
-
-    Args:
-        tasks: The tasks; each comes after the tasks it waits for.
-        exempt: Numbers of tasks that do nothing. A wait for the end of such a task is replaced by the waits of that
-            task.
+    Each task comes after those it waits for. A wait for the start of another task, or for the end of an exempt one,
+    which does nothing, is a wait for the ends that the other task waits for.
     """
     awaited_ends: list[set[int]] = []
     for task in tasks:
@@ -106,8 +102,7 @@ def messages_of(ranks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[tuple[
 def pair_ends(ends: Iterable[tuple[str, int, int, int, T]]) -> Iterator[tuple[T, T]]:
     """Pair the k-th send with the k-th receive of each source, destination and tag.
 
-    Args:
-        ends: The kind of each operation, its rank, its peer, its tag, and what to pair. Only sends and receives count.
+    An end has the kind of its operation, its rank, its peer, its tag, and what to pair. Other kinds do not count.
     """
     channels: dict[tuple[int, int, int], tuple[list[T], list[T]]] = defaultdict(lambda: ([], []))
     for kind, rank, peer, tag, end in ends:

@@ -36,13 +36,9 @@ _WORDS = {"rank": "gpu", "element": "chunk", "tag": "channel"}
 def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
     """Check a schedule: its result, deadlocks, messages that nobody receives, and steps that race for a chunk.
 
-    Args:
-        content: The schedule.
-        slots: Number of messages that a connection holds before a send waits for a receive; by default no limit.
-
-    Raises:
-        Error: The content or the number of slots is invalid; the ends of a connection disagree about the length of a
-            message; steps of a GPU wait in a cycle; or there are too many chunks.
+    With slots, a connection holds so many messages before a send waits for a receive. A schedule is refused if the ends
+    of a connection disagree about the length of a message, if steps of a GPU wait in a cycle, or if it has too many
+    chunks.
     """
     checks.instance("verify_msccl", content, Msccl, "hocket.schedules.msccl.Msccl")
     if slots is not None and checks.whole("slots", slots) < 1:
@@ -64,11 +60,7 @@ def verify_msccl(content: Msccl, *, slots: int | None = None) -> Verdict:
 
 
 def _sends(content: Msccl) -> _Ends:
-    """Return the steps that send on each connection, each with its number of chunks.
-
-    Raises:
-        Error: The two ends of a connection disagree about the length of a message.
-    """
+    """Return the steps that send on each connection, each with its number of chunks; refuse a receive of another."""
     sent: _Ends = defaultdict(list)
     received: _Ends = defaultdict(list)
     for gpu, blocks in enumerate(content.gpus):

@@ -37,11 +37,7 @@ def as_msccl(schedule: Schedule) -> Msccl:
     """Return a schedule in the form of MSCCL XML.
 
     Chunks are as large as the spans of the schedule allow. The order of operands is lost; it matters only for operators
-    that do not commute.
-
-    Raises:
-        Error: The schedule does not name its collective or its spans, or MSCCL cannot express it; the message says what
-            was expected.
+    that do not commute. An Error says what MSCCL cannot express, or that the collective or spans are missing.
     """
     chunks = Chunks(schedule, "MSCCL XML", most_ranks=_MOST_GPUS)
     channels, ranks = _channels(chunks), range(len(chunks.ranks))

@@ -24,13 +24,8 @@ def schedule_of(plan: Plan, size_bytes: int | str) -> Schedule:
     What a block puts to a GPU travels with its next signal there. Packets are messages of twice their data. A read from
     another GPU is a request without data and an answer. A block goes on as soon as a message is on its way.
 
-    Args:
-        plan: The plan.
-        size_bytes: The larger of a GPU's input and output, a number or a text such as "64KiB"; a multiple of the chunks
-            and of their alignment.
-
-    Raises:
-        Error: The size does not fit; there is a deadlock; no signal follows a put; or there are too many operations.
+    The size is that of the larger of a GPU's input and output, a multiple of the chunks and of their alignment. A plan
+    is refused if the size does not fit, in a deadlock, if no signal follows a put, or with too many operations.
     """
     size_bytes = checks.size_bytes("size_bytes", size_bytes)
     least = plan.chunks * plan.alignment_bytes

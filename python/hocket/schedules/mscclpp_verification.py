@@ -48,10 +48,8 @@ _CALLS = {False: 2, True: 3}
 def verify_plan(content: Plan) -> Verdict:
     """Check a plan: deadlocks, races, signals that nobody waits for, and the result.
 
-    The plan runs two or three times, one call after another, because calls share the scratch memory and the channels.
-
-    Raises:
-        Error: The content is no plan, or is too long to check.
+    The plan runs two or three times, one call after another, because calls share the scratch memory and the channels. A
+    plan that is too long to check is refused.
     """
     checks.instance("verify_plan", content, Plan, "hocket.schedules.mscclpp.Plan")
     attempts = (([*_Run(layout).faults()], where) for layout, where in _layouts(content))

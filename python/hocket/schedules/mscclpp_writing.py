@@ -38,10 +38,8 @@ class _Message(NamedTuple):
 def as_plan(schedule: Schedule) -> str:
     """Return a schedule as the text of an execution plan of MSCCL++.
 
-    Chunks are as large as the spans of the schedule allow. The order of operands is lost.
-
-    Raises:
-        Error: The schedule does not name its collective or its spans, or a thread block of MSCCL++ has no room for it.
+    Chunks are as large as the spans of the schedule allow. The order of operands is lost. A schedule is refused if its
+    collective or its spans are missing, or if a thread block has no room for it.
     """
     chunks = Chunks(schedule, "a plan of MSCCL++")
     writer = _Writer(chunks)

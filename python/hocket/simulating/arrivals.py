@@ -24,11 +24,7 @@ _DIGITS = 10  # more than the number of any rank has
 
 
 def as_arrivals(arrivals: Arrivals | None) -> str | list[float] | None:
-    """Return arrivals in the form of the compiled module.
-
-    Raises:
-        Error: They are neither a text nor numbers.
-    """
+    """Return arrivals in the form of the compiled module; refuse what is neither a text nor numbers."""
     if arrivals is None:
         return None
     arrival_list = arrivals.tolist() if hasattr(arrivals, "tolist") else arrivals
@@ -45,20 +41,12 @@ def arrivals_text(arrivals: Arrivals) -> str:
 
 
 def read_arrivals(text: str) -> Arrivals:
-    """Return arrivals that a text describes, or that a CSV file has in its columns rank and arrival_s.
-
-    Raises:
-        Error: The text is not understood, the file cannot be read, or it lacks a column, a rank or a time.
-    """
+    """Return arrivals that a text describes, or a CSV file in its columns rank and arrival_s; refuse all else."""
     return _of_file(text) if text.endswith(".csv") else describe(text)
 
 
 def describe(text: str) -> str:
-    """Return a text that describes arrivals.
-
-    Raises:
-        Error: The text is not understood.
-    """
+    """Return a text that describes arrivals, or refuse it."""
     try:
         _native.Scene(as_arrivals(text))
     except Error as error:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.definitions.calls import fields_of
-from hocket.definitions.library import find_collective
+from hocket.definitions.calls import request_of_any
 from hocket.definitions.machine import MachineLike, as_machine
 
 
@@ -57,25 +55,10 @@ def bound(collective: str, call: Call, *, machine: MachineLike = "cluster") -> B
         >>> f"{hocket.bound('allreduce', call, machine='cluster').time_s * 1e3:.1f} ms"
         '13.4 ms'
     """
-    (values,) = _native.bounds(as_machine(machine).handle, [_request(collective, call)])
+    (values,) = _native.bounds(as_machine(machine).handle, [request_of_any(collective, call)])
     if isinstance(values, str):
         raise Error(values)
     return Bound(*values)
-
-
-def _request(collective: str, call: Call) -> dict[str, Any]:
-    name = find_collective(collective)
-    return {**fields_of(call, name), "collective": name}
-
-
-def bound_if_known(collective: str, call: Call, machine: MachineLike) -> Bound | None:
-    """Return the lower bound as `bound`; None if it is not known how long bytes take.
-
-    Raises:
-        Error: As `bound`.
-    """
-    lower_bound = bound(collective, call, machine=machine)
-    return None if lower_bound.bandwidth_s is None else lower_bound
 
 
 def bounds_by_size(collective: str, calls: Iterable[Call], machine: MachineLike) -> dict[int, Bound]:
@@ -83,7 +66,7 @@ def bounds_by_size(collective: str, calls: Iterable[Call], machine: MachineLike)
     requests = {}
     for call in calls:
         with suppress(Error):
-            requests[call.size_bytes] = _request(collective, call)
+            requests[call.size_bytes] = request_of_any(collective, call)
     answers = _native.bounds(as_machine(machine).handle, list(requests.values()))
     bounds = {size: Bound(*each) for size, each in zip(requests, answers, strict=True) if not isinstance(each, str)}
     return {size_bytes: each for size_bytes, each in bounds.items() if each.bandwidth_s is not None}

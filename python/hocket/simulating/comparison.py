@@ -459,13 +459,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row and a column of a comparison.
-
-    Attributes:
-        cell: The call.
-        library: The library that chose the algorithm, if one did.
-        decision: Its decision.
-    """
+    """A row and a column of a comparison: a call; if a library chose its algorithm, which one, and its decision."""
 
     cell: Contender
     library: str | None = None
@@ -503,7 +497,6 @@ class _Race:
     """The state of a comparison: what is simulated, what came out, and what needs more trials."""
 
     def __init__(self, entries: Sequence[_Entry], *, is_random: bool) -> None:
-        """Begin with nothing."""
         self._entries = [one for one in entries if not one.is_unknown]
         self._unknown = [one for one in entries if one.is_unknown]
         self._of_size: dict[int, list[_Entry]] = {}
@@ -591,11 +584,7 @@ class _Race:
 
 
 def _measured(measurements: Sequence[Measurement], collective: str, ranks: int) -> list[Measurement]:
-    """Return the measured times of a collective on so many ranks.
-
-    Raises:
-        Error: Times are given, but none of such a call.
-    """
+    """Return the measured times of a collective on so many ranks; refuse times of which none is of such a call."""
     matches = [one for one in measurements if (one.collective, one.ranks) == (collective, ranks)]
     if measurements and not matches:
         raise Error(f"measured: got no time of {collective} on {ranks} ranks, expected at least one")

@@ -200,11 +200,7 @@ class _Runs:
 
 
 def _segment_bytes(algorithm: Algorithm, values: Mapping[str, int | str]) -> int:
-    """Return the largest size of a segment.
-
-    Raises:
-        Error: There are no segments.
-    """
+    """Return the largest size of a segment, or refuse an algorithm without segments."""
     sizes = [int(values[each.name]) for each in algorithm.parameters if each.unit == "bytes"]
     if not sizes:
         raise Error(f"{algorithm.label}: has no segments, expected an algorithm with a segment for an estimate")

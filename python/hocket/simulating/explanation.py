@@ -17,7 +17,7 @@ from hocket.definitions.library import Algorithm, algorithms, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
-from hocket.simulating.bounds import Bound, bound_if_known
+from hocket.simulating.bounds import Bound, bounds_by_size
 from hocket.simulating.comparison import compare, of_algorithm
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
@@ -171,9 +171,10 @@ def explain(
     one_trial = Trials(count=1, seed=trials.seed)
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
     simulation = run(machine=loaded_machine, scene=whole_scene, keep=["events", "critical_path"])
+    bounds = {} if whole_scene.starts else bounds_by_size(loaded_algorithm.collective, [call], loaded_machine)
     return Explanation(
         simulation,
-        None if whole_scene.starts else bound_if_known(loaded_algorithm.collective, call, loaded_machine),
+        bounds.get(call.size_bytes),
         tuple(_remedies(run, loaded_machine, whole_scene)),
         tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),
     )

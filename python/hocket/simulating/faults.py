@@ -22,11 +22,7 @@ _BETWEEN = ";"
 
 
 def as_faults(faults: Faults | None) -> list[str]:
-    """Return faults in the form of the compiled module.
-
-    Raises:
-        Error: One is not a text.
-    """
+    """Return faults, which have to be texts, in the form of the compiled module."""
     if faults is None:
         return []
     texts = (faults,) if isinstance(faults, str) else several("faults", faults, str, "texts")
@@ -35,11 +31,7 @@ def as_faults(faults: Faults | None) -> list[str]:
 
 
 def read_faults(text: str) -> list[str]:
-    """Return the faults of a text; none if it is empty.
-
-    Raises:
-        Error: One is not understood.
-    """
+    """Return the faults of a text, or refuse one that is not understood; none if the text is empty."""
     texts = as_faults(text)
     try:
         _native.Scene(faults=texts)

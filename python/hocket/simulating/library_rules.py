@@ -25,10 +25,8 @@ from hocket.traces.trace import RankTrace, Trace
 def rules_of_library(name: str, trace: Trace, machine: Machine) -> str | None:
     """Return what a library chooses for the calls of a trace, as rules, one per line; None for other names.
 
-    Every communicator counts as if its ranks filled nodes one after the other.
-
-    Raises:
-        Error: The machine does not say by what the library decides.
+    Every communicator counts as if its ranks filled nodes one after the other. A machine that does not say by what the
+    library decides is refused.
     """
     if name in BY_MACHINE:
         decision_on(machine, "allreduce", 2, 0)
@@ -62,15 +60,9 @@ def _rule(machine: Machine, function: str, ranks: int, size_bytes: int) -> str:
 
 
 def rules_on_nodes(library: str, rank_counts: Iterable[int], ranks_per_node: int) -> str:
-    """Return what a library decides, one rule per line: first the rules for calls that a component of it divides.
+    """Return what a library, of `BY_NODES`, decides, one rule per line: first for calls that a component of it divides.
 
-    Args:
-        library: The library, of `BY_NODES`.
-        rank_counts: For how many ranks such decisions are wanted; they fill one node after the other.
-        ranks_per_node: How many ranks a node has.
-
-    Raises:
-        Error: The library's decisions are not known.
+    Ranks fill one node after the other.
     """
     by_component = (
         rule

@@ -49,13 +49,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a cell.
-
-    Attributes:
-        number: The number of the cell in the question.
-        outcome: Its outcome.
-        call: Its call, if it was simulated with the values that were chosen.
-    """
+    """What became of a cell of this number in the question; its call has the values that were chosen, if any were."""
 
     number: int
     outcome: Outcome
@@ -228,7 +222,6 @@ class _Own:
     """Runs a program of the user with values of its parameters, and keeps the fastest run."""
 
     def __init__(self, question: Question, cell: Contender) -> None:
-        """Keep nothing yet."""
         self._question, self._cell = question, cell
         self._run_alone: tuple[Simulation, Call] | None = None
         self._whole_run: tuple[Simulation, Call] | None = None

@@ -18,15 +18,7 @@ from hocket.base.units import format_count
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.library_rules import rules_of_library
 from hocket.simulating.operations import Event
-from hocket.simulating.simulation import (
-    ONE_TRIAL,
-    Circuits,
-    Links,
-    Statistics,
-    Trials,
-    trials_request,
-    values_of,
-)
+from hocket.simulating.simulation import ONE_TRIAL, Circuits, Links, Statistics, Trials, trials_request, values_of
 from hocket.traces.functions import FUNCTIONS, Function, Kind
 from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
@@ -319,15 +311,8 @@ class _Encoder:
 
 
 _ARGUMENTS = (
-    "root",
-    "count",
-    "counts",
-    "type_bytes",
-    "recv_count",
-    "recv_counts",
-    "recv_type_bytes",
-    "commutative",
-    "in_place",
+    *("root", "count", "counts", "type_bytes", "recv_count", "recv_counts", "recv_type_bytes"),
+    *("commutative", "in_place"),
 )
 
 

@@ -147,22 +147,14 @@ NO_SCENE = Scene()
 
 
 def as_scene(scene: SceneLike | None) -> Scene:
-    """Return a scene; a path is loaded.
-
-    Raises:
-        Error: It is neither, or the file does not describe a scene.
-    """
+    """Return a scene; a path is loaded, and all else is refused."""
     if scene is None:
         return NO_SCENE
     return scene if isinstance(scene, Scene) else Scene.load(scene)
 
 
 def read_cadence(text: str) -> str:
-    """Return the text of a cadence.
-
-    Raises:
-        Error: The text is not understood.
-    """
+    """Return the text of a cadence, or refuse it."""
     words = " ".join(text.split())
     try:
         _native.Scene(cadence=words)

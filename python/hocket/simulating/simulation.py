@@ -243,25 +243,12 @@ class Repeated:
     bytes_per_s: float | None
 
     @classmethod
-    def of(
-        cls,
-        calls_s: tuple[float, ...],
-        intervals_s: tuple[float, ...],
-        isolated_s: tuple[float, ...],
-        hidden_share: float | None,
-        size: int,
-    ) -> Repeated:
+    def of(cls, data: Mapping[str, Any], size: int) -> Repeated:
         """Return what the compiled module tells of calls with messages of this size."""
-        interval_s = Statistics.of(intervals_s)
+        interval_s, isolated_s = (Statistics.of(data[name]) for name in ("intervals_s", "isolated_s"))
         calls_per_s = 1 / interval_s.mean if interval_s.mean > 0 else None
-        return cls(
-            calls_s=calls_s,
-            interval_s=interval_s,
-            isolated_s=Statistics.of(isolated_s),
-            hidden_share=hidden_share,
-            calls_per_s=calls_per_s,
-            bytes_per_s=None if calls_per_s is None else size * calls_per_s,
-        )
+        bytes_per_s = None if calls_per_s is None else size * calls_per_s
+        return cls(data["calls_s"], interval_s, isolated_s, data["hidden_share"], calls_per_s, bytes_per_s)
 
 
 @dataclass(frozen=True)
@@ -419,23 +406,9 @@ class Simulation(Result):
 
 _KEPT_FIELDS = ("events", "link_uses", "passages", "critical_path")
 _NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT_FIELDS))
-_NOT_IN_ROWS = frozenset(
-    (
-        "time_s",
-        "times_s",
-        "rank_time_s",
-        "parameters",
-        "links",
-        "circuits",
-        "steps",
-        "marks",
-        "marks_s",
-        "arriving_s",
-        "repeated",
-        "measured_interval_s",
-        "measured_ranks",
-        *_KEPT_FIELDS,
-    )
+_NOT_IN_ROWS = _NOT_IN_DICTS.union(
+    ("time_s", "rank_time_s", "parameters", "links", "circuits", "steps", "marks", "repeated"),
+    ("measured_interval_s", "measured_ranks"),
 )
 
 
@@ -543,13 +516,7 @@ def simulate_until(
 
 @dataclass(frozen=True)
 class Plan:
-    """A simulation that is planned: its request has been checked.
-
-    Attributes:
-        request: The request, as an object of the compiled module.
-        algorithm: The algorithm, for errors of its program.
-        machine: The machine.
-    """
+    """A simulation that is planned: its request, an object of the compiled module, has been checked."""
 
     request: _native.Request
     algorithm: Algorithm
@@ -614,11 +581,7 @@ def plan(
 def how_request(
     machine: Machine, engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
 ) -> dict[str, Any]:
-    """Return how to simulate, in the form of the compiled module.
-
-    Raises:
-        Error: A value is wrong: which one, and what was expected.
-    """
+    """Return how to simulate, in the form of the compiled module; an Error says which value is wrong."""
     details = _details(keep)
     return {
         "engine": among("engine", engine, get_args(Engine)),
@@ -644,11 +607,7 @@ def _details(keep: Iterable[Detail]) -> dict[str, bool]:
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:
-    """Return trials in the form of the compiled module.
-
-    Raises:
-        Error: The argument is not of type Trials, or one of its values is invalid: which one, and what was expected.
-    """
+    """Return trials in the form of the compiled module; an Error says which value is wrong, and what was expected."""
     threads = instance("trials", trials, Trials, "hocket.Trials").threads
     thread_count = processors() if threads is None else whole("threads", threads)
     if thread_count == 0:
@@ -669,7 +628,7 @@ def simulation_of(data: Mapping[str, Any], machine: Machine) -> Simulation:
     classes = {"events": Event, "link_uses": LinkUse, "passages": Passage}
     own = {
         "critical_path": tuple(Step(**{**step, "event": Event(**step["event"])}) for step in data["critical_path"]),
-        "repeated": None if repeated is None else Repeated.of(**repeated, size=data["size_bytes"]),
+        "repeated": None if repeated is None else Repeated.of(repeated, data["size_bytes"]),
         "marks": tuple(map(Statistics.of, data["marks_s"])),
         **{name: tuple(of(**row) for row in data[name]) for name, of in classes.items()},
     }

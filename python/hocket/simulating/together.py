@@ -237,21 +237,13 @@ def simulate_together(
 
 
 def places(jobs: Iterable[Job], *, machine: Machine, place: Place, seed: int) -> list[list[int]]:
-    """Return the ranks of a machine that each job gets in the first trial.
-
-    Raises:
-        Error: The machine is too small, or nodes do not exist, or two jobs name them.
-    """
+    """Return the ranks of a machine that each job gets in the first trial; an Error if a job does not get its nodes."""
     demands = [(job.ranks, job.nodes) for job in jobs]
     return _native.places(machine.handle, demands, one_of("place", place, get_args(Place)), (seed, 0))
 
 
 def effort_s(jobs: Sequence[Job], *, machine: Machine, place: Place, trials: Trials) -> float:
-    """Return the estimated time of a simulation of jobs on one core, in seconds, right to a factor of about three.
-
-    Raises:
-        Error: As `simulate_together`, if the jobs do not fit on the machine, or an algorithm refuses its call.
-    """
+    """Return the estimated seconds of a simulation of jobs on one core, right to a factor of about three."""
     places(jobs, machine=machine, place=place, seed=0)
     for job in jobs:
         prepare(job.algorithm, job.call, machine)

@@ -69,11 +69,9 @@ class BenchRequest:
         return {"scene": self.scene, "trials": trials}
 
     def measure(self, *, least_s: Callable[[int], float] = lambda _: 0.0, **more: Any) -> Bench:
-        """Measure, with a progress bar.
+        """Measure, with a progress bar, and with other arguments of `hocket.mpi.benchmark.bench`.
 
-        Args:
-            least_s: Time of the fewest samples allowed of all algorithms at a size, if it is known.
-            more: Other arguments of `hocket.mpi.benchmark.bench`.
+        `least_s` returns the time of the fewest samples allowed of all algorithms at a size, if it is known.
         """
         scene = {name: self.scene.texts[name] for name in ("arrivals", "cadence")}
         more |= {"share": self.share, "limit_s": self.limit_s, **scene}

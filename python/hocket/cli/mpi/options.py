@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def found_installation(mpi: str | None, mpicc: str | None, launcher: str | None) -> Installation:
-    """Return the MPI that --mpi, --mpicc and --launcher choose, and say what is special about it.
-
-    Raises:
-        Error: There is no such MPI.
-    """
+    """Return the MPI that --mpi, --mpicc and --launcher choose, if there is one, and say what is special about it."""
     if mpi is None:
         installation = Installation.find(mpicc, launcher)
     elif mpicc:
@@ -38,11 +34,7 @@ def found_installation(mpi: str | None, mpicc: str | None, launcher: str | None)
 
 
 def launcher_for(installation: Installation, hosts: str | None, lab: str | None) -> tuple[Launcher, Lab | None]:
-    """Return the launcher for hosts, or for a lab, and the lab, which exists until the command ends.
-
-    Raises:
-        Error: There is no such lab, or it cannot be built.
-    """
+    """Return the launcher for hosts, or for a lab, and the lab, which exists until the command ends."""
     if lab is None:
         say_what_root_lacks(installation)
         return on_hosts(hosts), None

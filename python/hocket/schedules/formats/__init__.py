@@ -34,11 +34,7 @@ _FIRST_BYTES = 1 << 16
 
 
 def format_of(path: str | PathLike[str]) -> Format:
-    """Return the format of a file, from its first bytes. A pipe can be read only once and counts as GOAL or JSON.
-
-    Raises:
-        Error: The file cannot be read.
-    """
+    """Return the format of a file, from its first bytes. A pipe can be read only once and counts as GOAL or JSON."""
     file = checks.path("schedule", path)
     first = b""
     if os.path.isfile(file):
@@ -51,11 +47,7 @@ def format_of(path: str | PathLike[str]) -> Format:
 
 
 def format_for(path: str | PathLike[str], name: str | None = None) -> Format:
-    """Return the format for writing a file: the given name, else by the ending of the file's name, else GOAL.
-
-    Raises:
-        Error: There is no such format.
-    """
+    """Return the format for writing a file: the given name, else by the ending of the file's name, else GOAL."""
     if name is None:
         ending = os.path.splitext(checks.path("schedule", path))[1]
         return next((format for format in FORMATS.values() if format.ending == ending), FORMATS["goal"])
@@ -66,9 +58,6 @@ def verify_file(path: str | PathLike[str], *, sends: Sends = "waiting") -> Verdi
     """Return whether the schedule of a file is right, as far as its format can tell; see `verify_schedule`.
 
     A format with a check of its own says which sends wait.
-
-    Raises:
-        Error: The file cannot be read, or is not of the format.
     """
     from hocket.schedules.checking import verify_schedule
 

@@ -14,7 +14,7 @@ from hocket.base import files
 from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.formats.format import Format
-from hocket.schedules.schedule import Schedule
+from hocket.schedules.schedule import Schedule, length_bytes
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encode, files_of, in_order, nodes_of
 from hocket.traces.lines import Budget, reading
 
@@ -64,15 +64,10 @@ def _read(file: str, _size_bytes: int | None) -> Schedule:
     with reading(file):
         budget, names = Budget(), files_of(file)
         ranks = [[*_tasks(in_order(nodes_of(name, budget), name), name, len(names))] for name in names]
-    longest = [max((_span(task).get("len", 0) for task in tasks), default=0) for tasks in ranks]
+    actions = ([keys for task in tasks for keys in task["action"].values()] for tasks in ranks)
+    longest = [max((length_bytes(keys, 1) or 0 for keys in of_rank), default=0) for of_rank in actions]
     read = Schedule.of(file, {"format": 1, "element_bytes": 1, "scratch": longest, "ranks": ranks})
     return replace(read, name=Path(file).name)
-
-
-def _span(task: Mapping[str, Any]) -> Mapping[str, int]:
-    ((_, values),) = task["action"].items()
-    span: Mapping[str, int] = values.get("data") or values.get("into") or {}
-    return span
 
 
 def _tasks(nodes: Sequence[Node], file: str, ranks: int) -> Iterator[dict[str, Any]]:

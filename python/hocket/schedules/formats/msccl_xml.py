@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from hocket.definitions.verification import Verdict
 from hocket.schedules.formats.format import Format, size_for
 from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl_verification import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
-
-
-def _verify(file: str) -> Verdict:
-    from hocket.schedules.msccl_verification import verify_msccl
-
-    return verify_msccl(Msccl.load(file))
-
 
 FORMAT = Format(
     name="msccl",
@@ -22,5 +15,5 @@ FORMAT = Format(
     read=lambda file, size_bytes: Msccl.load(file).schedule(size_for(size_bytes, f"{file}: MSCCL XML")),
     as_bytes=lambda schedule, _: as_msccl(schedule).as_xml().encode(),
     is_sized=True,
-    verify=_verify,
+    verify=lambda file: verify_msccl(Msccl.load(file)),
 )

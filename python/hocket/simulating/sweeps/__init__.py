@@ -54,11 +54,7 @@ def sweep(
 
 
 def unfinished_cells(grid: Grid, *, output: str | PathLike[str] | None = None) -> tuple[Cell, ...]:
-    """Return the cells that a sweep with this output still has to simulate.
-
-    Raises:
-        Error: The file of kept cells cannot be read.
-    """
+    """Return the cells that a sweep with this output still has to simulate, by the file of its kept cells."""
     if output is None or not os.path.exists(_kept_path(output)):
         return grid.cells
     with Journal(_kept_path(output)) as journal:

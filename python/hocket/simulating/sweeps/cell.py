@@ -122,11 +122,7 @@ def digest(*texts: str) -> str:
 
 @cache
 def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
-    """Return the catalogue together with the algorithms that some files define.
-
-    Raises:
-        Error: A file cannot be loaded.
-    """
+    """Return the catalogue together with the algorithms that some files define; an Error if one cannot be loaded."""
     return library([source.path for source in load], base=catalogue())
 
 

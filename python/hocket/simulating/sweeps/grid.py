@@ -32,19 +32,8 @@ from hocket.simulating.sweeps.cell import Cell, Setting, Source, Variant, digest
 T = TypeVar("T")
 
 _KEYS = (
-    "algorithms",
-    "arrivals",
-    "cadence",
-    "collective",
-    "faults",
-    "load",
-    "machine",
-    "noises",
-    "ranks",
-    "seed",
-    "sizes",
-    "trials",
-    "until-ci",
+    *("algorithms", "arrivals", "cadence", "collective", "faults", "load", "machine"),
+    *("noises", "ranks", "seed", "sizes", "trials", "until-ci"),
 )
 _NAMES = {
     "algorithm": "algorithms",

@@ -16,10 +16,8 @@ _COLUMNS = {column.name for column in fields(Row)}
 class Journal:
     """The finished cells of a sweep by their keys, in a file that survives an interruption.
 
-    Lines whose rows have other columns or another version of Hocket are ignored, and their cells are simulated again.
-
-    Attributes:
-        rows: The rows of the file when it was opened.
+    Its rows are those of the file when it was opened. Lines whose rows have other columns or another version of Hocket
+    are ignored, and their cells are simulated again.
     """
 
     def __init__(self, path: str) -> None:

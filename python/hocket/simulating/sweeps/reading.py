@@ -18,11 +18,7 @@ _REQUIRED = [column.name for column in fields(Row) if column.default is MISSING]
 
 
 def rows_of(records: Sequence[Mapping[str, Any]], file: str) -> tuple[Row, ...]:
-    """Return the rows of a table, given by column.
-
-    Raises:
-        Error: The file is not the table of a sweep; the message names file, row and column.
-    """
+    """Return the rows of a sweep's table, given by column; an Error names file, row and column."""
     if not records:
         raise Error(f"{file}: no rows, expected the table of a sweep")
     names = set(records[0])

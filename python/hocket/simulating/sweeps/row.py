@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CONDITIONS = ("noise", "arrivals", "cadence", "faults")
+"""The columns that say under which conditions a machine runs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -32,11 +35,6 @@ class Row:
         time_min_s: The smallest time.
         time_max_s: The largest time.
         time_q05_s: The quantile 0.05 of the times; the others likewise.
-        time_q25_s: The quantile 0.25.
-        time_q50_s: The median.
-        time_q75_s: The quantile 0.75.
-        time_q95_s: The quantile 0.95.
-        time_q99_s: The quantile 0.99.
         interval_s: With a cadence, the mean interval between the ends of two calls in the second half of the calls.
         messages: Number of messages of all ranks together.
         message_bytes: Bytes of these messages.

@@ -17,7 +17,7 @@ from hocket.base.packages import alt, optional
 from hocket.base.results import Result, draw, parameter_columns
 from hocket.base.units import format_count
 from hocket.simulating.sweeps.reading import rows_of
-from hocket.simulating.sweeps.row import Row
+from hocket.simulating.sweeps.row import CONDITIONS, Row
 
 
 @dataclass(frozen=True)
@@ -88,28 +88,13 @@ class Table(Result):
         return chart
 
     def _notebook_rows(self) -> list[dict[str, Any]]:
-        field_names = (
-            "algorithm",
-            "parameters",
-            "ranks",
-            "size_bytes",
-            "machine",
-            "noise",
-            "arrivals",
-            "cadence",
-            "faults",
-            "time_mean_s",
-            "refusal",
-        )
+        call = ("algorithm", "parameters", "ranks", "size_bytes", "machine")
+        field_names = (*call, *CONDITIONS, "time_mean_s", "refusal")
         return [{name: record[name] for name in field_names} for record in self.records()]
 
     def as_csv(self) -> str:
         """Return the table as CSV; None becomes an empty cell, and numbers have all digits."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(self.columns), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.records())
-        return text.getvalue()
+        return files.csv_text(self.columns, self.records())
 
     def as_parquet(self) -> bytes:
         """Return the table as Parquet.
@@ -146,11 +131,7 @@ _ROW_BYTES = 3000.0
 
 
 def check_format(path: str | PathLike[str]) -> None:
-    """Check that the name of a file allows writing a table, before long work.
-
-    Raises:
-        Error: The ending is unknown, or its package is missing.
-    """
+    """Refuse the name of a file whose ending is unknown, or needs a package that is missing, before long work."""
     file = checks.path("table", path)
     suffix = Path(file).suffix
     if suffix not in FORMATS:
