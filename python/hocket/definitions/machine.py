@@ -164,6 +164,11 @@ def shape_of_job(layout: str) -> tuple[int, ...]:
     return tuple(_native.shape_of_job(layout))
 
 
+def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
+    """Return the parsed values of a machine file in which numbers are left open, with an example in place of each."""
+    return _native.skeleton_quantities(text, file)
+
+
 def is_preset(name: str) -> bool:
     """Return whether a name is that of a preset, or of one with a protocol."""
     return name.partition(":")[0] in presets()

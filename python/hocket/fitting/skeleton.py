@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hocket import _native
 from hocket._native import Error
 from hocket.base.units import format_bytes, format_time, parse_bytes, parse_bytes_per_s, parse_time
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, skeleton_quantities
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class Skeleton:
         Raises:
             Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
         """
-        quantities = _native.skeleton_quantities(text, file)  # with an example in each place
+        quantities = skeleton_quantities(text, file)  # with an example in each place
         skeleton = cls(text, file, tuple(_place(mark, quantities, file) for mark in _find_marks(text)))
         if skeleton._example.noise:
             raise Error(f"{file}: has noise, expected a machine without noise, as fits use medians")

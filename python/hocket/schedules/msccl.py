@@ -16,10 +16,10 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.error import printable
 from hocket.base.files import read_text
-from hocket.schedules.chunks import COLLECTIVES
 from hocket.schedules.schedule import Schedule
 
 _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", "step": "tb"}
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
 _NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
 _MOST_BYTES = (1 << 63) - 1  # microsoft/msccl takes 0 as no bytes, RCCL as any number
