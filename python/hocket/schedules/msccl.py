@@ -19,8 +19,8 @@ from hocket.base.files import read_text
 from hocket.schedules.schedule import Schedule
 
 _PARENTS: Mapping[str, str | None] = {"algo": None, "gpu": "algo", "tb": "gpu", "step": "tb"}
-COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 BUFFERS = {"i": "input", "o": "result", "s": "scratch"}
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 _NAMES = {**{name: name for name in COLLECTIVES}, "reducescatter": "reduce_scatter"}
 _MOST_BYTES = (1 << 63) - 1  # microsoft/msccl takes 0 as no bytes, RCCL as any number
 _MOST = 1 << 16  # limit on GPUs, on thread blocks of a GPU, and on chunks
