@@ -19,8 +19,7 @@
 
 use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
 
-use crate::About;
-use crate::about::{SEGMENT, needs_commutative};
+use crate::about::{About, SEGMENT, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::channels::{CHANNELS, ChannelOrder, channels, layout};
 use crate::shapes::groups::GROUP;
