@@ -101,7 +101,6 @@ pub struct How {
     /// messages to peers, and for later ones if they differ.
     #[pyo3(from_py_with = path_machines)]
     pub path: Option<PathMachines>,
-    /// Which trials.
     pub trials: TrialsRequest,
 }
 

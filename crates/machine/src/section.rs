@@ -410,7 +410,6 @@ impl Section {
         self.table.get(key)
     }
 
-    /// A number with a unit.
     fn optional_number(&self, key: &str, unit: &str, parse: fn(&str) -> Result<f64>) -> Result<Option<f64>> {
         let number = self.optional(key, |text| parse(self.with_example(text, unit)))?;
         number.into_iter().for_each(|number| self.note(key, unit, Value::Number(number)));

@@ -57,7 +57,6 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     .await;
 }
 
-/// The place of a rank in the tree of a channel.
 fn place(c: &Call, channel: usize, rank: usize) -> Place {
     let chain = ChannelOrder::new(c, channel);
     let (group, position) = chain.position(rank);

@@ -33,7 +33,6 @@ fn network(keys: &str) -> Circuits {
     read(keys).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The outcome of a run.
 struct RunOutcome {
     /// The time at which each message arrived, or each program was answered; NaN if never.
     times_s: Vec<f64>,
