@@ -163,6 +163,7 @@ macro_rules! topologies {
             }
         }
 
+        /// It has the methods of its shape.
         impl Deref for AnyTopology {
             type Target = dyn Topology;
 
