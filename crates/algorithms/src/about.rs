@@ -21,8 +21,9 @@ pub struct About {
     /// counts every block as large as the largest one. On fewer ports it is an approximation. Tests compare it with the
     /// simulator.
     pub cost_is_exact: fn(&Call) -> bool,
-    /// The most messages that a rank sends or receives at a time. On fewer ports, some of them wait.
-    pub ports: fn(&Call) -> usize,
+    /// The most messages that a rank sends or receives at a time. On fewer ports, some of them wait. None for the most of
+    /// one of its pieces, or 1 without pieces: see [`Entry::ports`](crate::Entry::ports).
+    pub ports: Option<fn(&Call) -> usize>,
     /// The precondition: the sentence that refuses a call, or nothing.
     pub refuses: fn(&Call) -> Option<&'static str>,
     /// The parameters it takes.
@@ -104,7 +105,7 @@ impl About {
             least: None,
             messages,
             cost_is_exact: ranks_divide_count,
-            ports: |_| 1,
+            ports: None,
             refuses: |_| None,
             parameters: &[],
             automatic: &[],
@@ -131,7 +132,7 @@ impl About {
 
     /// A rank sends or receives up to this many messages at a time.
     pub const fn on_ports(self, ports: fn(&Call) -> usize) -> Self {
-        Self { ports, ..self }
+        Self { ports: Some(ports), ..self }
     }
 
     /// The algorithm refuses a call with the sentence that `refuses` returns for it.

@@ -29,7 +29,7 @@ pub struct Formula {
     /// As `About::cost`.
     pub cost: &'static str,
     /// As `About::ports`.
-    pub ports: fn(&Call) -> usize,
+    pub ports: Option<fn(&Call) -> usize>,
 }
 
 /// Computes the automatic value for a call. The call has values of all parameters; for this one, the default.

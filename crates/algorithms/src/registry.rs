@@ -69,9 +69,13 @@ impl Entry {
         call.parameters.extend(values);
         Ok(call)
     }
-}
 
-impl Entry {
+    /// The most messages that a rank sends or receives at a time, in an accepted call.
+    pub fn ports(&self, call: &Call) -> usize {
+        let of_pieces = || (self.about.pieces)(call).iter().map(|piece| piece.ports(call)).max().unwrap_or(1);
+        self.about.ports.map_or_else(of_pieces, |ports| ports(call))
+    }
+
     /// The algorithm of a part.
     ///
     /// # Panics
@@ -86,6 +90,15 @@ impl Entry {
         let Piece { part: Part { name, calls }, values, .. } = piece;
         let accept = |(end, call): (usize, Call)| Ok((end, entry.accept(&call, &values)?));
         Ok(Part { name, calls: calls.into_iter().map(accept).collect::<Result<_>>()? })
+    }
+}
+
+impl Piece {
+    /// The most ports that it can use, as a part of this accepted call.
+    pub(crate) fn ports(&self, whole: &Call) -> usize {
+        let part = whole.parts.iter().find(|part| part.name == self.part.name);
+        let ports = |(_, call): &(usize, Call)| Entry::of(self).ports(call);
+        part.and_then(|part| part.calls.iter().map(ports).max()).unwrap_or(1)
     }
 }
 

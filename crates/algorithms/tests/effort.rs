@@ -64,7 +64,7 @@ impl Eager {
                         self.receives.fill(ticket, Received { len: data.len, ..received });
                         self.ready.push(to);
                     }
-                    None => drop(self.mailboxes.hold(to, rank as u32, options.tag, data.len)),
+                    None => self.mailboxes.hold(to, rank as u32, options.tag, data.len),
                 }
             }
             Step::Recv { from, tag, .. } => match self.mailboxes.take_message(rank, from, tag) {

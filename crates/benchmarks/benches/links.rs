@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hocket_machine::{Machine, Topology};
+use hocket_machine::Machine;
 use hocket_simulate::{Milestone, NetworkModel, Platform, SharedNetwork, Traffic};
 
 /// Streams of `stream` lead each node's messages to its neighbours.

@@ -30,7 +30,7 @@ fn step(nodes: usize, gap_packets: f64, spread_s: f64) -> Vec<(f64, Flight)> {
 }
 
 /// Links that the packets of all messages go over.
-fn hops(topology: &impl Topology, flights: &[(f64, Flight)]) -> u64 {
+fn hops(topology: &dyn Topology, flights: &[(f64, Flight)]) -> u64 {
     let mut route = Vec::new();
     flights.iter().for_each(|(_, flight)| topology.route(flight.from, flight.to, &mut route));
     (route.len() * PACKETS) as u64
@@ -60,7 +60,7 @@ fn packets(criterion: &mut Criterion) {
             let platform = platform(dims, latency);
             let NetworkModel::Packets(network) = &platform.network else { unreachable!("the model named above") };
             let flights = step(nodes, gap_packets, spread_s);
-            group.throughput(Throughput::Elements(hops(&network.fabric.topology, &flights)));
+            group.throughput(Throughput::Elements(hops(&*network.fabric.topology, &flights)));
             group.bench_function(BenchmarkId::new(name, nodes), |bencher| bencher.iter(|| run(network, &flights)));
         }
     }

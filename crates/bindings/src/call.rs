@@ -121,7 +121,6 @@ impl PythonCall {
         Ok(Self { request, values: CallValues::default(), what: What::Schedule(schedule), call })
     }
 
-    /// The call of a request, for a program of the user.
     fn of_program(request: CallRequest, values: CallValues, program: Py<PyAny>, refuses: Py<PyAny>) -> PyResult<Self> {
         let call = request.call().map_err(raise)?;
         if !values.automatic.is_empty() {

@@ -44,7 +44,6 @@ const WAYS: [(&str, Way); 4] = [
 ];
 
 impl MulticastRequest {
-    /// The way.
     fn way(&self) -> Result<Way> {
         let way = WAYS.iter().find(|(name, _)| *name == self.way).map(|(_, way)| *way);
         way.ok_or_else(|| Error::new(names::unknown("way", &self.way, WAYS.map(|(name, _)| name))))

@@ -101,7 +101,6 @@ pub struct How {
     /// messages to peers, and for later ones if they differ.
     #[pyo3(from_py_with = path_machines)]
     pub path: Option<PathMachines>,
-    /// Which trials.
     pub trials: TrialsRequest,
 }
 
@@ -152,7 +151,7 @@ pub fn engine(name: &Bound<'_, PyAny>) -> PyResult<Engine> {
 
 /// Which trials to run, see [`hocket_simulate::Trials`].
 #[derive(Clone, Copy, Debug, Deserialize, FromPyObject)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 #[pyo3(from_item_all)]
 #[allow(missing_docs)]
 pub struct TrialsRequest {
@@ -161,12 +160,6 @@ pub struct TrialsRequest {
     pub count: u64,
     pub until_interval: Option<f64>,
     pub threads: usize,
-}
-
-impl Default for TrialsRequest {
-    fn default() -> Self {
-        Self { seed: 0, first: 0, count: 1, until_interval: None, threads: 1 }
-    }
 }
 
 /// The least memory of one trial: its times here, on their way to Python, and there.

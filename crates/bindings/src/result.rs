@@ -6,7 +6,6 @@ use hocket::critical_path::PathStep;
 use hocket::pacing::Step;
 use hocket::request::CallRequest;
 use hocket::{Repeated, Simulated};
-use hocket_machine::Topology;
 use hocket_replay::Accounts;
 use hocket_simulate::{Ends, Fabric, Outcome, Passage, Platform, Record};
 use serde::Serialize;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hocket::pacing::Gap;
 use hocket::{Report, Simulated, Subject};
-use hocket_algorithms::{Entry, find};
-use hocket_core::{AnyProgram, Call, Collective, Error, Result};
+use hocket_algorithms::Entry;
+use hocket_core::{AnyProgram, Call, Error, Result};
 use hocket_memory::Operator;
 use hocket_record::Schedule;
 use hocket_simulate::{Options, Platform};
@@ -32,25 +32,11 @@ pub enum Runnable {
 }
 
 impl Runnable {
-    /// The subject for a world that reports exceptions of a Python program as findings, in the words of `explain`.
-    pub fn to_verify(
-        collective: Collective,
-        name: &str,
-        program: Option<Py<PyAny>>,
-        explain: Option<Py<PyAny>>,
-    ) -> PyResult<Self> {
-        match program {
-            None => find(collective, name).map(Self::Entry).map_err(raise),
-            Some(function) => Ok(Self::Python(PythonProgram::to_verify(function, explain))),
-        }
-    }
-
     /// The algorithm of the catalogue, if it is one.
     pub fn entry(&self) -> Option<&'static Entry> {
         if let Self::Entry(entry) = self { Some(entry) } else { None }
     }
 
-    /// The program.
     pub fn program(&self) -> &dyn AnyProgram {
         match self {
             Self::Entry(entry) => entry.program(),
@@ -216,7 +202,6 @@ impl Runnable {
         self.with_program(|program| hocket_memory::run(program, call, Some(operator), inputs))?.map_err(raise)
     }
 
-    /// Records as a schedule.
     pub fn record(&self, call: &Call) -> PyResult<Schedule> {
         self.with_program(|program| hocket_record::record(program, call))?.map_err(raise)
     }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hocket::pacing::Gap;
-use hocket_core::budget;
 use hocket_record::{Costs, Form, Schedule, from_json};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -15,7 +14,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::call::PythonCall;
 use crate::machine::PythonMachine;
 use crate::watch::Watch;
-use crate::wire::{self, Error, Plain, raise};
+use crate::wire::{Error, OPERATION_BYTES, Plain, check_operations, raise};
 use crate::worker::{in_worker, in_worker_unless_python};
 
 /// The least memory of a recorded task, in bytes.
@@ -99,11 +98,6 @@ fn of_system(error: io::Error) -> PyErr {
     }
 }
 
-/// Refuses this many operations if there is no memory for them.
-fn check(operations: f64, bytes_of_each: f64) -> PyResult<()> {
-    budget::check(format_args!("{operations:.0} operations"), operations * bytes_of_each).map_err(raise)
-}
-
 #[pymethods]
 impl PythonSchedule {
     /// Number of ranks.
@@ -148,7 +142,7 @@ impl PythonSchedule {
         machine: Option<&Bound<'_, PythonMachine>>,
         form: Plain<Form>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        check(self.0.task_count() as f64, TEXT_BYTES)?;
+        check_operations(self.0.task_count() as f64, TEXT_BYTES)?;
         let mut bytes = Vec::new();
         self.write(py, machine.map(Bound::get), form.0, || Ok(&mut bytes))?;
         Ok(PyBytes::new(py, &bytes))
@@ -161,7 +155,7 @@ impl PythonSchedule {
 
     /// Refuses to pass the tasks to Python if there is no memory for them.
     fn check_data(&self) -> PyResult<()> {
-        wire::check_operations(self.0.task_count() as f64)
+        check_operations(self.0.task_count() as f64, OPERATION_BYTES)
     }
 
     /// Pickles the schedule.
@@ -193,5 +187,5 @@ fn check_recordable(py: Python<'_>, call: &PythonCall) -> PyResult<()> {
     if call.gap().map_err(raise)? != Gap::default() {
         return Err(Error::new_err("parameter gap: a schedule holds no gaps between packets, expected none"));
     }
-    check(2.0 * call.runnable(py)?.messages(&call.content()).map_err(raise)?, TASK_BYTES)
+    check_operations(2.0 * call.runnable(py)?.messages(&call.content()).map_err(raise)?, TASK_BYTES)
 }

@@ -13,7 +13,7 @@ use crate::request::{How, OwnProgram};
 use crate::result::Simulation;
 use crate::runnable::Runnable;
 use crate::schedule::PythonSchedule;
-use crate::wire::{Plain, check_operations, raise};
+use crate::wire::{OPERATION_BYTES, Plain, check_operations, raise};
 use crate::worker::in_worker_unless_python;
 
 /// A request for a simulation, which has been checked.
@@ -83,12 +83,12 @@ impl Request {
         let work = move || {
             let call = request.content();
             if how.records_operations() {
-                check_operations(2.0 * runnable.messages(&call).map_err(raise)?)?;
+                check_operations(2.0 * runnable.messages(&call).map_err(raise)?, OPERATION_BYTES)?;
             }
             let gap = request.gap().map_err(raise)?;
             let result = runnable.simulate(&call, &platform, gap, &how, until_s, on_trials.as_ref())?;
             let Some(result) = result else { return Ok(None) };
-            check_operations(result.many.first.trace.len() as f64)?;
+            check_operations(result.many.first.trace.len() as f64, OPERATION_BYTES)?;
             let (call, parameters) = request.as_result(&result.call);
             Ok(Some(Plain(Simulation::new(call, parameters, result, &platform, &how))))
         };

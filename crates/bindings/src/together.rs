@@ -2,7 +2,6 @@
 
 use hocket::{Cadence, Demand, Part, Place, Together, simulate_together};
 use hocket_core::Call;
-use hocket_machine::Topology;
 use hocket_simulate::{Engine, Fabric, Fault, LinkUse, Options, Platform};
 use pyo3::prelude::*;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Descriptions of a network with a topology.
 
-use hocket_machine::{Hop, Spot, Topology};
+use hocket_machine::{Hop, Spot};
 use hocket_simulate::Fabric;
 use pyo3::prelude::*;
 use serde_json::{Value, json};

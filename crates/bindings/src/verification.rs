@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hocket::Report;
 use hocket::cases::{Restriction, Values};
 use hocket::request::collective;
-use hocket_algorithms::Entry;
+use hocket_algorithms::{Entry, find};
 use hocket_core::{Call, Collective, Counts, Parameter};
 use hocket_verify::{Counterexample, Limits};
 use pyo3::prelude::*;
@@ -54,8 +54,12 @@ impl VerifyRequest {
         collective(&self.subject.collective).map_err(raise)
     }
 
+    /// The subject for a world that reports exceptions of a Python program as findings, in the words of `explain`.
     fn runnable(&self, program: Option<Py<PyAny>>, explain: Option<Py<PyAny>>) -> PyResult<Runnable> {
-        Runnable::to_verify(self.collective()?, &self.subject.algorithm, program, explain)
+        match program {
+            None => find(self.collective()?, &self.subject.algorithm).map(Runnable::Entry).map_err(raise),
+            Some(function) => Ok(Runnable::Python(PythonProgram::to_verify(function, explain))),
+        }
     }
 
     /// The calls to try.

@@ -49,11 +49,11 @@ pub fn raise(error: hocket_core::Error) -> PyErr {
 }
 
 /// The least memory of an operation on its way to Python.
-const OPERATION_BYTES: f64 = 1300.0;
+pub const OPERATION_BYTES: f64 = 1300.0;
 
-/// Refuses to pass this many operations to Python if there is no memory for them.
-pub fn check_operations(operations: f64) -> PyResult<()> {
-    budget::check(format_args!("{operations:.0} operations"), operations * OPERATION_BYTES).map_err(raise)
+/// Refuses this many operations if there is no memory for them.
+pub fn check_operations(operations: f64, bytes_of_each: f64) -> PyResult<()> {
+    budget::check(format_args!("{operations:.0} operations"), operations * bytes_of_each).map_err(raise)
 }
 
 /// The same text with static lifetime; each name is kept once.

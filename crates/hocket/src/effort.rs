@@ -108,7 +108,7 @@ pub fn effort_s(
 fn takes_events(entry: &Entry, call: &Call, platform: &Platform, engine: Engine) -> bool {
     engine == Engine::Events
         || match &platform.network {
-            NetworkModel::Hockney(network) => network.ports.is_some_and(|ports| (entry.about.ports)(call) > ports),
+            NetworkModel::Hockney(network) => network.ports.is_some_and(|ports| entry.ports(call) > ports),
             _ => true,
         }
 }

@@ -105,7 +105,7 @@ fn check(entry: &Entry, platform: &Platform, gap: Gap) -> Result<()> {
 impl Step {
     fn of(steps: Steps, call: &Call, fabric: &Fabric, step: usize, gap: Gap) -> Self {
         let pairs = (0..call.ranks).map(|rank| (rank, (steps.destination)(call, step, rank)));
-        let overlap = overlap(&fabric.topology, (&fabric.placement, call.ranks), pairs);
+        let overlap = overlap(&*fabric.topology, (&fabric.placement, call.ranks), pairs);
         Self { overlap, gap_packets: gap.of(overlap) }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use hocket_core::units::count_in_words;
 use hocket_core::{Error, Result};
-use hocket_machine::{Placement, Topology};
+use hocket_machine::Placement;
 use hocket_simulate::Platform;
 
 use crate::arrivals::uniform;

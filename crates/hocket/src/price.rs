@@ -162,7 +162,7 @@ fn pieces<'a>(entry: &Entry, call: &'a Call) -> impl Iterator<Item = (Piece, &'a
 
 /// The number of ports that an algorithm can use.
 fn usable_ports(entry: &Entry, call: &Call) -> usize {
-    (entry.about.ports)(call).max(1)
+    entry.ports(call).max(1)
 }
 
 /// Whether the formulas of an algorithm, or of all its parts, include the time that occupies senders.

@@ -7,7 +7,7 @@ use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::shapes::torus::AXES;
 use hocket_algorithms::{Entry, complete, find};
 use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, Unit, names, units};
-use hocket_machine::{Layout, Topology};
+use hocket_machine::Layout;
 use hocket_simulate::Platform;
 use serde::{Deserialize, Serialize};
 

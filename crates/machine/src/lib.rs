@@ -70,13 +70,11 @@ impl Machine {
         let name = root.text("name")?;
         let network = root.section("network")?;
         let node = root.optional_section("node")?;
-        let host = root.optional_section("host")?;
-        let host = root.contains("host").then_some(host);
+        let host = root.section_if_any("host")?;
         let levels = root.sections("level")?;
         let noise = root.optional_section("noise")?;
         let discrepancies = root.sections("discrepancy")?.iter().map(Discrepancy::read).collect::<Result<_>>()?;
-        let gpu = root.optional_section("gpu")?;
-        let gpu = root.contains("gpu").then_some(gpu);
+        let gpu = root.section_if_any("gpu")?;
         gpu.as_ref().map_or(Ok(()), gpu::check)?;
         let protocols = names_of_parts(&root.optional_section("protocol")?)?;
         root.finish()?;

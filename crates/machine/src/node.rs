@@ -47,10 +47,7 @@ pub struct Scratch {
 
 impl Scratch {
     fn read(node: &Section) -> Result<Option<Self>> {
-        let section = node.optional_section("scratch")?;
-        if !node.contains("scratch") {
-            return Ok(None);
-        }
+        let Some(section) = node.section_if_any("scratch")? else { return Ok(None) };
         let bytes = |key: &str| Ok(section.optional_bytes(key)?.map(|bytes| bytes as f64));
         let from_bytes = bytes("from")?.ok_or_else(|| section.reject("from", "a size such as \"1 MiB\""))?;
         let together_from_bytes = bytes("together_from")?.unwrap_or(f64::INFINITY);

@@ -120,6 +120,12 @@ impl Section {
         Ok(self.inner(key, table))
     }
 
+    /// The section `key` of this one, or none when there is none.
+    pub fn section_if_any(&self, key: &str) -> Result<Option<Self>> {
+        let section = self.optional_section(key)?;
+        Ok(self.contains(key).then_some(section))
+    }
+
     /// The sections `[[key]]` of this one, in the order of the file.
     pub fn sections(&self, key: &str) -> Result<Vec<Self>> {
         let Some(item) = self.take(key) else { return Ok(Vec::new()) };
@@ -137,10 +143,8 @@ impl Section {
 
     /// The section `key` of this one.
     pub fn section(&self, key: &str) -> Result<Self> {
-        if self.contains(key) {
-            return self.optional_section(key);
-        }
-        Err(Error::new(format!("{}: section [{}{key}] is missing", self.file, self.path)))
+        let missing = || Error::new(format!("{}: section [{}{key}] is missing", self.file, self.path));
+        self.section_if_any(key)?.ok_or_else(missing)
     }
 
     /// A time in seconds.
@@ -410,7 +414,6 @@ impl Section {
         self.table.get(key)
     }
 
-    /// A number with a unit.
     fn optional_number(&self, key: &str, unit: &str, parse: fn(&str) -> Result<f64>) -> Result<Option<f64>> {
         let number = self.optional(key, |text| parse(self.with_example(text, unit)))?;
         number.into_iter().for_each(|number| self.note(key, unit, Value::Number(number)));

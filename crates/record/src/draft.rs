@@ -1,29 +1,38 @@
 //! The tasks of one rank in a form that can be edited.
 
 use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The action of a task.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The action of a task. Its form in JSON names the kind, as in `{"compute": {"time_s": 0.5}}`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[allow(missing_docs)]
 pub enum Action {
     Send {
         to: u32,
         tag: Tag,
+        #[serde(with = "Piece")]
         data: Span,
     },
     Recv {
+        #[serde(with = "Sender")]
         from: Source,
         tag: Tag,
+        #[serde(with = "Piece")]
         into: Span,
     },
     /// target = source ∘ target if `is_source_left`, else target ∘ source.
     Combine {
+        #[serde(with = "Piece")]
         source: Span,
+        #[serde(with = "Piece")]
         target: Span,
         is_source_left: bool,
     },
     Copy {
+        #[serde(with = "Piece")]
         source: Span,
+        #[serde(with = "Piece")]
         target: Span,
     },
     Compute {
@@ -138,4 +147,36 @@ impl Draft {
             (action, own)
         })
     }
+}
+
+/// The written form of a [`Source`]: the number of a rank, or null for any.
+struct Sender;
+
+impl Sender {
+    fn serialize<S: Serializer>(from: &Source, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let rank = if let Source::Rank(rank) = from { Some(rank) } else { None };
+        rank.serialize(serializer)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Source, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map_or(Source::Any, Source::Rank))
+    }
+}
+
+/// The written form of a [`Span`].
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Span", deny_unknown_fields)]
+struct Piece {
+    #[serde(with = "BufferName")]
+    buffer: Buffer,
+    offset: usize,
+    len: usize,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Buffer", rename_all = "snake_case")]
+enum BufferName {
+    Input,
+    Result,
+    Scratch,
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
+use hocket_core::{Buffer, Error, Result, Source};
 use serde::de::{self, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::draft::{Action, Draft, Wait};
 use crate::schedule::{Builder, Schedule};
@@ -159,7 +159,6 @@ fn draft(rank: usize, tasks: Vec<Task>) -> Result<Draft> {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Task {
-    #[serde(with = "ActionForm")]
     action: Action,
     /// Earlier tasks of the rank that must have ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -175,73 +174,6 @@ impl Task {
         let others = |waits: &[Wait]| waits.iter().map(|wait| wait.other).collect();
         Self { action, after: others(ends), after_start: others(starts) }
     }
-}
-
-/// The written form of an [`Action`].
-#[derive(Deserialize, Serialize)]
-#[serde(remote = "Action", rename_all = "snake_case", deny_unknown_fields)]
-enum ActionForm {
-    Send {
-        to: u32,
-        tag: Tag,
-        #[serde(with = "Piece")]
-        data: Span,
-    },
-    Recv {
-        #[serde(with = "Sender")]
-        from: Source,
-        tag: Tag,
-        #[serde(with = "Piece")]
-        into: Span,
-    },
-    Combine {
-        #[serde(with = "Piece")]
-        source: Span,
-        #[serde(with = "Piece")]
-        target: Span,
-        is_source_left: bool,
-    },
-    Copy {
-        #[serde(with = "Piece")]
-        source: Span,
-        #[serde(with = "Piece")]
-        target: Span,
-    },
-    Compute {
-        time_s: f64,
-    },
-}
-
-/// The written form of a [`Source`]: the number of a rank, or null for any.
-struct Sender;
-
-impl Sender {
-    fn serialize<S: Serializer>(from: &Source, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let rank = if let Source::Rank(rank) = from { Some(rank) } else { None };
-        rank.serialize(serializer)
-    }
-
-    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Source, D::Error> {
-        Ok(Option::deserialize(deserializer)?.map_or(Source::Any, Source::Rank))
-    }
-}
-
-/// The written form of a [`Span`].
-#[derive(Deserialize, Serialize)]
-#[serde(remote = "Span", deny_unknown_fields)]
-struct Piece {
-    #[serde(with = "BufferName")]
-    buffer: Buffer,
-    offset: usize,
-    len: usize,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(remote = "Buffer", rename_all = "snake_case")]
-enum BufferName {
-    Input,
-    Result,
-    Scratch,
 }
 
 /// The error in JSON text, in terms of JSON and without its position.

@@ -96,6 +96,7 @@ fn fit(schedule: &Schedule) -> Result<Schedule> {
 }
 
 /// Records the actions of ranks. Each rank runs to its end before the next one begins.
+#[derive(Default)]
 struct Recorder {
     builder: Builder,
     ranks: usize,
@@ -116,19 +117,7 @@ struct Recorder {
 
 impl Recorder {
     fn new(ranks: usize, lengths: Lengths) -> Self {
-        Self {
-            builder: Builder::default(),
-            ranks,
-            scratch: vec![0; ranks],
-            running: None,
-            has_ended: true,
-            draft: Draft::default(),
-            groups: Groups::default(),
-            failure: None,
-            reads_lengths: false,
-            lengths,
-            received: MessageCounts::new(),
-        }
+        Self { ranks, scratch: vec![0; ranks], has_ended: true, lengths, ..Self::default() }
     }
 
     /// The length of the next message from a rank to another one, which has room for `room` elements.

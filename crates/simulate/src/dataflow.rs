@@ -176,12 +176,6 @@ impl Latest {
     const NONE: Self = Self { time_s: f64::NEG_INFINITY, peer: 0, tag: 0 };
 }
 
-impl<B> NodeState<B> {
-    fn new(busy: B) -> Self {
-        Self { busy, sends: Latest::NONE, receives: Latest::NONE }
-    }
-}
-
 /// Peers and tags of the sends, or receives, that a rank issued at one time.
 #[derive(Default)]
 struct Simultaneous {
@@ -285,11 +279,12 @@ const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a t
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, how: How, options: Options<'a>) -> Self {
         let (start, ranks) = (timing.start(), how.ranks(call));
+        let idle = |_| NodeState { busy: network.idle(start), sends: Latest::NONE, receives: Latest::NONE };
         let has_shared_ports = network.ports().is_some() && network.shared_ports().is_some();
         let why = network.resources().map(|_| SHARING).or(has_shared_ports.then_some(WAITING_FOR_PORTS));
         Self {
             network,
-            ranks: (0..ranks).map(|_| NodeState::new(network.idle(start))).collect(),
+            ranks: (0..ranks).map(idle).collect(),
             node_events: vec![NodeEvents::default(); if N::NODE_HAS_STATE { ranks } else { 0 }],
             size: call.ranks,
             symmetry: how.symmetry,

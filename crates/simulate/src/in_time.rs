@@ -29,12 +29,11 @@ pub enum StepStatus<C> {
     Never,
 }
 
-/// Keeps virtual time for all ranks.
+/// Keeps virtual time for all ranks. What is not described is as the method of [`World`] of that name.
 pub trait Clockwork {
     /// The type of points in time.
     type Clock: Clock;
 
-    /// As [`World::features`].
     fn features(&self) -> Features;
     /// As [`World::next`]. A clockwork that runs ranks in the order of time ends late after `until_s`.
     fn next(&mut self, until_s: f64) -> Option<usize>;
@@ -54,13 +53,11 @@ pub trait Clockwork {
     /// The running rank begins a step at this moment.
     #[inline(always)]
     fn begin(&mut self, _now: Moment) {}
-    /// `rank` sends at `now`.
     fn send(&mut self, rank: usize, now: Self::Clock, message: &Sending) -> StepStatus<Self::Clock>;
     /// `rank` is ready to receive at `now`.
     fn recv(&mut self, rank: usize, now: Self::Clock, from: Source, tag: Tag) -> StepStatus<Self::Clock>;
     /// `rank` works for `duration_s` from `now` on, or as soon after as it can.
     fn work(&mut self, rank: usize, now: Self::Clock, duration_s: f64) -> StepStatus<Self::Clock>;
-    /// `rank` waits from `now` on until `until_s`.
     fn wait_until(&mut self, rank: usize, now: Self::Clock, until_s: f64) -> StepStatus<Self::Clock>;
     /// `rank` connects or disconnects at `now`. The outcome has length 1 if a circuit is open or there are none.
     fn switch(&mut self, rank: usize, now: Self::Clock, connection: Connection) -> StepStatus<Self::Clock> {
@@ -72,19 +69,13 @@ pub trait Clockwork {
     fn wait(&mut self, _slot: u32, _path: Path) {}
     /// Nothing waits for this step any more.
     fn withdraw(&mut self, rank: usize, slot: u32);
-    /// As [`World::drop_ended`].
     fn drop_ended(&mut self) {}
-    /// As [`World::forget_peers`].
     fn forget_peers(&mut self, rank: usize);
-    /// As [`World::woken`].
     fn woken(&self, _rank: usize) -> Option<&Woken> {
         None
     }
-    /// As [`World::wake`].
     fn wake(&mut self, _rank: usize, _path: Path, _comes_later: bool) {}
-    /// As [`World::poll_again`].
     fn poll_again(&mut self, _rank: usize) {}
-    /// As [`World::moments`].
     fn moments(&mut self) -> &mut dyn Moments {
         unreachable!("asked for where features say that there is one")
     }
@@ -273,9 +264,7 @@ impl<C: Clockwork> InTime<C> {
             messages: self.messages,
             message_bytes: self.message_bytes,
             trace,
-            links: Vec::new(),
-            passages: Vec::new(),
-            circuits: None,
+            ..Outcome::default()
         };
         (self.clockwork, timers, outcome)
     }

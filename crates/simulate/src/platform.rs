@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hocket_core::{Error, Nodes, Result};
-use hocket_machine::{Machine, Node, Noise, Placement, Section, Topology};
+use hocket_machine::{Machine, Node, Noise, Placement, Section};
 
 use crate::network::{Fault, Faults, NetworkModel};
 

@@ -27,7 +27,6 @@ impl Shuffle {
         self.places[rank]
     }
 
-    /// The rank at a place.
     pub fn rank_at(&self, place: usize) -> usize {
         self.ranks[place]
     }

@@ -21,8 +21,7 @@
 
 use hocket_core::{Call, Parameter, Rank};
 
-use crate::About;
-use crate::about::rotates_evenly;
+use crate::about::{About, rotates_evenly};
 use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 use crate::shapes::rotated_blocks;
 

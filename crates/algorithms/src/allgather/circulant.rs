@@ -14,8 +14,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::rotates_evenly;
+use crate::about::{About, rotates_evenly};
 use crate::shapes::circulant;
 use crate::shapes::rotated_blocks;
 

@@ -17,25 +17,22 @@
 
 use hocket_core::{Call, Collective, Rank, Span};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, network, of_blocks,
-    of_groups, part_call, shape, symmetry_between_groups,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order, network, of_blocks, of_groups, part_call,
+    shape, symmetry_between_groups,
 };
 
-const GATHER: PartParameter =
-    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers in a group");
+const GATHER: PartParameter = choice(Collective::Gather, "gather", "binomial", "the algorithm that gathers in a group");
 const NETWORK: PartParameter = network(Collective::Allgather, "ring", "bruck");
 const BROADCAST: PartParameter =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts all blocks in a group");
+    choice(Collective::Broadcast, "broadcast", "binomial", "the algorithm that broadcasts all blocks in a group");
 
 pub const ABOUT: About = About::new("gather + network + broadcast", "gather + network + broadcast")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[
         GROUP,
         GATHER.parameter,
@@ -45,8 +42,7 @@ pub const ABOUT: About = About::new("gather + network + broadcast", "gather + ne
         SEGMENTS,
         OUTER,
     ])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

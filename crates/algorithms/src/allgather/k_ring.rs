@@ -19,8 +19,7 @@ use std::ops::Range;
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::shapes::groups::{GROUP, Groups};
 
 pub const ABOUT: About = About::new("rounds*alpha + blocks*n*beta", "groups*inside + (groups-1)*P")

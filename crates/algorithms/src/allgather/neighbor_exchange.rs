@@ -13,8 +13,7 @@
 
 use hocket_core::{Call, Rank, Symmetry};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 
 pub const ABOUT: About = About::new("P/2*alpha + (P-1)*n*beta", "P*P/2")
     .refusing(|c| {

@@ -20,8 +20,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::rotates_evenly;
+use crate::about::{About, rotates_evenly};
 use crate::shapes::pat::{AGGREGATE, blocks, messages, packed, room, steps};
 
 pub const ABOUT: About = About::new("each*alpha + (P-1)*n*beta", "P*each")

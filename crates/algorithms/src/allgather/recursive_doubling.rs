@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{flips_evenly, needs_power_of_two};
+use crate::about::{About, flips_evenly, needs_power_of_two};
 use crate::shapes::group_start;
 use crate::shapes::rounds::Rounds;
 

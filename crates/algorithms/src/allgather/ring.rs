@@ -14,8 +14,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::rotates_evenly;
+use crate::about::{About, rotates_evenly};
 use crate::shapes::rounds::Rounds;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n*beta)", "P*(P-1)").symmetric(rotates_evenly);

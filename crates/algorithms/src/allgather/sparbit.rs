@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
-use crate::about::rotates_evenly;
+use crate::about::{About, rotates_evenly};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P*ceil(log2(P))").symmetric(rotates_evenly);
 

@@ -19,8 +19,7 @@
 
 use hocket_core::{Call, Rank, Symmetry};
 
-use crate::About;
-use crate::about::{flips, needs_commutative};
+use crate::about::{About, flips, needs_commutative};
 use crate::allreduce::swing::swing;
 use crate::shapes::Fold;
 use crate::shapes::rounds::Rounds;

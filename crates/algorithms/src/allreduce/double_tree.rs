@@ -19,8 +19,7 @@
 
 use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
 
-use crate::About;
-use crate::about::{SEGMENT, needs_commutative};
+use crate::about::{About, SEGMENT, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::channels::{CHANNELS, ChannelOrder, channels, layout};
 use crate::shapes::groups::GROUP;
@@ -58,7 +57,6 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     .await;
 }
 
-/// The place of a rank in the tree of a channel.
 fn place(c: &Call, channel: usize, rank: usize) -> Place {
     let chain = ChannelOrder::new(c, channel);
     let (group, position) = chain.position(rank);

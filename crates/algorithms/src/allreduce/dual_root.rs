@@ -26,8 +26,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::automatic::segments;
 use crate::shapes::in_order_tree::{Edge, Subtree};
 use crate::shapes::{Segments, exchange};

@@ -20,23 +20,21 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, network,
-    part_call, symmetry_between_groups,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order_or_commutative, network, part_call,
+    symmetry_between_groups,
 };
 
 const REDUCE: PartParameter =
-    choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
+    choice(Collective::Reduce, "reduce", "binomial", "the algorithm that reduces within a group");
 const NETWORK: PartParameter = network(Collective::Allreduce, "recursive_doubling", "ring");
 const BROADCAST: PartParameter =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts the result in a group");
+    choice(Collective::Broadcast, "broadcast", "binomial", "the algorithm that broadcasts the result in a group");
 
 pub const ABOUT: About = About::new("reduce + network + broadcast", "reduce + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal())
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

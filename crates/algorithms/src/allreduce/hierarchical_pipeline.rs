@@ -19,34 +19,22 @@
 
 use hocket_core::{Call, Collective, Parameter, Rank, Span};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::broadcast::tree::SHAPE as BROADCAST_SHAPE;
 use crate::reduce::tree::SHAPE as REDUCE_SHAPE;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    OUTER, PartParameter, Piece, choice, needs_order_or_commutative, number_of, part_call, shape,
-};
+use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, needs_order_or_commutative, part_call, shape};
 use crate::shapes::stages::{SECOND_TAG, Stages, all_ports, has_no_overlap, values};
 
 const REDUCE: PartParameter =
-    choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
-const NETWORK_REDUCE: PartParameter = choice(
-    Collective::Reduce,
-    "network_reduce",
-    "binomial",
-    &[number_of(Collective::Reduce, "chain")],
-    "the algorithm that reduces between the groups",
-);
-const NETWORK_BROADCAST: PartParameter = choice(
-    Collective::Broadcast,
-    "network_broadcast",
-    "binomial",
-    &[],
-    "the algorithm that broadcasts between the groups",
-);
+    choice(Collective::Reduce, "reduce", "binomial", "the algorithm that reduces within a group");
+const NETWORK_REDUCE: PartParameter =
+    choice(Collective::Reduce, "network_reduce", "binomial", "the algorithm that reduces between the groups")
+        .trying("chain");
+const NETWORK_BROADCAST: PartParameter =
+    choice(Collective::Broadcast, "network_broadcast", "binomial", "the algorithm that broadcasts between the groups");
 const BROADCAST: PartParameter =
-    choice(Collective::Broadcast, "broadcast", "binomial", &[], "the algorithm that broadcasts the result in a group");
+    choice(Collective::Broadcast, "broadcast", "binomial", "the algorithm that broadcasts the result in a group");
 
 pub const ABOUT: About = About::new(
     "segments*(reduce + network_reduce + network_broadcast + broadcast)",

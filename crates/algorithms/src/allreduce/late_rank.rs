@@ -22,8 +22,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
-use crate::About;
-use crate::about::{SEGMENT, needs_commutative, needs_power_of_two};
+use crate::about::{About, SEGMENT, needs_commutative, needs_power_of_two};
 use crate::automatic::segments;
 use crate::shapes::{Segments, exchange};
 

@@ -22,23 +22,21 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, chunk_call, group, most_ports, needs_order_or_commutative,
-    network_in_lanes, part_call, symmetry_between_groups,
+    Levels, OUTER, PartParameter, Piece, choice, chunk_call, needs_order_or_commutative, network_in_lanes, part_call,
+    symmetry_between_groups,
 };
 
 const REDUCE_SCATTER: PartParameter =
-    choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
+    choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", "the algorithm that reduces within a group");
 const NETWORK: PartParameter = network_in_lanes(Collective::Allreduce, "recursive_doubling", "ring");
 const ALLGATHER: PartParameter =
-    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the result in a group");
+    choice(Collective::Allgather, "allgather", "ring", "the algorithm that collects the result in a group");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + allgather", "reduce_scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

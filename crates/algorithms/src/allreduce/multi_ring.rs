@@ -17,8 +17,7 @@
 use hocket_core::{Buffer, Call, Rank, Span};
 
 use super::ring::{allgather, reduce_scatter};
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::shapes::channels::{CHANNELS, CHUNK, channels, layout, repeats_by_groups};
 use crate::shapes::groups::GROUP;
 use crate::shapes::{Ring, Segments};

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::pipeline::{self, Place};
 use crate::shapes::switch::{SEGMENT, block, centers, counts, needs_one_node};

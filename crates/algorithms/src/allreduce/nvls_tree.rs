@@ -18,8 +18,7 @@
 
 use hocket_core::{Buffer, Call, Rank, Span, Tag};
 
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{Levels, group};

@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::flips_evenly;
+use crate::about::{About, flips_evenly};
 use crate::shapes::{Fold, Halves, half_range, halve_and_double};
 
 pub const ABOUT: About = About::new(

@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
-use crate::about::flips;
+use crate::about::{About, flips};
 use crate::shapes::Fold;
 use crate::shapes::rounds::Rounds;
 

@@ -30,8 +30,7 @@ use std::ops::Range;
 
 use hocket_core::{Call, Domain, Parameter, Rank, Side, Span, Unit, Winner};
 
-use crate::About;
-use crate::about::flips;
+use crate::about::{About, flips};
 use crate::automatic::exchanges;
 use crate::shapes::redundancy::{EXCHANGES, RedundantGroups, exchange_redundantly};
 

@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
-use crate::about::{needs_commutative, rotates_evenly};
+use crate::about::{About, needs_commutative, rotates_evenly};
 use crate::shapes::Ring;
 
 pub const ABOUT: About = About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma", "2*P*(P-1)")

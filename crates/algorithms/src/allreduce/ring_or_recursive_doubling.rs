@@ -11,8 +11,7 @@
 use hocket_core::{Call, Rank};
 
 use super::{recursive_doubling, ring};
-use crate::About;
-use crate::about::{needs_commutative, ranks_divide_count};
+use crate::about::{About, needs_commutative, ranks_divide_count};
 
 pub const ABOUT: About = About::new(
     "many*(2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*n*gamma) \

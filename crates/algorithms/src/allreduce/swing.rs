@@ -19,8 +19,7 @@
 
 use hocket_core::{Call, Rank, Symmetry};
 
-use crate::About;
-use crate::about::{flips_evenly, needs_commutative};
+use crate::about::{About, flips_evenly, needs_commutative};
 use crate::allreduce::rabenseifner::halve_and_double_vector;
 
 pub const ABOUT: About = About::new(

@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank, Side, Span};
 
-use crate::About;
-use crate::about::flips_evenly;
+use crate::about::{About, flips_evenly};
 
 pub const ABOUT: About =
     About::new("rounds*2*alpha + ceil(P/2^floor(log2(P)))*halves/P*n*(2*beta + gamma)", "messages")

@@ -29,8 +29,7 @@
 
 use hocket_core::{Call, Rank, Span, Tag};
 
-use crate::About;
-use crate::about::{needs_commutative, rotates_evenly};
+use crate::about::{About, needs_commutative, rotates_evenly};
 use crate::shapes::{Rotation, rotated_chunks};
 
 pub const ABOUT: About =

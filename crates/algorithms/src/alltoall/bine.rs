@@ -13,8 +13,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::needs_power_of_two;
+use crate::about::{About, needs_power_of_two};
 use crate::allreduce::swing::swing;
 use crate::alltoall::recursive_doubling::store_and_forward;
 

@@ -20,22 +20,19 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network, part_call,
-    symmetry_between_groups,
+    Levels, OUTER, PartParameter, Piece, choice, needs_equal_groups, network, part_call, symmetry_between_groups,
 };
 
 const GATHER: PartParameter =
-    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that gathers the blocks of a group");
+    choice(Collective::Gather, "gather", "binomial", "the algorithm that gathers the blocks of a group");
 const NETWORK: PartParameter = network(Collective::Alltoall, "pairwise_exchange", "bruck");
 const SCATTER: PartParameter =
-    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters received blocks in a group");
+    choice(Collective::Scatter, "scatter", "binomial", "the algorithm that scatters received blocks in a group");
 
 pub const ABOUT: About = About::new("gather + network + scatter", "gather + network + scatter")
     .refusing(needs_equal_groups)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, GATHER.parameter, NETWORK.parameter, SCATTER.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

@@ -19,20 +19,17 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_equal_groups, network_in_lanes, part_call,
+    Levels, OUTER, PartParameter, Piece, choice, needs_equal_groups, network_in_lanes, part_call,
     symmetry_between_groups,
 };
 
-const LOCAL: PartParameter =
-    choice(Collective::Alltoall, "local", "pairwise_exchange", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Alltoall, "local", "pairwise_exchange", "the algorithm within a group");
 const NETWORK: PartParameter = network_in_lanes(Collective::Alltoall, "pairwise_exchange", "bruck");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .refusing(needs_equal_groups)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{flips, needs_power_of_two};
+use crate::about::{About, flips, needs_power_of_two};
 use crate::shapes::packed_blocks;
 use crate::shapes::rounds::Rounds;
 

@@ -27,8 +27,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Rank, Span, Tag, Unit};
 
-use crate::About;
-use crate::about::rotates;
+use crate::about::{About, rotates};
 use crate::shapes::packed_blocks;
 use crate::shapes::rounds::{Rounds, change, distinct, release};
 

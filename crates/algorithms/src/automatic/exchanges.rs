@@ -57,7 +57,6 @@ struct Exchanges {
 /// A hit by an event of noise.
 #[derive(Clone, Copy)]
 struct Hit {
-    /// Its probability.
     probability: f64,
     /// d: how long the event takes.
     duration_s: f64,

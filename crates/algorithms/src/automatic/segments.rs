@@ -58,7 +58,7 @@ fn time_s(formula: Formula, costs: Costs, call: &Call, segment_bytes: u64) -> f6
         let value = if *name == SEGMENT.name { segment_bytes } else { *value };
         (*name, value as f64)
     };
-    let usable_ports = (formula.ports)(call).max(1);
+    let usable_ports = formula.ports.map_or(1, |ports| ports(call)).max(1);
     let price = Price {
         ranks: call.ranks,
         size_bytes: call.size_bytes() as f64,

@@ -13,8 +13,7 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::About;
-use crate::about::rotates;
+use crate::about::{About, rotates};
 
 pub const ABOUT: About = About::new("ceil(log2(P))*alpha", "P*ceil(log2(P))").exact_when(|_| true).symmetric(rotates);
 

@@ -18,19 +18,15 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, network, part_call, symmetry_between_groups,
-};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, network, part_call, symmetry_between_groups};
 
-const LOCAL: PartParameter = choice(Collective::Barrier, "local", "dissemination", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Barrier, "local", "dissemination", "the algorithm within a group");
 const NETWORK: PartParameter = network(Collective::Barrier, "dissemination", "recursive_doubling");
 
 pub const ABOUT: About = About::new("2*local + network", "2*local + network")
     .exact_when(|c| Levels::of(c).are_equal())
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces)
+    .in_groups(pieces)
     .symmetric(|c| symmetry_between_groups(c, &pieces(c)));
 
 fn pieces(c: &Call) -> Vec<Piece> {

@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Parameter, Rank, Span};
 
-use crate::About;
-use crate::about::rotates;
+use crate::about::{About, rotates};
 use crate::shapes::radix::{counts_by_digits, distances, most_others, powers, radix};
 
 const RADIX: Parameter =

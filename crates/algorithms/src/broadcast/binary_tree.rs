@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{SEGMENT, has_equal_segments};
+use crate::about::{About, SEGMENT, has_equal_segments};
 use crate::automatic::segments;
 use crate::shapes::{PreOrderTree, Segments};
 

@@ -18,19 +18,15 @@ use hocket_core::{Call, Collective, Rank, Span};
 
 use crate::About;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, network, part_call,
-};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, network, part_call};
 
 const NETWORK: PartParameter = network(Collective::Broadcast, "binomial", "scatter_ring_allgather");
-const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| Levels::of(c).are_equal())
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, NETWORK.parameter, LOCAL.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -19,28 +19,22 @@
 
 use hocket_core::{Call, Collective, Rank, Span};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::broadcast::tree::SHAPE;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, number_of, part_call, shape};
+use crate::shapes::levels::{OUTER, PartParameter, Piece, choice, part_call, shape};
 use crate::shapes::stages::{Stages, all_ports, has_no_overlap, values};
 
 const FIRST: PartParameter = choice(
     Collective::Broadcast,
     "network_first",
     "binomial",
-    &[],
     "the algorithm between the groups for the first segment",
 );
-const NETWORK: PartParameter = choice(
-    Collective::Broadcast,
-    "network",
-    "binomial",
-    &[number_of(Collective::Broadcast, "scatter_ring_allgather")],
-    "the algorithm between the groups for later segments",
-);
-const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", &[], "the algorithm within a group");
+const NETWORK: PartParameter =
+    choice(Collective::Broadcast, "network", "binomial", "the algorithm between the groups for later segments")
+        .trying("scatter_ring_allgather");
+const LOCAL: PartParameter = choice(Collective::Broadcast, "local", "binomial", "the algorithm within a group");
 
 pub const ABOUT: About =
     About::new("network_first + (segments - 1)*network + segments*local", "network_first + network + local")

@@ -20,26 +20,19 @@ use hocket_core::{Call, Collective, Rank, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, network_in_lanes, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, network_in_lanes, part_call,
 };
 
-const SCATTER: PartParameter = choice(
-    Collective::Scatter,
-    "scatter",
-    "binomial",
-    &[],
-    "the algorithm that scatters the message in the root's group",
-);
+const SCATTER: PartParameter =
+    choice(Collective::Scatter, "scatter", "binomial", "the algorithm that scatters the message in the root's group");
 const NETWORK: PartParameter = network_in_lanes(Collective::Broadcast, "binomial", "scatter_ring_allgather");
 const ALLGATHER: PartParameter =
-    choice(Collective::Allgather, "allgather", "ring", &[], "the algorithm that collects the message in a group");
+    choice(Collective::Allgather, "allgather", "ring", "the algorithm that collects the message in a group");
 
 pub const ABOUT: About = About::new("scatter + network + allgather", "scatter + network + allgather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, SCATTER.parameter, NETWORK.parameter, ALLGATHER.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -18,8 +18,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::automatic::segments;
 use crate::shapes::radix::{radix, radix_of};
 use crate::shapes::{KnomialTree, Segments};

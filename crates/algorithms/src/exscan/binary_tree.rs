@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::automatic::segments;
 use crate::scan::binary_tree::prefixes;
 

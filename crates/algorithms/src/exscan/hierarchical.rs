@@ -18,20 +18,16 @@ use hocket_core::{Call, Collective, Rank, Side, Span};
 use crate::About;
 use crate::scan::hierarchical::{BROADCAST, NETWORK, between, from_last};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, part_call,
-};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order_of_groups, part_call};
 
 const EXSCAN: PartParameter =
-    choice(Collective::Exscan, "exscan", "hillis_steele", &[], "the algorithm for the prefix sums within a group");
+    choice(Collective::Exscan, "exscan", "hillis_steele", "the algorithm for the prefix sums within a group");
 
 pub const ABOUT: About = About::new("exscan + network + broadcast + 2*n*gamma", "exscan + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1 && Levels::of(c).size(0) > 1)
     .refusing(needs_order_of_groups)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, EXSCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -15,23 +15,18 @@
 
 use hocket_core::{Call, Collective, Rank};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network, of_blocks, of_groups,
-};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, needs_order, network, of_blocks, of_groups};
 
-const LOCAL: PartParameter = choice(Collective::Gather, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Gather, "local", "binomial", "the algorithm within a group");
 const NETWORK: PartParameter = network(Collective::Gather, "binomial", "linear");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     in_two_levels(c, &LOCAL, &NETWORK).into()

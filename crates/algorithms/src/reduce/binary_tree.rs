@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::About;
-use crate::about::{SEGMENT, needs_root_0_or_commutative};
+use crate::about::{About, SEGMENT, needs_root_0_or_commutative};
 use crate::automatic::segments;
 use crate::shapes::{PreOrderTree, Segments};
 

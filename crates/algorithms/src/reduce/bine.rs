@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::shapes::bine::BineTree;
 use crate::shapes::rounds::Rounds;
 

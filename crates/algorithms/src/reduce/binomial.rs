@@ -13,8 +13,7 @@
 
 use hocket_core::{Call, Rank, Side, Span};
 
-use crate::About;
-use crate::about::needs_root_0_or_commutative;
+use crate::about::{About, needs_root_0_or_commutative};
 use crate::shapes::BinomialTree;
 use crate::shapes::rounds::Rounds;
 

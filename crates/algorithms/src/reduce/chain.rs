@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::About;
-use crate::about::{SEGMENT, has_equal_segments, needs_root_0_or_commutative};
+use crate::about::{About, SEGMENT, has_equal_segments, needs_root_0_or_commutative};
 use crate::automatic::segments;
 use crate::shapes::Segments;
 

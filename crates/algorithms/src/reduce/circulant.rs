@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{SEGMENT, has_equal_segments, needs_commutative};
+use crate::about::{About, SEGMENT, has_equal_segments, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::circulant;

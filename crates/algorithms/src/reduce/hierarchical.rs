@@ -19,20 +19,17 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_or_commutative, network,
-    part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order_or_commutative, network, part_call,
 };
 
-const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", "the algorithm within a group");
 const NETWORK: PartParameter = network(Collective::Reduce, "binomial", "chain");
 
 pub const ABOUT: About = About::new("local + network", "local + network")
     .exact_when(|c| Levels::of(c).are_equal())
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, LOCAL.parameter, NETWORK.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Collective, Parameter, Rank};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::reduce::tree::SHAPE;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
@@ -26,7 +25,7 @@ use crate::shapes::levels::{
 };
 use crate::shapes::stages::{Stages, all_ports, has_no_overlap, values};
 
-const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Reduce, "local", "binomial", "the algorithm within a group");
 const NETWORK: PartParameter = network(Collective::Reduce, "binomial", "chain");
 
 pub const ABOUT: About = About::new("segments*(local + network)", "local + network")

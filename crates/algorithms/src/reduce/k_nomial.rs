@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Parameter, Rank, Side};
 
-use crate::About;
-use crate::about::needs_root_0_or_commutative;
+use crate::about::{About, needs_root_0_or_commutative};
 use crate::shapes::radix::{counts_by_digits, k_nomial, most_others, radix};
 
 const RADIX: Parameter = radix(4, "partial results that a round joins into one: a rank receives radix - 1 at a time");

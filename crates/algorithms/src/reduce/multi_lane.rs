@@ -21,23 +21,21 @@ use hocket_core::{Call, Collective, Rank};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, group, most_ports, needs_order_or_commutative,
-    network_in_lanes, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, chunk_call, needs_order_or_commutative, network_in_lanes,
+    part_call,
 };
 
 const REDUCE_SCATTER: PartParameter =
-    choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", &[], "the algorithm that reduces within a group");
+    choice(Collective::ReduceScatter, "reduce_scatter", "pairwise", "the algorithm that reduces within a group");
 const NETWORK: PartParameter = network_in_lanes(Collective::Reduce, "binomial", "chain");
 const GATHER: PartParameter =
-    choice(Collective::Gather, "gather", "binomial", &[], "the algorithm that brings the result to the root");
+    choice(Collective::Gather, "gather", "binomial", "the algorithm that brings the result to the root");
 
 pub const ABOUT: About = About::new("reduce_scatter + network + gather", "reduce_scatter + network + gather")
     .exact_when(|c| Levels::of(c).are_equal() && c.count(0).is_multiple_of(Levels::of(c).lanes()))
     .refusing(needs_order_or_commutative)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE_SCATTER.parameter, NETWORK.parameter, GATHER.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -18,8 +18,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Rank, Unit};
 
-use crate::About;
-use crate::about::{SEGMENT, needs_commutative, needs_root_0_or_commutative};
+use crate::about::{About, SEGMENT, needs_commutative, needs_root_0_or_commutative};
 use crate::automatic::segments;
 use crate::broadcast::tree::{WHOLE_BYTES, binary_children, binary_parent};
 use crate::shapes::pipeline::{self, Place};

@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{needs_commutative, needs_power_of_two};
+use crate::about::{About, needs_commutative, needs_power_of_two};
 use crate::shapes::bine::{Butterfly, Exchange};
 use crate::shapes::rounds::Rounds;
 

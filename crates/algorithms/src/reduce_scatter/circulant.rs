@@ -14,8 +14,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{needs_commutative, rotates_evenly};
+use crate::about::{About, needs_commutative, rotates_evenly};
 use crate::shapes::circulant;
 use crate::shapes::rotated_blocks;
 

@@ -16,27 +16,23 @@
 
 use hocket_core::{Call, Collective, Rank};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order, network, of_blocks,
-    of_groups, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order, network, of_blocks, of_groups, part_call,
 };
 
 const REDUCE: PartParameter =
-    choice(Collective::Reduce, "reduce", "binomial", &[], "the algorithm that reduces within a group");
+    choice(Collective::Reduce, "reduce", "binomial", "the algorithm that reduces within a group");
 const NETWORK: PartParameter = network(Collective::ReduceScatter, "pairwise", "recursive_halving");
 const SCATTER: PartParameter =
-    choice(Collective::Scatter, "scatter", "binomial", &[], "the algorithm that scatters the blocks in a group");
+    choice(Collective::Scatter, "scatter", "binomial", "the algorithm that scatters the blocks in a group");
 
 pub const ABOUT: About = About::new("reduce + network + scatter", "reduce + network + scatter")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, REDUCE.parameter, NETWORK.parameter, SCATTER.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

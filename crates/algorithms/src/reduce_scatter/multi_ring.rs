@@ -15,8 +15,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::shapes::Ring;
 use crate::shapes::channels::{CHANNELS, CHUNK, ChannelOrder, Shares, channels, layout, longest, repeats_by_groups};
 use crate::shapes::groups::GROUP;

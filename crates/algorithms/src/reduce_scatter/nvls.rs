@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::needs_commutative;
+use crate::about::{About, needs_commutative};
 use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline::{self, Place};

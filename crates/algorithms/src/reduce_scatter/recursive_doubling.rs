@@ -14,8 +14,7 @@
 
 use hocket_core::{Call, Rank, Side, Span};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::scan::recursive_doubling::{steps, with_partner};
 use crate::shapes::{group_start, pass_on, without_partner};
 

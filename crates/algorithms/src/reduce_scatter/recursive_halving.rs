@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::about::{flips_evenly, has_equal_blocks, needs_commutative};
+use crate::about::{About, flips_evenly, has_equal_blocks, needs_commutative};
 use crate::shapes::{Fold, group_start};
 
 pub const ABOUT: About = About::new(

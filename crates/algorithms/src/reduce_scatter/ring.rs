@@ -11,8 +11,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::About;
-use crate::about::{needs_commutative, rotates_evenly};
+use crate::about::{About, needs_commutative, rotates_evenly};
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)")
     .refusing(needs_commutative)

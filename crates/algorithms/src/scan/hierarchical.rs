@@ -18,11 +18,11 @@ use hocket_core::{Call, Collective, Rank, Side, Span};
 use crate::About;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{
-    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, group, most_ports, needs_order_of_groups, network, part_call,
+    Levels, OUTER, PartParameter, Piece, SEGMENTS, choice, needs_order_of_groups, network, part_call,
 };
 
 const SCAN: PartParameter =
-    choice(Collective::Scan, "scan", "hillis_steele", &[], "the algorithm for the prefix sums within a group");
+    choice(Collective::Scan, "scan", "hillis_steele", "the algorithm for the prefix sums within a group");
 /// The part between the groups' last ranks, which get the sums of earlier groups.
 pub const NETWORK: PartParameter = network(Collective::Exscan, "hillis_steele", "chain");
 /// The part that broadcasts such a sum from the last rank of a group.
@@ -30,17 +30,14 @@ pub const BROADCAST: PartParameter = choice(
     Collective::Broadcast,
     "broadcast",
     "binomial",
-    &[],
     "the algorithm that broadcasts the sum of earlier groups in a group",
 );
 
 pub const ABOUT: About = About::new("scan + network + broadcast + n*gamma", "scan + network + broadcast")
     .exact_when(|c| Levels::of(c).are_equal() && Levels::of(c).count() > 1)
     .refusing(needs_order_of_groups)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, SCAN.parameter, NETWORK.parameter, BROADCAST.parameter, SEGMENTS, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let levels = Levels::of(c);

@@ -15,22 +15,19 @@
 
 use hocket_core::{Call, Collective, Rank};
 
-use crate::About;
-use crate::about::has_equal_blocks;
+use crate::about::{About, has_equal_blocks};
 use crate::gather::hierarchical::in_two_levels;
 use crate::shapes::groups::GROUP;
-use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, group, most_ports, needs_order, network};
+use crate::shapes::levels::{Levels, OUTER, PartParameter, Piece, choice, needs_order, network};
 
 const NETWORK: PartParameter = network(Collective::Scatter, "binomial", "linear");
-const LOCAL: PartParameter = choice(Collective::Scatter, "local", "binomial", &[], "the algorithm within a group");
+const LOCAL: PartParameter = choice(Collective::Scatter, "local", "binomial", "the algorithm within a group");
 
 pub const ABOUT: About = About::new("network + local", "network + local")
     .exact_when(|c| has_equal_blocks(c) && Levels::of(c).are_equal())
     .refusing(needs_order)
-    .on_ports(|c| most_ports(c, &pieces(c)))
     .with_parameters(&[GROUP, NETWORK.parameter, LOCAL.parameter, OUTER])
-    .completing(group)
-    .made_of(pieces);
+    .in_groups(pieces);
 
 fn pieces(c: &Call) -> Vec<Piece> {
     let [local, network] = in_two_levels(c, &LOCAL, &NETWORK);

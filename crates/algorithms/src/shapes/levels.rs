@@ -16,7 +16,7 @@ use hocket_core::{
 };
 
 pub use crate::about::Piece;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::shapes::groups::{GROUP, Groups};
 use crate::{Entry, find, names};
 
@@ -157,41 +157,22 @@ pub struct PartParameter {
     pub parameter: Parameter,
 }
 
-/// A parameter that chooses an algorithm of a collective. Tests try `tries` besides the default.
-pub const fn choice(
-    collective: Collective,
-    name: &'static str,
-    default: &str,
-    tries: &'static [u64],
-    meaning: &'static str,
-) -> PartParameter {
+/// A parameter that chooses an algorithm of a collective.
+pub const fn choice(collective: Collective, name: &'static str, default: &str, meaning: &'static str) -> PartParameter {
     let words = names(collective);
-    let default = number(words, default);
-    PartParameter {
-        collective,
-        parameter: Parameter {
-            name,
-            unit: Unit::Choice(words),
-            default,
-            least: 0,
-            tries,
-            domain: Domain::Word,
-            meaning,
-        },
-    }
+    let (unit, default) = (Unit::Choice(words), number(words, default));
+    let parameter = Parameter { name, unit, default, least: 0, tries: &[], domain: Domain::Word, meaning };
+    PartParameter { collective, parameter }
 }
 
 /// The choice of the algorithm between the groups. Tests try `other` besides the default.
 pub const fn network(collective: Collective, default: &str, other: &str) -> PartParameter {
-    let tries = std::slice::from_ref(&NUMBERS[number_of(collective, other) as usize]);
-    choice(collective, "network", default, tries, "the algorithm between the groups")
+    choice(collective, "network", default, "the algorithm between the groups").trying(other)
 }
 
 /// As [`network`], for an algorithm that runs in each lane.
 pub const fn network_in_lanes(collective: Collective, default: &str, other: &str) -> PartParameter {
-    let meaning = "the algorithm between the groups, in each lane";
-    let parameter = Parameter { meaning, ..network(collective, default, other).parameter };
-    PartParameter { collective, parameter }
+    choice(collective, "network", default, "the algorithm between the groups, in each lane").trying(other)
 }
 
 /// The numbers of the algorithms of any collective, for tries, which are references to constants.
@@ -208,11 +189,6 @@ const NUMBERS: &[u64; 32] = &{
 /// The parameter of this name for the shape of a part's trees: the name of the part, then `_shape`.
 pub const fn shape(name: &'static str, of: Parameter) -> Parameter {
     Parameter { name, tries: &[], ..of }
-}
-
-/// The value of a choice that names this algorithm.
-pub const fn number_of(collective: Collective, name: &str) -> u64 {
-    number(names(collective), name)
 }
 
 const fn number(words: &[&str], word: &str) -> u64 {
@@ -232,6 +208,12 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl PartParameter {
+    /// The same choice, of which tests try this algorithm besides the default.
+    pub const fn trying(self, other: &str) -> Self {
+        let tries = std::slice::from_ref(&NUMBERS[number(names(self.collective), other) as usize]);
+        Self { parameter: Parameter { tries, ..self.parameter }, ..self }
+    }
+
     /// The algorithm that the call names.
     fn entry(&self, c: &Call) -> &'static Entry {
         let name = self.parameter.words()[c.parameter(self.parameter.name) as usize];
@@ -372,6 +354,13 @@ impl PartParameter {
     }
 }
 
+impl About {
+    /// The algorithm runs these pieces, within groups and between them, and accepts the calls that all of them accept.
+    pub const fn in_groups(self, pieces: fn(&Call) -> Vec<Piece>) -> Self {
+        self.completing(group).made_of(pieces)
+    }
+}
+
 /// A call of a part: another collective over other ranks, with the whole call's commutativity and element size.
 pub fn part_call(c: &Call, collective: Collective, ranks: usize, count: usize) -> Call {
     let fresh = Call::new(collective, ranks, count);
@@ -450,16 +439,4 @@ pub fn symmetry_between_groups(c: &Call, pieces: &[Piece]) -> Option<Symmetry> {
         }
     }
     between.filter(|_| groups.are_equal())
-}
-
-/// The most ports that one of the parts can use.
-pub fn most_ports(c: &Call, pieces: &[Piece]) -> usize {
-    pieces.iter().map(|piece| most_ports_of(c, piece)).max().unwrap_or(1)
-}
-
-/// The most ports that a part can use.
-pub fn most_ports_of(c: &Call, piece: &Piece) -> usize {
-    let part = c.parts.iter().find(|part| part.name == piece.part.name);
-    let ports = |(_, call): &(usize, Call)| (Entry::of(piece).about.ports)(call);
-    part.and_then(|part| part.calls.iter().map(ports).max()).unwrap_or(1)
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use hocket_core::{Buffer, Call, Part, Rank, Span, Tag};
 
 use crate::shapes::Segments;
-use crate::shapes::levels::{Levels, PartParameter, Piece, group, most_ports_of};
+use crate::shapes::levels::{Levels, PartParameter, Piece, group};
 
 /// The first tag of a part that runs between groups while another part does. Under MPI, an operation has 64 tags.
 pub const SECOND_TAG: Tag = 40;
@@ -119,7 +119,6 @@ pub fn has_no_overlap(c: &Call) -> bool {
 
 /// The ports of parts that run side by side: those within groups, and those between.
 pub fn all_ports(c: &Call, pieces: &[Piece]) -> usize {
-    let ports = |piece: &Piece| most_ports_of(c, piece);
-    let within = pieces.iter().filter(|piece| piece.is_within).map(ports).max().unwrap_or(1);
-    within + pieces.iter().filter(|piece| !piece.is_within).map(ports).sum::<usize>()
+    let within = pieces.iter().filter(|piece| piece.is_within).map(|piece| piece.ports(c)).max().unwrap_or(1);
+    within + pieces.iter().filter(|piece| !piece.is_within).map(|piece| piece.ports(c)).sum::<usize>()
 }

@@ -19,7 +19,6 @@ fn digits(number: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Tells a number to another rank.
 async fn tell(r: &Rank<'_>, to: usize, number: usize) {
     let room = r.scratch(digits(number).max().unwrap_or(0));
     for digit in digits(number) {

@@ -2,8 +2,7 @@
 
 use hocket_core::{Call, Domain, Parameter, Symmetry, Unit};
 
-use crate::About;
-use crate::about::{has_equal_blocks, needs_commutative};
+use crate::about::{About, has_equal_blocks, needs_commutative};
 
 /// Ranks along the first axis.
 pub const X: Parameter = size(

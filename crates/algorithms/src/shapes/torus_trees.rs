@@ -2,8 +2,7 @@
 
 use hocket_core::{Buffer, Call, JoinStrands, Rank, Span};
 
-use crate::About;
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
 use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline::{Pipe, Place};

@@ -4,7 +4,7 @@
 use hocket::{cases, simulate};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
-use hocket_machine::{Machine, Topology};
+use hocket_machine::Machine;
 use hocket_simulate::{Engine, Kind, Options, Outcome, Platform};
 
 use crate::bounds::check_bound;

@@ -326,7 +326,7 @@ fn check_ports(is_complete: bool) {
     for entry in CATALOGUE {
         let calls = accepted(entry, is_complete).filter(cases::is_for_long_sweeps).enumerate();
         for (_, call) in calls.filter(|(number, _)| turns::takes(*number, turns)) {
-            let enough = hockney("rendezvous", &(entry.about.ports)(&call).max(1).to_string());
+            let enough = hockney("rendezvous", &entry.ports(&call).max(1).to_string());
             let times = [&enough, &unlimited]
                 .map(|platform| {
                     outcome(entry, &call, platform, Engine::Auto).unwrap_or_else(|e| panic!("{entry}: {e}"))
@@ -352,7 +352,7 @@ fn dataflow_applies_where_ranks_make_one_exchange_at_a_time() {
         "swing",
     ];
     for entry in CATALOGUE.iter().filter(|entry| exchanging.contains(&entry.name)) {
-        for call in accepted(entry, true).filter(|call| (entry.about.ports)(call) <= 1) {
+        for call in accepted(entry, true).filter(|call| entry.ports(call) <= 1) {
             outcome(entry, &call, &platform, Engine::Dataflow).unwrap_or_else(|e| panic!("{entry}, {call:?}: {e}"));
         }
     }

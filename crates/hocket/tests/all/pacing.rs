@@ -4,7 +4,7 @@ use hocket::pacing::{Gap, pace, simulate_step};
 use hocket::{cases, simulate};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
-use hocket_machine::{Machine, Topology};
+use hocket_machine::Machine;
 use hocket_record::{Action, Schedule, record};
 use hocket_simulate::{Options, Platform};
 

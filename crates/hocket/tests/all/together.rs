@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hocket::{Cadence, Demand, Part, Place, Together, simulate_together};
 use hocket_algorithms::{CATALOGUE, find};
 use hocket_core::{Call, Collective, Nodes, Result};
-use hocket_machine::{Machine, Topology};
+use hocket_machine::Machine;
 use hocket_simulate::{Engine, Options, Platform, Trials};
 use proptest::prelude::*;
 

@@ -73,10 +73,7 @@ impl Noise {
     /// Reads `[noise]`.
     pub fn read(section: &Section) -> Result<Self> {
         let read = |key: &str, resource| {
-            let own = section.optional_section(key)?;
-            if !section.contains(key) {
-                return Ok(None);
-            }
+            let Some(own) = section.section_if_any(key)? else { return Ok(None) };
             let model = NoiseModel::read(&own, resource)?;
             own.finish()?;
             Ok(Some(model))

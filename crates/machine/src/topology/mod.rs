@@ -20,6 +20,8 @@ pub use layout::Layout;
 pub use overlap::overlap;
 pub use placement::Placement;
 
+use std::ops::Deref;
+
 use hocket_core::{Result, Symmetry};
 
 use crate::Section;
@@ -159,8 +161,13 @@ macro_rules! topologies {
                     $(Self::$shape(_) => stringify!($name),)+
                 }
             }
+        }
 
-            fn shape(&self) -> &dyn Topology {
+        /// It has the methods of its shape.
+        impl Deref for AnyTopology {
+            type Target = dyn Topology;
+
+            fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$shape(shape) => shape,)+
                 }
@@ -175,92 +182,6 @@ topologies! {
     fat_tree: FatTree,
     mesh: Mesh,
     torus: Torus,
-}
-
-impl Topology for AnyTopology {
-    fn nodes(&self) -> usize {
-        self.shape().nodes()
-    }
-
-    fn vertices(&self) -> usize {
-        self.shape().vertices()
-    }
-
-    fn links(&self) -> usize {
-        self.shape().links()
-    }
-
-    fn kinds(&self) -> (usize, &'static str) {
-        self.shape().kinds()
-    }
-
-    fn kind_of(&self, link: usize) -> usize {
-        self.shape().kind_of(link)
-    }
-
-    fn ends(&self, link: usize) -> (usize, usize) {
-        self.shape().ends(link)
-    }
-
-    fn link_name(&self, link: usize) -> String {
-        self.shape().link_name(link)
-    }
-
-    fn vertex_name(&self, vertex: usize) -> String {
-        self.shape().vertex_name(vertex)
-    }
-
-    fn spot(&self, link: usize) -> Spot {
-        self.shape().spot(link)
-    }
-
-    fn position(&self, vertex: usize) -> [f64; 2] {
-        self.shape().position(vertex)
-    }
-
-    fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
-        self.shape().route(from, to, hops);
-    }
-
-    fn route_length(&self, from: usize, to: usize) -> usize {
-        self.shape().route_length(from, to)
-    }
-
-    fn channels(&self) -> usize {
-        self.shape().channels()
-    }
-
-    fn longest_route(&self) -> usize {
-        self.shape().longest_route()
-    }
-
-    fn mean_route(&self) -> f64 {
-        self.shape().mean_route()
-    }
-
-    fn bisection(&self) -> Option<usize> {
-        self.shape().bisection()
-    }
-
-    fn halves(&self) -> Vec<Half<'_>> {
-        self.shape().halves()
-    }
-
-    fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
-        self.shape().picture(label)
-    }
-
-    fn symmetry(&self) -> Option<Symmetry> {
-        self.shape().symmetry()
-    }
-
-    fn torus(&self) -> Option<&[usize]> {
-        self.shape().torus()
-    }
-
-    fn layout(&self) -> Option<&Layout> {
-        self.shape().layout()
-    }
 }
 
 /// Refuses a topology with more than 2^26 nodes or 2^32 - 1 links, blaming `key`.

@@ -5,7 +5,7 @@ use super::{Placement, Topology};
 /// The largest number of routes over one link when each (sender, receiver) pair of so many ranks has a message under way;
 /// 0 if all stay in their nodes. Pacing uses it as M_i of step i: each message can have 1 / M_i of its busiest link.
 pub fn overlap(
-    topology: &(impl Topology + ?Sized),
+    topology: &dyn Topology,
     (placement, ranks): (&Placement, usize),
     pairs: impl IntoIterator<Item = (usize, usize)>,
 ) -> usize {

@@ -2,7 +2,6 @@
 
 use crate::network::Parcel;
 
-/// A message.
 pub struct Message {
     pub from: u32,
     pub to: u32,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use hocket_core::{Error, Result, Symmetry};
-use hocket_machine::{AnyTopology, Machine, Placement, Section, Topology};
+use hocket_machine::{AnyTopology, Machine, Placement, Section};
 
 use super::faults::{Fault, Faults};
 use super::groups::Groups;
@@ -75,7 +75,7 @@ impl Fabric {
                     network.reject("protocol", "no such key beside host.S, the size of the largest eager message")
                 );
             }
-            Some(host) => Level::read_host(host)?,
+            Some(host) => Level::read_parts(host, None)?,
         };
         let placement = Placement::read(network, topology.nodes(), topology.layout())?;
         let levels = Levels::read(machine, Level::read, Level::read_local, None)?;

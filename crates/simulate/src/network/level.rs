@@ -7,7 +7,7 @@ use super::{Departure, Parcel, levels};
 use crate::clock::Clock;
 
 /// The parameters of messages between nodes or within one: keys of `[network]` or `[network.local]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[allow(non_snake_case)]
 pub struct Level {
     /// `from`: the starts of the ranges of sizes, in bytes.
@@ -105,24 +105,14 @@ impl Level {
         Self::read_parts(section, Some(section))
     }
 
-    /// Reads the keys of `[host]`, on a network whose topology gives the latency.
-    pub(super) fn read_host(section: &Section) -> Result<Self> {
-        Self::read_parts(section, None)
-    }
-
     /// A sender whose processor is busy with each message for `busy_s`, and a receiver without costs.
     pub(super) fn of_sender(busy_s: f64) -> Self {
         Self {
             starts_bytes: vec![0.0],
             ranges: vec![Costs { L: 0.0, o: [busy_s, 0.0], g: 0.0, G: 0.0, O: [0.0; 2] }],
             both_ways: 1.0,
-            request_s: None,
-            answer_s: None,
             S: f64::INFINITY,
-            new_peer_s: 0.0,
-            memory_s_per_byte: 0.0,
-            switch_s_per_byte: 0.0,
-            switch_gap_s: 0.0,
+            ..Self::default()
         }
     }
 
@@ -160,9 +150,7 @@ impl Level {
             answer_s: section.optional_time_s("answer")?,
             S: section.optional_bytes("S")?.map_or(f64::INFINITY, |bytes| bytes as f64),
             new_peer_s: section.time_s_or("new_peer", 0.0)?,
-            memory_s_per_byte: 0.0,
-            switch_s_per_byte: 0.0,
-            switch_gap_s: 0.0,
+            ..Self::default()
         })
     }
 

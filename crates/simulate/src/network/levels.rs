@@ -105,10 +105,9 @@ impl<C> Levels<C> {
         read_multicast: Option<fn(&Section) -> Result<C>>,
     ) -> Result<Option<Self>> {
         let Machine { network, levels: sections, .. } = machine;
-        let local = network.optional_section("local")?;
         let has_topology = network.contains("topology");
         let mut levels = Vec::new();
-        if network.contains("local") {
+        if let Some(local) = network.section_if_any("local")? {
             if !sections.is_empty() {
                 return Err(network.reject("local", "no such section beside [[level]]"));
             }

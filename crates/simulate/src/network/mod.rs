@@ -85,17 +85,14 @@ macro_rules! networks {
                 self.shared_network().map(SharedNetwork::fabric)
             }
 
-            fn placement_mut(&mut self) -> &mut Placement {
-                match self {
-                    $(Self::$Separate(network) => &mut network.placement,)+
-                    $(Self::$Joint(network) => &mut network.fabric.placement,)+
-                }
-            }
-
             /// The same network, with the ranks on these nodes.
             pub fn with_placement(&self, placement: &Placement) -> Self {
                 let mut network = self.clone();
-                *network.placement_mut() = placement.clone();
+                let own = match &mut network {
+                    $(Self::$Separate(network) => &mut network.placement,)+
+                    $(Self::$Joint(network) => &mut network.fabric.placement,)+
+                };
+                *own = placement.clone();
                 network
             }
 

@@ -38,10 +38,7 @@ const MOST_CARDS: usize = 1024;
 
 impl Cards {
     fn read(node: &Section) -> Result<Option<Self>> {
-        let section = node.optional_section("cards")?;
-        if !node.contains("cards") {
-            return Ok(None);
-        }
+        let Some(section) = node.section_if_any("cards")? else { return Ok(None) };
         let Some(capacity) = Capacity::read(&section, "bandwidth")? else {
             return Err(section.reject("bandwidth", "a rate such as \"25 GB/s\", or message_gap, or both"));
         };

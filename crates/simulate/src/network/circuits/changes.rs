@@ -7,7 +7,6 @@ use hocket_core::{Error, Result, units};
 pub struct Change {
     /// The time, in seconds from the common start.
     pub time_s: f64,
-    /// The supply.
     pub what: Supply,
 }
 

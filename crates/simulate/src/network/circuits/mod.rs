@@ -49,7 +49,7 @@ mod tests;
 mod wavelengths;
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section, Topology};
+use hocket_machine::{Machine, Section};
 
 use super::{Fabric, Fault, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand, rounds};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::Hop;
 use rustc_hash::FxHashMap;
 
 use super::super::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};

@@ -33,7 +33,6 @@ fn network(keys: &str) -> Circuits {
     read(keys).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The outcome of a run.
 struct RunOutcome {
     /// The time at which each message arrived, or each program was answered; NaN if never.
     times_s: Vec<f64>,
@@ -387,8 +386,7 @@ fn a_node_without_ports_is_told_of() {
 
 #[test]
 fn machines_that_cannot_be_are_refused_in_one_line() {
-    let refusal = |keys: &str| read(keys).unwrap_err().to_string();
-    let expects = |keys: &str, line: &str| assert_eq!(refusal(keys), line);
+    let expects = |keys: &str, line: &str| assert_eq!(read(keys).unwrap_err().to_string(), line);
     expects("policy = \"ahead\"", "m.toml: network.ports is missing, expected a whole number of at least 1");
     expects("ports = 0\npolicy = \"ahead\"", "m.toml:9: network.ports: got 0, expected a whole number of at least 1");
     expects(
@@ -403,23 +401,20 @@ fn machines_that_cannot_be_are_refused_in_one_line() {
         "ports = 1\npolicy = \"naive\"\nrelease = \"1 s\"",
         "m.toml:8: network.reconfiguration: got \"10 s\", expected either reconfiguration, or set_up and release",
     );
-    let with_changes = |changes: &str| refusal(&format!("ports = 1\npolicy = \"naive\"\nchanges = {changes}"));
+    let changes_expect = |changes: &str, line: &str| {
+        let line = format!("m.toml:11: network.changes: got {line}");
+        expects(&format!("ports = 1\npolicy = \"naive\"\nchanges = {changes}"), &line);
+    };
     let expected = "expected a time and the ports or wavelengths from then on, such as \"3 ms: node 5 has 1 port\", \"3 ms: nodes have 2 \
                     ports\" or \"2 ms: 2 wavelengths\"";
-    assert_eq!(
-        with_changes("\"5 s: 1\""),
-        "m.toml:11: network.changes: got string, expected a list of texts in quotes"
-    );
+    changes_expect("\"5 s: 1\"", "string, expected a list of texts in quotes");
     for wrong in ["5 s", "5: node 1 has 1 port", "5 s: node x has 1 port", "5 s: node 1 has -1 ports", "5 s: 1 port"] {
-        let line = format!("m.toml:11: network.changes: got {wrong:?}, {expected}");
-        assert_eq!(with_changes(&format!("[{wrong:?}]")), line);
+        changes_expect(&format!("[{wrong:?}]"), &format!("{wrong:?}, {expected}"));
     }
-    assert_eq!(
-        with_changes("[\"5 s: node 8 has 1 port\"]"),
-        "m.toml:11: network.changes: got [\"5 s: node 8 has 1 port\"], expected nodes below 8, but a change names node 8"
-    );
-    assert_eq!(
-        with_changes("[\"5 s: 2 wavelengths\"]"),
-        "m.toml:11: network.changes: got [\"5 s: 2 wavelengths\"], expected a key `wavelengths` beside changes of wavelengths"
-    );
+    for (change, expected) in [
+        ("[\"5 s: node 8 has 1 port\"]", "expected nodes below 8, but a change names node 8"),
+        ("[\"5 s: 2 wavelengths\"]", "expected a key `wavelengths` beside changes of wavelengths"),
+    ] {
+        changes_expect(change, &format!("{change}, {expected}"));
+    }
 }

@@ -15,7 +15,7 @@ mod ways;
 use std::collections::BTreeMap;
 
 use hocket_core::{Error, Result};
-use hocket_machine::{AnyTopology, Topology};
+use hocket_machine::AnyTopology;
 
 pub(super) use rates::{Curve, Rates};
 pub(super) use stuck::Stuck;
@@ -84,7 +84,6 @@ impl Faults {
     }
 }
 
-/// The links of a place.
 fn links_of(place: &Place, topology: &AnyTopology) -> Result<Vec<u32>> {
     let vertex_of = |name| vertex(name, topology).map_err(|expected| refusal(place, &expected));
     let is_meant: Box<dyn Fn(usize, usize) -> bool> = match place {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hocket_machine::{AnyTopology, Topology};
+use hocket_machine::AnyTopology;
 
 use super::{Faults, Rates};
 

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use hocket_machine::{AnyTopology, Hop, Topology};
+use hocket_machine::{AnyTopology, Hop};
 
 use super::super::{Fabric, Flight};
 use super::{Faults, Stuck};

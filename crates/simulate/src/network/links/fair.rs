@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::Hop;
 
 use super::super::faults::Ways;
 use super::super::traffic::ENDLESS;

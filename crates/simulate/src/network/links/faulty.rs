@@ -3,7 +3,7 @@
 //! The last byte of a message may follow the first one later than n / B. So it is kept when each part of a message
 //! arrives at the end of a link. The next link carries what has arrived, at its own bandwidth.
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::Hop;
 
 use super::super::faults::{Curve, Rates, Ways};
 use super::super::{Flight, LinkUse, Passages};

@@ -57,7 +57,7 @@ mod shares;
 mod tests;
 
 use hocket_core::{Result, Symmetry};
-use hocket_machine::{Machine, Topology};
+use hocket_machine::Machine;
 
 use super::{Fabric, Fault, Faults, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};

@@ -1,7 +1,7 @@
 //! Nodes and links that stand for all that a symmetry makes of them, and the ties that would tell these apart.
 
 use hocket_core::Symmetry;
-use hocket_machine::{AnyTopology, Topology};
+use hocket_machine::AnyTopology;
 
 use super::super::LinkUse;
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::Hop;
 
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};

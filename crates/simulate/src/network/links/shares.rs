@@ -15,6 +15,7 @@ use std::collections::BinaryHeap;
 use std::mem::swap;
 
 /// The messages on each link, and their rates.
+#[derive(Default)]
 pub struct Shares {
     /// For each link, its messages and the link's index among the hops of each.
     users: Vec<Vec<(u32, u32)>>,
@@ -101,20 +102,7 @@ impl Shares {
     /// Links without messages.
     pub fn new(links: usize) -> Self {
         let idle = SharedLink { part: 1.0, full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
-        Self {
-            users: vec![Vec::new(); links],
-            links: vec![idle; links],
-            messages: Vec::new(),
-            stops: Vec::new(),
-            touched_links: Vec::new(),
-            fillable_links: Vec::new(),
-            changing: BinaryHeap::new(),
-            changed_messages: Vec::new(),
-            affected_links: Vec::new(),
-            arriving: Vec::new(),
-            filling: 0,
-            look: 0,
-        }
+        Self { users: vec![Vec::new(); links], links: vec![idle; links], ..Self::default() }
     }
 
     /// Adds a message on these links.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hocket_machine::{Hop, Machine, Topology};
+use hocket_machine::{Hop, Machine};
 use proptest::prelude::*;
 
 use super::super::{Flight, LinkUse, Milestone, SharedNetwork, Traffic};
@@ -312,29 +312,25 @@ fn ports_receive_so_many_messages_at_a_time() {
 
 #[test]
 fn wrong_keys_are_refused_in_one_line() {
-    let refusal = |keys: &str| read(keys, "").unwrap_err().to_string();
+    let expects =
+        |keys: &str, line: &str| assert_eq!(read(keys, "").unwrap_err().to_string(), format!("m.toml:{line}"));
     let base = "dims = [4]\nlink_bandwidth = \"1 GB/s\"";
-    assert_eq!(refusal("dims = [4]"), "m.toml: network.link_bandwidth is missing, expected a rate such as \"1 GB/s\"");
-    assert_eq!(
-        refusal("dims = [4]\nlink_bandwidth = \"1 GB\""),
-        "m.toml:6: network.link_bandwidth: got \"1 GB\", did you mean 1 GB/s?"
+    let expects_of = |key: &str, line: &str| expects(&format!("{base}\n{key}"), line);
+    expects("dims = [4]", " network.link_bandwidth is missing, expected a rate such as \"1 GB/s\"");
+    expects("dims = [4]\nlink_bandwidth = \"1 GB\"", "6: network.link_bandwidth: got \"1 GB\", did you mean 1 GB/s?");
+    expects_of(
+        "link_latency = 3",
+        "7: network.link_latency: got integer, expected a text in quotes, with a unit if any",
     );
-    assert_eq!(
-        refusal(&format!("{base}\nlink_latency = 3")),
-        "m.toml:7: network.link_latency: got integer, expected a text in quotes, with a unit if any"
+    expects_of("sharing = \"fare\"", "7: network.sharing: got \"fare\", expected one of \"queue\", \"fair\"");
+    expects_of(
+        &format!("{FAIR}\n{WORMHOLE}"),
+        "8: network.switching: unknown key, expected one of dims, layout, link_bandwidth, link_latency, local, map, \
+         model, permutation, protocol, ranks_on_nodes, ranks_per_node, sharing, tie, topology",
     );
-    assert_eq!(
-        refusal(&format!("{base}\nsharing = \"fare\"")),
-        "m.toml:7: network.sharing: got \"fare\", expected one of \"queue\", \"fair\""
-    );
-    assert_eq!(
-        refusal(&format!("{base}\n{FAIR}\n{WORMHOLE}")),
-        "m.toml:8: network.switching: unknown key, expected one of dims, layout, link_bandwidth, link_latency, local, map, \
-         model, permutation, protocol, ranks_on_nodes, ranks_per_node, sharing, tie, topology"
-    );
-    assert_eq!(
-        refusal(&format!("{base}\nswitching = \"circuit\"")),
-        "m.toml:7: network.switching: got \"circuit\", expected one of \"cut_through\", \"wormhole\""
+    expects_of(
+        "switching = \"circuit\"",
+        "7: network.switching: got \"circuit\", expected one of \"cut_through\", \"wormhole\"",
     );
 }
 

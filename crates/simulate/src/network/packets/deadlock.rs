@@ -1,7 +1,5 @@
 //! The description of a deadlock of packets.
 
-use hocket_machine::Topology;
-
 use super::router::Routers;
 
 /// The largest number of links named.

@@ -1,6 +1,6 @@
 //! Messages under way, and their routes.
 
-use hocket_machine::{Hop, Topology};
+use hocket_machine::Hop;
 
 use super::super::Flight;
 use super::super::faults::Ways;

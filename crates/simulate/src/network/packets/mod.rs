@@ -69,7 +69,7 @@ mod tests;
 mod wiring;
 
 use hocket_core::Result;
-use hocket_machine::{Machine, Section, Topology};
+use hocket_machine::{Machine, Section};
 
 use super::{Fabric, Fault, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};

@@ -34,8 +34,8 @@ pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
     for (message, (from, _, packets)) in orders.iter().enumerate() {
         queues[links * channels + from].packets.extend((0..*packets).map(|_| (message, 0)));
     }
-    let routes: Vec<_> = orders.iter().map(|(from, to, _)| route(topology, *from, *to)).collect();
-    let mut routers: Vec<_> = (0..topology.nodes()).map(|node| router(topology, channels, node)).collect();
+    let routes: Vec<_> = orders.iter().map(|(from, to, _)| route(&**topology, *from, *to)).collect();
+    let mut routers: Vec<_> = (0..topology.nodes()).map(|node| router(&**topology, channels, node)).collect();
     let mut ends = vec![0; orders.len()];
     let mut now = 0;
     while left.iter().any(|left| *left > 0) {
@@ -72,14 +72,14 @@ pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
     ends
 }
 
-fn route(topology: &impl Topology, from: usize, to: usize) -> Vec<Hop> {
+fn route(topology: &dyn Topology, from: usize, to: usize) -> Vec<Hop> {
     let mut hops = Vec::new();
     topology.route(from, to, &mut hops);
     hops
 }
 
 /// The router of a node: the buffers of incoming links and the port; outgoing links and the ejection.
-fn router(topology: &impl Topology, channels: usize, node: usize) -> Router {
+fn router(topology: &dyn Topology, channels: usize, node: usize) -> Router {
     let links = || 0..topology.links();
     let incoming = links().filter(|link| topology.ends(*link).1 == node);
     let buffers = incoming.flat_map(|link| (0..channels).map(move |channel| link * channels + channel));

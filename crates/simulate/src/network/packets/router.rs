@@ -1,7 +1,5 @@
 //! The routers of a network, and the ports and ejections of its nodes.
 
-use hocket_machine::Topology;
-
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::Packets;
@@ -216,7 +214,6 @@ impl<'a> Routers<'a> {
         first
     }
 
-    /// A message waits for a port of a node.
     fn wait_for_port(&mut self, node: usize, message: u32) {
         let (first, last) = &mut self.waiting[node];
         if *first == NOBODY {
@@ -251,7 +248,6 @@ impl<'a> Routers<'a> {
         }
     }
 
-    /// A slot of a buffer.
     fn slot(&self, buffer: usize, place: u16) -> usize {
         buffer * self.depth + usize::from(place)
     }

@@ -1,7 +1,5 @@
 //! Numbers for the inputs and outputs of all routers.
 
-use hocket_machine::Topology;
-
 use super::Packets;
 
 /// Outputs are links, then ejections, `links + node`. Inputs are numbered router by router: the buffers of incoming
@@ -72,7 +70,6 @@ impl Wiring {
         self.links + self.nodes
     }
 
-    /// The ports of a node.
     pub fn ports_of(&self, node: usize) -> std::ops::Range<usize> {
         node * self.ports..(node + 1) * self.ports
     }
@@ -82,12 +79,10 @@ impl Wiring {
         (output << self.shift) | u32::from(channel)
     }
 
-    /// The output of a step.
     pub fn output(&self, step: u32) -> usize {
         (step >> self.shift) as usize
     }
 
-    /// The channel of a step.
     pub fn channel(&self, step: u32) -> u32 {
         step & ((1 << self.shift) - 1)
     }
