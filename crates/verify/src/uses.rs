@@ -16,28 +16,29 @@ pub struct Uses<V> {
     elements_per_part: usize,
     /// For each 64 steps: those that use each part, as bits.
     of_parts: Vec<[u64; ALL_PARTS]>,
-    /// The latest step with each verb, and the one before each step.
-    latest: FxHashMap<V, usize>,
-    before: Vec<Option<usize>>,
+    /// The steps with each verb, as bits in words of 64.
+    of_verbs: FxHashMap<V, Vec<u64>>,
 }
 
 impl<V: Eq + Hash> Uses<V> {
     /// No steps; buffers have about so many elements.
     pub fn new(elements: usize) -> Self {
         let elements_per_part = elements / PARTS + 1;
-        Self { elements_per_part, of_parts: Vec::new(), latest: FxHashMap::default(), before: Vec::new() }
+        Self { elements_per_part, of_parts: Vec::new(), of_verbs: FxHashMap::default() }
     }
 
-    /// Adds the next step, which uses these spans.
-    pub fn add(&mut self, verb: V, spans: [Span; 2]) {
-        let step = self.before.len();
-        if step.is_multiple_of(64) {
+    /// Adds a step, which uses these spans; steps come in their order.
+    pub fn add(&mut self, step: usize, verb: V, spans: [Span; 2]) {
+        let (at, bit) = (step / 64, 1 << (step % 64));
+        if at == self.of_parts.len() {
             self.of_parts.push([0; ALL_PARTS]);
         }
         for part in self.parts(spans) {
-            self.of_parts[step / 64][part] |= 1 << (step % 64);
+            self.of_parts[at][part] |= bit;
         }
-        self.before.push(self.latest.insert(verb, step));
+        let of_verb = self.of_verbs.entry(verb).or_default();
+        of_verb.resize(at + 1, 0);
+        of_verb[at] |= bit;
     }
 
     /// The steps that are not in a set and use a part of one of these spans, in ascending order.
@@ -48,10 +49,10 @@ impl<V: Eq + Hash> Uses<V> {
             .flat_map(move |(at, of_parts)| set.missing_of(at, parts.iter().fold(0, |any, part| any | of_parts[*part])))
     }
 
-    /// The steps before `step` that are not in a set and have the same verb, in descending order.
-    pub fn missing_alike<'a>(&'a self, set: &'a Set, step: usize) -> impl Iterator<Item = usize> + 'a {
-        let alike = std::iter::successors(self.before[step], |step| self.before[*step]);
-        alike.take_while(|step| *step >= 64 * set.full()).filter(|step| !set.contains(*step))
+    /// The steps that are not in a set and have this verb, in ascending order.
+    pub fn missing_alike<'a>(&'a self, set: &'a Set, verb: &V) -> impl Iterator<Item = usize> + 'a {
+        let words = self.of_verbs.get(verb).into_iter().flatten().enumerate().skip(set.full());
+        words.flat_map(|(at, word)| set.missing_of(at, *word))
     }
 
     fn parts(&self, spans: [Span; 2]) -> impl Iterator<Item = usize> + use<V> {

@@ -815,7 +815,7 @@ impl<'a> Symbolic<'a> {
         self.step_count += 1;
         steps.push(Step { verb, reads, writes, place, start, id, arrivals, has_arrived, is_done, is_withdrawn });
         let number = steps.len() - 1;
-        uses.add(verb, steps[number].spans());
+        uses.add(number, verb, steps[number].spans());
         let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
         let counterexample = counterexample.or_else(|| self.overlap(rank, number));
         let counterexample =
@@ -917,11 +917,12 @@ impl<'a> Symbolic<'a> {
         let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
         let is_other = |at: &usize| {
             let other = &state.steps[*at];
-            !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
+            *at != number
+                && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
                 && history(other).steps != history(step).steps
                 && !(is_nothing(other) && is_nothing(step))
         };
-        let other = state.uses.missing_alike(&history(step).steps, number).filter(is_other).last()?;
+        let other = state.uses.missing_alike(&history(step).steps, &step.verb).find(is_other)?;
         Some(self.concurrent(
             Kind::AmbiguousOrder,
             rank,
