@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -25,6 +24,7 @@ from hocket.judging.expecting import Expectation, expect
 from hocket.judging.faults import Fault, other_text
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.point_to_point import judge_point_to_point
@@ -34,19 +34,14 @@ from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.rules.tuning_files.counterparts import library_of
 
-_MODELS = (
-    ("volta", re.compile("V100")),
-    ("ampere", re.compile("A100|A800|A30")),
-    ("hopper", re.compile("G?H[128]00|H20")),
-    ("blackwell", re.compile("G?B[23]00")),
-)
+_MODELS = {name: FORMS[f"GPUs of {name}"] for name in ("volta", "ampere", "hopper", "blackwell")}
 """The models of each generation that machine files name (`gpu.generation`)."""
 
 
 def _other_generation(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
     """Give that a text is of GPUs of another generation than the machine has, if it names those of one only."""
     own = machine.quantities.get("gpu.generation")
-    first = {name: one for one in mentions.of("gpu") for name, models in _MODELS if models.match(one.value)}
+    first = {name: one for one in mentions.of("gpu") for name, models in _MODELS.items() if models.match(one.value)}
     if own is not None and len(first) == 1 and own not in first:
         ((name, one),) = first.items()
         sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"

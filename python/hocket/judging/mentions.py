@@ -11,35 +11,16 @@ from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
 from hocket.judging.figures import figures_in
-from hocket.judging.lines import (
-    DEVICE,
-    NUMBER,
-    ROW,
-    lines_of,
-    whole_number,
-    with_words,
-)
+from hocket.judging.lines import DEVICE, FORMS, ROW, compiled, lines_of, whole_number, with_words
 from hocket.judging.mention import Mention, Mentions
 from hocket.judging.tables import rows_in
 
-_DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
-_LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
-_BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
-_OF_CARDS = re.compile(
-    r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
-    r"|\b(?:EDR|HDR100|NDR200|HDR|NDR|XDR|FDR)\b|\bcards? of [0-9]|[0-9] ?[x×*] ?[1-8][0-9]{1,2} ?G"
-)
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 """Kinds of which only lines on cards tell, and of which a line may tell several values."""
 
 _MOST = {"cards told": 32}
-_USING = re.compile(r"\bNET/(?:IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
-_USING_CARD = re.compile(r"\[[0-9]+\]([\w.-]+):[0-9]+/(?:IB|RoCE)")
-_IN_TREE = re.compile(r"\+ (?P<kind>PCI|NET)\[(?P<rate>[0-9]+(?:\.[0-9]+)?)\]")
 _BELOW = 0.9
 """A bus that carries less than this share of a card limits it."""
-_LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
-_NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
 
 
 class Pattern(NamedTuple):
@@ -52,19 +33,10 @@ class Pattern(NamedTuple):
     expression: re.Pattern[str]
 
 
-_PARTS = {
-    "<IS>": r"(?:\s*=\s*|\s+set (?:by environment )?to\s+)['\"]?",
-    "<WARNS>": r"(?i:error|warn|fail|missing|not |unable|could)",
-    "<NUMBER>": NUMBER,
-    "<DEVICE>": DEVICE.pattern,
-}
-
-
-def _pattern(expression: str, **values: str) -> Pattern:
-    return Pattern(expression=re.compile(re.sub("<[A-Z]+>", lambda part: _PARTS[part[0]], expression)), **values)
-
-
-PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))
+_COLUMNS = ("kind", "value", "sentence", "subject")
+PATTERNS = tuple(
+    Pattern(*map(row.__getitem__, _COLUMNS), compiled(row["expression"])) for row in read_rows(__file__, "patterns.csv")
+)
 """The patterns. Of a kind and a value, the first line counts."""
 
 
@@ -80,7 +52,7 @@ def mentions_of(text: str, file: str) -> Mentions:
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:
-    is_of_cards = _OF_CARDS.search(line) is not None
+    is_of_cards = FORMS["of cards"].search(line) is not None
     for pattern in PATTERNS:
         if is_of_cards or pattern.kind not in _ONLY_OF_CARDS:
             matches = pattern.expression.finditer(line)
@@ -106,13 +78,13 @@ def _by_pattern(pattern: Pattern, match: re.Match[str], source: str) -> Iterator
 
 def _cards(line: str, source: str) -> Iterator[Mention]:
     """Give the number of cards that NCCL uses, and that a setting names."""
-    if (using := _USING.search(line)) is not None and (cards := _USING_CARD.findall(using["list"])):
+    if (using := FORMS["cards used"].search(line)) is not None and (cards := FORMS["card used"].findall(using["list"])):
         is_cut = "…" in line or "..." in line  # the list is shortened, but its last number is not
-        count = int(_LAST_CARD.findall(using["list"])[-1]) + 1 if is_cut else len({*cards})
+        count = int(FORMS["card of list"].findall(using["list"])[-1]) + 1 if is_cut else len({*cards})
         sentence = f"NCCL uses one card{'' if is_cut else f': {cards[0]}'}" if count == 1 else ""
         yield Mention("cards used", str(count), source, sentence)
         yield Mention("net", "rdma", source)
-    if (match := _NAMES.search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
+    if (match := FORMS["cards named"].search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
         names = {*match["list"].strip(",").split(",")}
         if all(re.search("[0-9]", name) for name in names):
             sentence = "NCCL_IB_HCA names one card" if len(names) == 1 else ""
@@ -132,12 +104,12 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
 def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
     """Give how GPUs reach each other, and whether a card is near one, by tables of `nvidia-smi topo -m`."""
     for number, line in enumerate(lines, start=1):
-        names = list(takewhile(_DEVICE.fullmatch, line.split()))
+        names = list(takewhile(FORMS["device of topology"].fullmatch, line.split()))
         following = [each.split()[: len(names) + 1] for each in lines[number : number + len(names)]]
         rows = [
             cells
             for first, *cells in filter(None, following)
-            if first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
+            if first.startswith("GPU") and len(cells) == len(names) and all(map(FORMS["link"].fullmatch, cells))
         ]
         if names[:2] != ["GPU0", "GPU1"] or len(rows) < 2:
             continue
@@ -158,7 +130,7 @@ def _slow_buses(lines: Sequence[str], file: str) -> Iterator[Mention]:
     """Give the buses that carry less than the network card at their end, by the tree of devices in a log of NCCL."""
     above = list[tuple[int, float, int]]()
     for number, line in enumerate(lines, start=1):
-        if (match := _IN_TREE.search(line)) is None:
+        if (match := FORMS["node of tree"].search(line)) is None:
             continue
         rate = float(match["rate"])
         if match["kind"] == "NET":
@@ -181,7 +153,7 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
     last_size: tuple[str, str] | None = None
     begins = 0
     for number, line in enumerate(lines, start=1):
-        begins += _BEGIN.search(line) is not None
+        begins += FORMS["options of nccl-tests"].search(line) is not None
         sentence = ""
         if (device := DEVICE.search(line)) is not None and int(device["rank"]) == 0:
             if zeros and device["host"] not in zeros and min(zeros.values()) >= number - 20 and begins > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -17,6 +16,7 @@ from hocket.judging.context import job_of
 from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, Kind, conclude
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
@@ -167,7 +167,7 @@ def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]
         return
     if not (1 / _FITS < geometric_mean(ratios) < _FITS and max(ratios) < _FITS_EACH and min(ratios) > 1 / _FITS_EACH):
         return
-    choices = groupby(rows, key=lambda row: _CHANNELS.sub("", (row.choice and row.choice.choice) or ""))
+    choices = groupby(rows, key=lambda row: FORMS["channels"].sub("", (row.choice and row.choice.choice) or ""))
     runs = [(name, [row.size_bytes for row in run]) for name, run in choices]
     names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
     kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
@@ -328,16 +328,13 @@ def _is_as_chosen(row: Row) -> bool:
     return row.low_s <= row.measured_s / row.choice.time_s * row.expected_s <= row.high_s
 
 
-_CHANNELS = re.compile(r", channels=([0-9]+)")
-
-
 def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what the library chooses by itself, by ranges of sizes, in which numbers of channels may differ."""
 
     def key(row: Row) -> tuple[LibraryChoice, bool] | None:
         if (one := row.choice) is None:
             return None
-        choice = one.choice and _CHANNELS.sub("", one.choice)
+        choice = one.choice and FORMS["channels"].sub("", one.choice)
         return replace(one, time_s=None, source="", choice=choice), bool(one.source)
 
     for common, group in groupby(rows, key=key):
@@ -345,7 +342,10 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
         if common is None:
             continue
         one, is_logged = common
-        choice, numbers = one.choice, [int(each) for _, own in run for each in _CHANNELS.findall(own.choice or "")]
+        choice, numbers = (
+            one.choice,
+            [int(each) for _, own in run for each in FORMS["channels"].findall(own.choice or "")],
+        )
         if numbers:
             least, most = min(numbers), max(numbers)
             choice = f"{choice}, channels={least if least == most else f'{least} to {most}'}"
