@@ -43,23 +43,11 @@ Direction: TypeAlias = Literal["slower", "faster", "same", "cannot tell"]
 
 @dataclass(frozen=True)
 class Change:
-    """How the time of a point changed.
+    """How the time of a point changed: the medians of repeated runs before and after, and their ratio.
 
-    Attributes:
-        series: All of the point but its size.
-        size_bytes: The size of the call.
-        before_s: The time before, the median of repeated runs.
-        after_s: The time after.
-        before_runs: How many runs there are before.
-        after_runs: How many runs there are after.
-        ratio: How many times as long the call takes after as before.
-        ratio_low: Lower end of its 95 % confidence interval; None if nothing tells it.
-        ratio_high: Upper end.
-        basis: What the interval is from.
-        p_value: How likely noise alone makes the ratio so far from 1, corrected for the number of points; None without
-            an interval.
-        direction: What became of the time.
-        source: The file and the line of the first run after.
+    The ratio says how many times as long the call takes after as before, with its 95 % confidence interval; None if
+    nothing tells it. The p-value says how likely noise alone makes the ratio so far from 1, corrected for the number of
+    points; None without an interval. The source is the file and the line of the first run after.
     """
 
     series: Series
@@ -84,13 +72,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Range:
-    """Neighbouring sizes of a series that changed in the same direction.
+    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take.
 
-    Attributes:
-        changes: The changes, by size.
-        ratio: How many times as long calls take: the geometric mean over the sizes.
-        ratio_low: Lower end of its interval, pooled over the sizes. None if a size has no interval.
-        ratio_high: Upper end.
+    The ratio is the geometric mean over the sizes, and its interval is pooled over them; None if a size has no
+    interval.
     """
 
     changes: tuple[Change, ...]

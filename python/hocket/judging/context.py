@@ -32,18 +32,10 @@ _SLOWEST_RDMA_GBIT = 100
 class Job:
     """The job that a text describes. What it does not tell is None, or empty.
 
-    Attributes:
-        is_one_node: Whether all ranks are on one node; None if that is unknown.
-        gpu: The model of the GPUs.
-        gpu_name: Its name in the text, also where its bandwidth is not known.
-        net: The kind of the network, as in `hocket.judging.fabrics.Fabric`.
-        card: The class of a network card.
-        cards: Number of cards of a node that the library uses, or that the text tells.
-        cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
-        sockets: The mention of TCP sockets.
-        is_of_nccl: Whether the text tells of NCCL or RCCL.
-        is_of_cpus: Whether the times are of an MPI benchmark, and nothing in the text tells of GPUs.
-        bus: The mention of a bus to a network card that carries less than the card.
+    The name of the GPUs is that of the text, also where their bandwidth is not known. The kind of the network is that
+    of `hocket.judging.fabrics.Fabric`. `cards` are those of a node that the library uses, or that the text tells, and
+    `cards_of_node` all that it tells, also those that are not used. Times are of CPUs if they are of an MPI benchmark
+    and nothing in the text tells of GPUs. The bus is one to a network card that carries less than the card.
     """
 
     collective: str

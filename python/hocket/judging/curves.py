@@ -43,11 +43,9 @@ _MOST_EXTRAPOLATION = 2.0
 
 @dataclass(frozen=True)
 class Curve:
-    """Times of a collective over sizes.
+    """Times of a collective over sizes: all runs, and one measurement of each size, by rising sizes.
 
-    Attributes:
-        measurements: One of each size, by rising sizes. A size that was measured several times has its median.
-        runs: All measurements.
+    A size that was measured several times has its median.
     """
 
     measurements: tuple[Measurement, ...]
@@ -70,6 +68,11 @@ class Curve:
         parts = [one.system, one.collective, "" if one.algorithm == DEFAULT else one.label]
         parts += [f"on {format_count(one.ranks, 'rank')}", "in place" if one.in_place else ""]
         return " ".join(part for part in parts if part)
+
+    @property
+    def call(self) -> str:
+        """The title at the beginning of a sentence."""
+        return f"{self.title[0].upper()}{self.title[1:]}"
 
 
 def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:

@@ -17,7 +17,7 @@ from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
-from hocket.judging.by_text import causes_by_text, judge_alone
+from hocket.judging.by_text import causes_by_text, judge_alone, judge_point_to_point
 from hocket.judging.causes import statements
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
@@ -27,7 +27,6 @@ from hocket.judging.library_choices import choice_findings, choices_of, library_
 from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
-from hocket.judging.point_to_point import judge_point_to_point
 from hocket.judging.suspects import contradictions
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
@@ -53,8 +52,7 @@ def _judge(
 ) -> CurveAssessment:
     """Return a curve beside the times of a machine, or by itself."""
     ran = [one for one in mentions.of("ran") if one.value.split()[0] == curve.first.collective]
-    title = f"{curve.title[0].upper()}{curve.title[1:]}"
-    of_log = [Finding("hint", f"{title}: {one.sentence}", "what ran", one.source) for one in ran]
+    of_log = [Finding("hint", f"{curve.call}: {one.sentence}", "what ran", one.source) for one in ran]
     if machine is None:
         verdict, *others = judge_alone(curve.runs, mentions)
         first = (*of_log, verdict) if verdict.kind == "unknown" else (verdict, *of_log)

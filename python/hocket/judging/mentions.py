@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
+from math import inf
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
-from hocket.judging.figures import figures_in
 from hocket.judging.lines import DEVICE, FORMS, ROW, compiled, lines_of, whole_number, with_words
-from hocket.judging.mention import Mention, Mentions
+from hocket.judging.mention import Figure, Mention, Mentions
 from hocket.judging.tables import rows_in
 
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 """Kinds of which only lines on cards tell, and of which a line may tell several values."""
 
 _MOST = {"cards told": 32}
+_BITS = ("Gbps", "Gb/s", "Gbit/s")
+_MOST_REACH = 80
 _BELOW = 0.9
 """A bus that carries less than this share of a card limits it."""
 
@@ -33,9 +35,9 @@ class Pattern(NamedTuple):
     expression: re.Pattern[str]
 
 
-_COLUMNS = ("kind", "value", "sentence", "subject")
 PATTERNS = tuple(
-    Pattern(*map(row.__getitem__, _COLUMNS), compiled(row["expression"])) for row in read_rows(__file__, "patterns.csv")
+    Pattern(row["kind"], row["value"], row["sentence"], row["subject"], compiled(row["expression"]))
+    for row in read_rows(__file__, "patterns.csv")
 )
 """The patterns. Of a kind and a value, the first line counts."""
 
@@ -169,3 +171,30 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
         if sentence:
             words = f"{sentence}: single jobs print into each other"
             yield Mention("launch", "separate runs", f"{file}:{number}", words, "separate runs")
+
+
+def figures_in(text: str, file: str) -> tuple[Figure, ...]:
+    """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
+    figures: list[Figure] = []
+    for number, line in with_words(text):
+        source = f"{file}:{number}"
+        if (average := FORMS["average of nccl-tests"].search(line)) is not None:
+            figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))
+        elif FORMS["about bandwidth"].search(line):
+            matches = list(FORMS["bandwidth"].finditer(line)) or list(FORMS["bandwidth of bus"].finditer(line))
+            figures += _measured(line, matches, source)
+    return tuple(one for one in figures if 0 < one.bytes_per_s < inf)
+
+
+def _measured(line: str, matches: list[re.Match[str]], source: str) -> Iterator[Figure]:
+    """Give the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
+    end = 0
+    for match in matches:
+        # what stands before it, back to another figure or the end of a sentence
+        before = FORMS["break"].split(line[max(0, match.start() - _MOST_REACH) : match.start()])[-1]
+        is_repeated = bool(end) and re.fullmatch(r"[\s(`~=*x0-9,]*", line[end : match.start()]) is not None
+        if not is_repeated and not FORMS["not measured"].search(before):
+            is_average = FORMS["mean"].search(before) is not None
+            bytes_per_s = float(match["value"]) * (1e9 / 8 if match.groupdict().get("unit", "") in _BITS else 1e9)
+            yield Figure(bytes_per_s, not FORMS["of algorithm"].search(before), source, is_average)
+        end = match.end()

@@ -46,13 +46,15 @@ def findings_of(
     """
     ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
     whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
+    shape = shape_of(expectation.curve.measurements)
+    slow_sizes = None if shape is None or all(row.grade != "slow" for row in rows) else hump(shape)
     suspects = (
         ()
         if is_told and whole is not None
         else (
             *_hop(expectation, rows, mentions),
             *_default(expectation, rows),
-            *_hump(expectation, rows),
+            *([slow_sizes] if slow_sizes is not None else ()),
             *_by_factors(expectation, rows),
         )
     )
@@ -79,7 +81,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
     points = [(row.size_bytes, row.measured_s) for row in rows]
     if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
         return  # small calls are as fast as the machine's, or as those of an algorithm
-    if finding := slow_hop(points, job, nodes, _call(expectation), HOP_OF_SOFTWARE_S):
+    if finding := slow_hop(points, job, nodes, expectation.curve.call, HOP_OF_SOFTWARE_S):
         yield finding
 
 
@@ -109,7 +111,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
     elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
         if _as_long(expectation, [row.size_bytes for row in small]) is None:
-            yield conclude("small messages", call=_call(expectation), small=few, large=many)
+            yield conclude("small messages", call=expectation.curve.call, small=few, large=many)
     elif is_peak and peak is not None:
         yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
 
@@ -139,7 +141,9 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, additio
         what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
         what = f"as with {1 / factor:.0%} of the rate"
-    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), addition=addition, what=what)
+    yield conclude(
+        "share", call=expectation.curve.call, factor=factor, where=_from_to(rows), addition=addition, what=what
+    )
 
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
@@ -172,7 +176,7 @@ def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]
     names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
     kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
     library = next(row.choice.library for row in rows if row.choice is not None)
-    yield conclude("default", kind=kind, call=_call(expectation), library=library, names=names, ratios=span(ratios))
+    yield conclude("default", kind=kind, call=expectation.curve.call, library=library, names=names, ratios=span(ratios))
 
 
 def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
@@ -184,18 +188,6 @@ def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
         if better is not None and (share := better[1] / geometric_mean([row.measured_s for row in run])) <= _GAIN:
             sentence = f"{from_to(sizes[0], sizes[-1])}: {better[0]} would take {share:.0%} of the time"
             yield Finding("hint", sentence, "what to do")
-
-
-def _hump(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give sizes that take longer than larger ones."""
-    shape = shape_of(expectation.curve.measurements)
-    if shape is not None and any(row.grade == "slow" for row in rows) and (finding := hump(shape)) is not None:
-        yield finding
-
-
-def _call(expectation: Expectation) -> str:
-    title = expectation.curve.title
-    return f"{title[0].upper()}{title[1:]}"
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
@@ -213,7 +205,7 @@ def _from_to(rows: Sequence[Row]) -> str:
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
-    what, machine = _call(expectation), expectation.machine.name
+    what, machine = expectation.curve.call, expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
