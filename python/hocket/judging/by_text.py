@@ -93,7 +93,6 @@ def _verdict(
 
 
 def _without_verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job) -> Finding:
-    """Return why nothing is known."""
     if shape is None and not curve:
         return conclude("no number")
     if shape is None:
@@ -123,7 +122,6 @@ def _call(job: Job) -> str:
 
 
 def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
-    """Return that two runs of the same call differ."""
     rows = sorted((one.size_bytes, one.in_place, one.time_s) for one in curve)
     for (size, _), group in groupby(rows, key=lambda row: row[:2]):
         times = [time_s for *_, time_s in group]
@@ -208,7 +206,6 @@ def _verdict_of_messages(table: Table, job: Job) -> Finding:
 
 
 def _latency(table: Table) -> Iterator[Finding]:
-    """Give which fabric has the latency of a small message."""
     if table.latency_s is None:
         return
     ranges = [

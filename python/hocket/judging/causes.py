@@ -108,7 +108,6 @@ def _changes_of_version(rows: Sequence[tuple[re.Match[str], str]]) -> Iterator[F
 
 
 def _findings_of(kind: Kind, *groups: Iterable[Mention]) -> Iterator[Finding]:
-    """Give a finding for each mention, with its line."""
     for one in chain(*groups):
         yield Finding(kind, _sentence(one), one.subject, one.source)
 

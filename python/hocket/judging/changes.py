@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
@@ -104,22 +105,16 @@ class Range:
         }
 
 
-_Pools: TypeAlias = "list[tuple[int, int, Pool]]"
-"""From which place to before which one the pairs of a series are, and their pool; of series with noise."""
-
-
-def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> _Pools:
-    pools: _Pools = []
+def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> Iterator[tuple[int, int, Pool]]:
+    """Give from which place to before which one the pairs of a series are, and their pool; of series with noise."""
     for _, group in groupby(enumerate(pairs), lambda each: each[1].series):
-        own = [*group]
-        first, end = own[0][0], own[-1][0] + 1
-        own_noises = [noise for noise in noises_by_point[first:end] if noise is not None]
-        if len(own_noises) == end - first:
-            pools.append((first, end, Pool([pair for _, pair in own], own_noises)))
-    return pools
+        places, own = zip(*group, strict=True)
+        own_noises = [noise for noise in noises_by_point[places[0] : places[-1] + 1] if noise is not None]
+        if len(own_noises) == len(own):
+            yield places[0], places[-1] + 1, Pool(own, own_noises)
 
 
-def _ranges(changes: Sequence[Change], pools: _Pools) -> Iterator[Range]:
+def _ranges(changes: Sequence[Change], pools: Sequence[tuple[int, int, Pool]]) -> Iterator[Range]:
     """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
     for _, group in groupby(enumerate(changes), lambda each: (each[1].series, each[1].direction)):
         places, own = zip(*group, strict=True)
@@ -231,7 +226,6 @@ def _is_step(below: Change, at: Change, least: float) -> bool:
 
 
 def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
-    """Give what single runs do not tell."""
     counts = Counter(one.basis for one in changes if one.basis in _ONE_RUN)
     if counts:
         sources = " and ".join(words for basis, words in _ONE_RUN.items() if counts[basis])
@@ -247,7 +241,6 @@ def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
 
 
 def _only(side: str, lines: Sequence[str], most: int = 3) -> Iterator[Finding]:
-    """Give the points that only one set has."""
     if lines:
         more = [f"and {len(lines) - most} more"] if len(lines) > most else []
         yield Finding("unknown", f"only {side}: {'; '.join([*lines[:most], *more])}", "points")
@@ -336,11 +329,8 @@ def changes(
     noise_by_point = noises(pairs)
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     most = math.log1p(tolerance)
-    rows = [
-        _change(pair, noise, p_value, most)
-        for pair, noise, p_value in zip(pairs, noise_by_point, p_values, strict=True)
-    ]
-    pools = _pools(pairs, noise_by_point)
+    rows = [_change(*each, most) for each in zip(pairs, noise_by_point, p_values, strict=True)]
+    pools = [*_pools(pairs, noise_by_point)]
     whole = sum(ranges_of(end - first) for first, end, _ in pools)
     for start, _, pool in pools:
         for first, end in pool.ranges(whole):
@@ -385,18 +375,8 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
             direction = "slower" if ratio > 0 else "faster"
         elif -most <= low and high <= most:
             direction = "same"
-    return Change(
-        pair.series,
-        pair.size_bytes,
-        median_s(pair.before),
-        median_s(pair.after),
-        len(pair.before),
-        len(pair.after),
-        exponential(ratio),
-        None if low is None else exponential(low),
-        None if high is None else exponential(high),
-        "nothing" if noise is None else noise.basis,
-        p_value,
-        direction,
-        pair.after[0].source,
-    )
+    runs = (median_s(pair.before), median_s(pair.after), len(pair.before), len(pair.after))
+    interval = (None if low is None else exponential(low), None if high is None else exponential(high))
+    basis: Basis = "nothing" if noise is None else noise.basis
+    of_pair = partial(Change, pair.series, pair.size_bytes, *runs, exponential(ratio), *interval)
+    return of_pair(basis=basis, p_value=p_value, direction=direction, source=pair.after[0].source)

@@ -228,7 +228,6 @@ def bandwidth_verdict(
 
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
-    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
     if job.nodes == 2 and job.is_of_nccl:  # NCCL runs trees there
         bus_bytes_per_s = job.of_cards(bus_bytes_per_s)
     between = (job.net,) if job.is_one_node is False and job.net else _BETWEEN_NODES

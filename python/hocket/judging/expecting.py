@@ -139,7 +139,6 @@ class Expectation:
         return [label for label in self.labels if label.split()[0] in programs]
 
     def _prior(self, label: str) -> float:
-        """Return how likely a program is before its times are known."""
         forms = sum(other.split()[0] == label.split()[0] for other in self.labels)
         if label in self.of_libraries:
             return 1.0 / forms

@@ -55,7 +55,6 @@ def failures_in(text: str, file: str) -> Fault | None:
 
 
 def _wrong_size(line: str) -> Iterator[int]:
-    """Give the size of a row whose results are wrong."""
     if "Fail" in line and (row := FORMS["wrong row of OSU"].search(line)) is not None:
         yield int(row["size"])
     elif (row := row_of_nccl(line)) is not None:

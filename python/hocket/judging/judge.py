@@ -50,7 +50,6 @@ def _other_generation(machine: Machine, mentions: Mentions) -> Iterator[Finding]
 def _judge(
     curve: Curve, mentions: Mentions, machine: Machine | None, library: str | None, executor: Executor | None
 ) -> CurveAssessment:
-    """Return a curve beside the times of a machine, or by itself."""
     ran = [one for one in mentions.of("ran") if one.value.split()[0] == curve.first.collective]
     of_log = [Finding("hint", f"{curve.call}: {one.sentence}", "what ran", one.source) for one in ran]
     if machine is None:
@@ -83,18 +82,10 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
     fastest = expectation.fastest(size_bytes)
     low_s, high_s = expectation.between_s(fastest, size_bytes)
     ran = expectation.guess([size_bytes])
-    return Row(
-        size_bytes=size_bytes,
-        measured_s=expectation.measured_s[size_bytes],
-        expected_s=expectation.simulations[fastest, size_bytes].time_s.mean,
-        low_s=low_s,
-        high_s=high_s,
-        fastest=fastest,
-        limit=expectation.limits.get(size_bytes, ""),
-        bound_s=expectation.bounds_s.get(size_bytes),
-        guess=ran,
-        guess_s=expectation.simulations[ran.programs[0], size_bytes].time_s.mean if ran.programs else None,
-    )
+    times_s = {label: each.time_s.mean for (label, size), each in expectation.simulations.items() if size == size_bytes}
+    measured_s, guess_s = expectation.measured_s[size_bytes], times_s[ran.programs[0]] if ran.programs else None
+    limit, bound_s = expectation.limits.get(size_bytes, ""), expectation.bounds_s.get(size_bytes)
+    return Row(size_bytes, measured_s, times_s[fastest], low_s, high_s, fastest, limit, bound_s, ran, guess_s)
 
 
 _MOST_SIZES = 64

@@ -115,7 +115,6 @@ def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
 
 
 def _line_of(lines: Mapping[_Key, tuple[Choice, str]], collective: str, call: Call) -> tuple[Choice, str] | None:
-    """Return the choice that a log tells for a call, and its line."""
     largest = largest_bytes(of_function(collective), call.size_bytes, call.ranks)
     is_of_blocks = collective in ("allgather", "reduce_scatter")
     count_bytes = largest // call.ranks if is_of_blocks else largest

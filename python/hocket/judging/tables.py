@@ -72,7 +72,6 @@ def tables_in(text: str, file: str) -> tuple[Table, ...]:
 
 
 def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Message]]]:
-    """Give the kind and the rows of each table."""
     kind, rows = "", list[Message]()
     for number, line in enumerate(lines, start=1):
         is_title = any(word in line for word in _WORDS_OF_TITLES)

@@ -141,21 +141,15 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, additio
         what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
         what = f"as with {1 / factor:.0%} of the rate"
-    yield conclude(
-        "share", call=expectation.curve.call, factor=factor, where=_from_to(rows), addition=addition, what=what
-    )
+    call, where = expectation.curve.call, _from_to(rows)
+    yield conclude("share", call=call, factor=factor, where=where, addition=addition, what=what)
 
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
     """Return a program that libraries have and that takes as long as measured at each of some sizes."""
-    return next(
-        (
-            label
-            for label in expectation.of_libraries
-            if all(_takes_as_long(expectation, label, size, _SAME) for size in sizes_bytes)
-        ),
-        None,
-    )
+    labels = expectation.of_libraries
+    alike = (each for each in labels if all(_takes_as_long(expectation, each, size, _SAME) for size in sizes_bytes))
+    return next(alike, None)
 
 
 def _takes_as_long(expectation: Expectation, label: str, size_bytes: int, ratio: float) -> bool:
@@ -191,7 +185,6 @@ def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
-    """Return the runs of neighbouring sizes of a grade."""
     return [list(run) for is_of_grade, run in groupby(rows, key=lambda row: row.grade == grade) if is_of_grade]
 
 
@@ -295,7 +288,6 @@ def _names(programs: Sequence[str]) -> str:
 
 
 def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give the programs that ran, by ranges of sizes."""
     for _, run in groupby(rows, key=lambda row: (row.guess.programs[:1], row.guess.is_told)):
         sizes = [row.size_bytes for row in run]
         where, ran = from_to(sizes[0], sizes[-1]), expectation.guess(sizes)
