@@ -170,16 +170,9 @@ def assessment_table(curve: CurveAssessment) -> TextTable | None:
 
 
 def _row(row: Row) -> tuple[str, ...]:
-    return (
-        format_bytes(row.size_bytes),
-        format_time(row.measured_s),
-        format_time(row.expected_s),
-        format_time(row.high_s),
-        format_ratio(row.factor),
-        "" if row.bound_s is None else format_time(row.bound_s),
-        row.grade,
-        row.limit,
-    )
+    size, times_s = format_bytes(row.size_bytes), (row.measured_s, row.expected_s, row.high_s)
+    bound = "" if row.bound_s is None else format_time(row.bound_s)
+    return (size, *map(format_time, times_s), format_ratio(row.factor), bound, row.grade, row.limit)
 
 
 def headline(findings: Sequence[Finding]) -> str:

@@ -87,14 +87,8 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
     sizes = sorted({int(one.size_bytes * scale) for one in own})
     words = with_words(text)
     most_bytes, source, first = 0, "", 0
-    stop = next(
-        (
-            (line.strip(), number)
-            for number, line in sorted(words, key=lambda each: each[0] < last_line)
-            if number not in numbers and FORMS["stop"].search(line)
-        ),
-        None,
-    )
+    in_order = sorted(words, key=lambda each: each[0] < last_line)
+    stop = next((each for each in in_order if each[0] not in numbers and FORMS["stop"].search(each[1])), None)
     for number, line in words:
         if number < last_line and (match := FORMS["sizes of header"].search(line)) is not None:
             most_bytes, source, first = int(match["last"] or match["imb"]), f"{file}:{number}", int(match["first"] or 0)
@@ -103,7 +97,7 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
         return None
     next_bytes = sizes[-1] * (sizes[-1] // sizes[-2] if len(sizes) > 1 and sizes[-2] else 2)
     if stop is not None:
-        why, source = f'"{stop[0]:.60}"', f"{file}:{stop[1]}"
+        why, source = f'"{stop[1].strip():.60}"', f"{file}:{stop[0]}"
     else:
         why = f"its header announces {format_bytes(most_bytes)}"
     finding = conclude("ends early", last_bytes=sizes[-1], next_bytes=next_bytes, why=why, source=source)

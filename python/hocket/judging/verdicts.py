@@ -177,11 +177,8 @@ def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what another algorithm of a library would bring, where it is faster than what the library chooses."""
     for _, group in groupby(rows, key=lambda row: row.choice and row.choice.choice):
         run = [*group]
-        sizes = [row.size_bytes for row in run]
-        better = _better(expectation, sizes)
-        if better is not None and (share := better[1] / geometric_mean([row.measured_s for row in run])) <= _GAIN:
-            sentence = f"{from_to(sizes[0], sizes[-1])}: {better[0]} would take {share:.0%} of the time"
-            yield Finding("hint", sentence, "what to do")
+        if gain := _gain(expectation, run):
+            yield Finding("hint", f"{from_to(run[0].size_bytes, run[-1].size_bytes)}: {gain}", "what to do")
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
@@ -224,8 +221,7 @@ def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
-    sizes = [row.size_bytes for row in rows]
-    ran, own_s = expectation.guess(sizes), _logged_s(rows)
+    ran, own_s = expectation.guess([row.size_bytes for row in rows]), _logged_s(rows)
     if not _is_explained(expectation, rows):
         return "; no algorithm of the catalogue takes so long" if own_s is None else "; what its log names takes less"
     if own_s is not None:
@@ -234,10 +230,8 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
         ending = f"; it runs like {_names(ran.programs)}"
     else:
         return ""
-    better = _better(expectation, sizes)
-    if better is None or (share := better[1] / geometric_mean([row.measured_s for row in rows])) > _GAIN:
-        return ending
-    return f"{ending}; {better[0]} would take {share:.0%} of the time"
+    gain = _gain(expectation, rows)
+    return f"{ending}; {gain}" if gain else ending
 
 
 def _logged_s(rows: Sequence[Row]) -> float | None:
@@ -266,13 +260,16 @@ def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
     )
 
 
-def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
-    """Return the fastest algorithm that a library has, or else of the catalogue, and its mean time."""
+def _gain(expectation: Expectation, rows: Sequence[Row]) -> str:
+    """Return what the fastest algorithm that a library has, or else of the catalogue, would bring; empty if little."""
+    sizes = [row.size_bytes for row in rows]
     for labels in (expectation.of_libraries, expectation.labels):
-        times_s = ((label, _total_s(expectation, label, sizes_bytes)) for label in labels)
-        if known_s := [(label, time_s) for label, time_s in times_s if time_s is not None]:
-            return min(known_s, key=lambda pair: (pair[1], pair[0]))
-    return None
+        times_s = ((_total_s(expectation, label, sizes), label) for label in labels)
+        if known_s := [(time_s, label) for time_s, label in times_s if time_s is not None]:
+            time_s, label = min(known_s)
+            share = time_s / geometric_mean([row.measured_s for row in rows])
+            return f"{label} would take {share:.0%} of the time" if share <= _GAIN else ""
+    return ""
 
 
 def _total_s(expectation: Expectation, label: str, sizes_bytes: Sequence[int]) -> float | None:
@@ -303,13 +300,12 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
 
 def _is_as_chosen(row: Row) -> bool:
     """Return whether a log names what ran, or what the library chooses takes as long, within the machine's error."""
-    if row.choice is None:
+    one = row.choice
+    if one is None or one.source:
+        return one is not None
+    if one.library not in BY_MACHINE or one.time_s is None:
         return False
-    if row.choice.source:
-        return True
-    if row.choice.library not in BY_MACHINE or row.choice.time_s is None:
-        return False
-    return row.low_s <= row.measured_s / row.choice.time_s * row.expected_s <= row.high_s
+    return row.low_s <= row.measured_s / one.time_s * row.expected_s <= row.high_s
 
 
 def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -326,10 +322,8 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
         if common is None:
             continue
         one, is_logged = common
-        choice, numbers = (
-            one.choice,
-            [int(each) for _, own in run for each in FORMS["channels"].findall(own.choice or "")],
-        )
+        choice = one.choice
+        numbers = [int(each) for _, own in run for each in FORMS["channels"].findall(own.choice or "")]
         if numbers:
             least, most = min(numbers), max(numbers)
             choice = f"{choice}, channels={least if least == most else f'{least} to {most}'}"
