@@ -80,14 +80,11 @@ def _collectives(lines: NumberedLines, rows: Sequence[tuple[int, re.Match[str]]]
         [
             (name, f"{file}:{number}")
             for number, line in lines
-            for expression in expressions
-            for match in expression.finditer(line)
+            for form in forms
+            for match in FORMS[form].finditer(line)
             if (name := _collective(match["name"])) is not None
         ]
-        for expressions in (
-            (FORMS["test of NCCL"], FORMS["test of OSU"], FORMS["title of OSU"]),
-            (FORMS["collective"],),
-        )
+        for forms in (("test of NCCL", "test of OSU", "title of OSU"), ("collective",))
     )
     of_reductions = [number for number, row in rows if float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))]
     if of_names or of_reductions:

@@ -58,10 +58,11 @@ def with_words(text: str) -> NumberedLines:
     forms: Counter[str] = Counter()
     lines = []
     for number, line in enumerate(lines_of(text), start=1):
-        form = _DIGITS.sub("0", line)
-        forms[form] += 1
-        if (forms[form] <= _MOST_OF_FORM or DEVICE.search(line)) and not FORMS["only numbers"].fullmatch(line):
-            lines.append((number, line))
+        if not FORMS["only numbers"].fullmatch(line):
+            form = _DIGITS.sub("0", line)
+            forms[form] += 1
+            if forms[form] <= _MOST_OF_FORM or DEVICE.search(line):
+                lines.append((number, line))
     return lines
 
 

@@ -139,10 +139,9 @@ def _slow_buses(lines: Sequence[str], file: str) -> Iterator[Mention]:
             buses = [each for each in above if each[0] < match.start()] or above[-1:]
             _, slowest, place = min(buses, key=lambda each: each[1], default=(0, rate, 0))
             if slowest < _BELOW * rate:
-                words = (
-                    f"the bus to a network card carries {slowest:g} GB/s (PCI[{slowest:.1f}]), the card {rate:g} GB/s"
-                )
-                sentence = f"{words} (NET[{rate:.1f}]): {slowest / rate:.0%} of the card is left"
+                words = f"the bus to a network card carries {slowest:g} GB/s (PCI[{slowest:.1f}])"
+                rest = f"the card {rate:g} GB/s (NET[{rate:.1f}]): {slowest / rate:.0%} of the card is left"
+                sentence = f"{words}, {rest}"
                 yield Mention("bus", f"{slowest:g}", f"{file}:{place}", sentence, "bus of a card")
         else:
             above = [each for each in above if each[0] < match.start()]

@@ -80,13 +80,9 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Message]]]:
             yield kind, rows
             kind, rows = begins or "", []
         elif kind:
-            match = (
-                ROW.search(line)
-                if kind == "nccl"
-                else FORMS["row of messages of IMB"].fullmatch(line) or FORMS["row of messages"].fullmatch(line)
-            )
+            match = ROW.search(line) if kind == "nccl" else FORMS["row of messages"].fullmatch(line)
             if match is not None:
-                rows.append((number, int(match["size"]), float(match["time" if kind == "nccl" else "value"])))
+                rows.append((number, int(match["size"]), float(match["time"])))
     yield kind, rows
 
 
