@@ -20,6 +20,7 @@ from hocket.judging.fabrics import FABRICS
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.mention import Figure, Mentions, Table
 from hocket.judging.suspects import hump, slow_hop
+from hocket.judging.tables import rows_in
 from hocket.measurements.measurement import Measurement
 
 _COLLAPSE_FACTOR = 1.4
@@ -63,8 +64,8 @@ def causes_by_text(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Fi
 
 def _shape_and_bus(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Shape | None, float | None]:
     """Return the shape of a curve, and the bandwidth of the bus that its rows or the text tell."""
-    shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
-    if shape is None and rows is not None:  # no format reads them
+    shape, facts = shape_of(curve), mentions.facts
+    if shape is None and (rows := rows_in(mentions.text, mentions.file)) is not None:  # no format reads them
         shape = shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
     if shape is None:
         return None, next((one.bytes_per_s for one in mentions.figures if one.is_of_bus), None)

@@ -28,6 +28,7 @@ from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
 from hocket.judging.suspects import contradictions
+from hocket.judging.tables import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
@@ -200,7 +201,7 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    rows = source.mentions.rows
+    rows = rows_in(source.mentions.text, source.mentions.file)
     if findings[0].subject == "numbers" or not (has_answer or rows is not None):
         if (other := other_text(source.mentions.text, source.mentions.file)) is None:
             raise source.refusal

@@ -71,7 +71,7 @@ class Mentions:
     """What a text says of the machine and of the run: what its lines say, in their order, and what follows.
 
     Unknown facts are None. The disagreements are sentences on facts that two lines state differently, without a full
-    stop. The rows are those of the first table with most of them; None if it has none.
+    stop.
     """
 
     file: str
@@ -80,7 +80,6 @@ class Mentions:
     disagreements: tuple[str, ...]
     text: str
     figures: tuple[Figure, ...]
-    rows: Rows | None
 
     def of(self, kind: str) -> tuple[Mention, ...]:
         """Return the mentions of a kind."""

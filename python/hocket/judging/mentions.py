@@ -13,7 +13,6 @@ from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
 from hocket.judging.lines import DEVICE, FORMS, ROW, compiled, lines_of, whole_number, with_words
 from hocket.judging.mention import Figure, Mention, Mentions
-from hocket.judging.tables import rows_in
 
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 """Kinds of which only lines on cards tell, and of which a line may tell several values."""
@@ -50,7 +49,7 @@ def mentions_of(text: str, file: str) -> Mentions:
     all_mentions = [*in_lines, *_of_product(in_lines), *of_text]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
-    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
+    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file))
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:
