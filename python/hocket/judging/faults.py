@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_count
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import FORMS, compiled, lines_of, row_of_nccl, with_words
+from hocket.judging.lines import FORMS, expression_of, lines_of, row_of_nccl, with_words
 from hocket.measurements.measurement import Measurement
 
 _IN_PLACE = 4
@@ -20,7 +20,7 @@ _ENDS = {"tables of IMB": 1 << 22, "tables of OSU": 1 << 20}
 """Up to which size a benchmark goes unless options say otherwise."""
 
 
-_OTHERS = [(row["what"], row["advice"], compiled(row["expression"])) for row in read_rows(__file__, "others.csv")]
+_OTHERS = [(row["what"], row["advice"], expression_of(row["expression"])) for row in read_rows(__file__, "others.csv")]
 
 
 class Fault(NamedTuple):

@@ -27,12 +27,12 @@ _PARTS = {
 }
 
 
-def compiled(expression: str) -> re.Pattern[str]:
+def expression_of(expression: str) -> re.Pattern[str]:
     """Return an expression of a table, with the parts that `parts.csv` names."""
     return re.compile(re.sub("<([A-Z]+)>", lambda part: _PARTS[part[1]], expression))
 
 
-FORMS = {row["name"]: compiled(row["expression"]) for row in read_rows(__file__, "forms.csv")}
+FORMS = {row["name"]: expression_of(row["expression"]) for row in read_rows(__file__, "forms.csv")}
 """What lines and texts are searched for, by its name in `forms.csv`."""
 DEVICE, ROW = FORMS["device"], FORMS["row of nccl-tests"]
 

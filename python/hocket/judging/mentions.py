@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
-from hocket.judging.lines import DEVICE, FORMS, ROW, compiled, lines_of, whole_number, with_words
+from hocket.judging.lines import DEVICE, FORMS, ROW, expression_of, lines_of, whole_number, with_words
 from hocket.judging.mention import Figure, Mention, Mentions
 
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
@@ -35,7 +35,7 @@ class Pattern(NamedTuple):
 
 
 PATTERNS = tuple(
-    Pattern(row["kind"], row["value"], row["sentence"], row["subject"], compiled(row["expression"]))
+    Pattern(row["kind"], row["value"], row["sentence"], row["subject"], expression_of(row["expression"]))
     for row in read_rows(__file__, "patterns.csv")
 )
 """The patterns. Of a kind and a value, the first line counts."""
