@@ -104,7 +104,7 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
     """Give how GPUs reach each other, and whether a card is near one, by tables of `nvidia-smi topo -m`."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in (each for each in enumerate(lines, start=1) if "GPU1" in each[1]):
         names = list(takewhile(FORMS["device of topology"].fullmatch, line.split()))
         following = [each.split()[: len(names) + 1] for each in lines[number : number + len(names)]]
         rows = [
