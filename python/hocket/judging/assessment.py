@@ -19,16 +19,11 @@ Grade: TypeAlias = Literal["fine", "slow", "fast"]
 
 @dataclass(frozen=True)
 class LibraryChoice:
-    """What a library chooses for a call.
+    """What a library chooses for a call: an algorithm in its words, and its simulated time; None if they are not known.
 
-    Attributes:
-        library: The library.
-        choice: Its algorithm, in its words; None if it is not known.
-        time_s: The simulated time; None if it cannot be simulated.
-        sentence: Why its choice is not known, or cannot be simulated.
-        costs: In words, whether it has the costs of a protocol of the machine.
-        instead: What NCCL's table says where the log tells another algorithm or protocol.
-        source: The line of the log that tells it; empty if rules or tables do.
+    The sentence says why. The costs are in words: whether the time has those of a protocol of the machine. Where a log
+    tells another algorithm or protocol than NCCL's table, `instead` is what the table says, and the source is the line
+    of the log; it is empty if rules or tables tell the choice.
     """
 
     library: str
@@ -44,18 +39,10 @@ class LibraryChoice:
 class Row:
     """A size: its measured time, and what the machine takes.
 
-    Attributes:
-        size_bytes: The size.
-        measured_s: The measured time.
-        expected_s: The simulated time of the fastest program.
-        low_s: Nine of ten measured calls of that program would take at least this.
-        high_s: And at most this.
-        fastest: The fastest program.
-        limit: What its time is spent on most; empty if that is not known.
-        bound_s: No program can beat this, in isolated calls; None if there is no bound.
-        guess: The programs that probably ran.
-        guess_s: The simulated time of the likeliest of them; None if it is none of the catalogue.
-        choice: What the library chooses by itself; None if its decisions are not known.
+    Nine of ten measured calls of the fastest program would be from `low_s` to `high_s`. The limit is what its time is
+    spent on most; empty if that is not known. In isolated calls, no program can beat the bound. The guess is of the
+    programs that probably ran, with the simulated time of the likeliest; None if that is none of the catalogue. The
+    choice is that of the library by itself; None if its decisions are not known.
     """
 
     size_bytes: int
@@ -99,13 +86,9 @@ class Row:
 
 @dataclass(frozen=True)
 class CurveAssessment:
-    """A curve, judged.
+    """A curve, judged beside a machine, or without one; then it has no rows. The verdict is the first finding.
 
-    Attributes:
-        curve: The measured times.
-        machine: The name of the machine; None if the curve was judged without one.
-        rows: A row for each size that the machine could be asked for; none without a machine.
-        findings: What follows, the verdict first.
+    There is a row for each size that the machine could be asked for.
     """
 
     curve: Curve
@@ -187,16 +170,9 @@ def assessment_table(curve: CurveAssessment) -> TextTable | None:
 
 
 def _row(row: Row) -> tuple[str, ...]:
-    return (
-        format_bytes(row.size_bytes),
-        format_time(row.measured_s),
-        format_time(row.expected_s),
-        format_time(row.high_s),
-        format_ratio(row.factor),
-        "" if row.bound_s is None else format_time(row.bound_s),
-        row.grade,
-        row.limit,
-    )
+    size, times_s = format_bytes(row.size_bytes), (row.measured_s, row.expected_s, row.high_s)
+    bound = "" if row.bound_s is None else format_time(row.bound_s)
+    return (size, *map(format_time, times_s), format_ratio(row.factor), bound, row.grade, row.limit)
 
 
 def headline(findings: Sequence[Finding]) -> str:

@@ -6,19 +6,21 @@ describes, or from the shape of the curve. A cause needs a line of the text, or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from math import ceil, log2
 
-from hocket.base.units import format_count, format_rate
+from hocket.base.units import format_count, format_rate, format_time
 from hocket.judging.causes import causes_of
 from hocket.judging.context import NORMAL_SHARE, Job, bandwidth_verdict, job_of, unknowns_of, usual_rate_of
 from hocket.judging.curves import Shape, shape_of, shape_of_points
+from hocket.judging.fabrics import FABRICS
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.mention import Figure, Mentions
+from hocket.judging.mention import Figure, Mentions, Table
 from hocket.judging.suspects import hump, slow_hop
+from hocket.judging.tables import rows_in
 from hocket.measurements.measurement import Measurement
 
 _COLLAPSE_FACTOR = 1.4
@@ -33,6 +35,10 @@ _SLOWEST_LATENCY_S = 25.5e-6
 """Of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table."""
 _MESSAGE_S = 1e-6
 """What a further message costs at most, if many are under way: the latency of one on InfiniBand, as in the table."""
+_ALIKE_FACTOR = 2.0
+"""A latency within this factor of that of a fabric is like it: programs, hosts and switches differ."""
+_SLOW_LATENCY = 5.0
+"""A small message that takes so many times the latency of a card does not go from memory to card directly."""
 
 
 def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
@@ -58,8 +64,8 @@ def causes_by_text(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Fi
 
 def _shape_and_bus(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Shape | None, float | None]:
     """Return the shape of a curve, and the bandwidth of the bus that its rows or the text tell."""
-    shape, rows, facts = shape_of(curve), mentions.rows, mentions.facts
-    if shape is None and rows is not None:  # no format reads them
+    shape, facts = shape_of(curve), mentions.facts
+    if shape is None and (rows := rows_in(mentions.text, mentions.file)) is not None:  # no format reads them
         shape = shape_of_points(rows.points, facts.collective or "", facts.ranks, facts.ranks_per_node, rows.bus_share)
     if shape is None:
         return None, next((one.bytes_per_s for one in mentions.figures if one.is_of_bus), None)
@@ -88,7 +94,6 @@ def _verdict(
 
 
 def _without_verdict(curve: Sequence[Measurement], shape: Shape | None, job: Job) -> Finding:
-    """Return why nothing is known."""
     if shape is None and not curve:
         return conclude("no number")
     if shape is None:
@@ -118,7 +123,6 @@ def _call(job: Job) -> str:
 
 
 def _between_runs(curve: Sequence[Measurement]) -> Finding | None:
-    """Return that two runs of the same call differ."""
     rows = sorted((one.size_bytes, one.in_place, one.time_s) for one in curve)
     for (size, _), group in groupby(rows, key=lambda row: row[:2]):
         times = [time_s for *_, time_s in group]
@@ -177,3 +181,40 @@ def _verdict_of_figures(figures: Sequence[Figure], job: Job) -> Finding | None:
         return conclude("algorithm bandwidth", source=source, bytes_per_s=rate)
     bus = rate * (2 * (job.ranks - 1) / job.ranks)
     return bandwidth_verdict(bus, job, f"{start} of algorithm bandwidth, {format_rate(bus)} of the bus", source)
+
+
+def judge_point_to_point(table: Table, mentions: Mentions) -> tuple[Finding, ...]:
+    """Return the verdict on a table, then causes, and what the text does not tell."""
+    whole_job = job_of(mentions, None)
+    job = replace(whole_job, collective="", cards=1, cards_of_node=1)
+    verdict = _verdict_of_messages(table, job)
+    causes = (one for one in causes_of(verdict, job, None, table.bytes_per_s, mentions) if one.subject != "one card")
+    return (verdict, *causes, *_latency(table), *unknowns_of(whole_job, mentions, verdict))
+
+
+def _verdict_of_messages(table: Table, job: Job) -> Finding:
+    """Return the verdict: on the latency if it is that of no card, or else on the bandwidth."""
+    small = "" if table.latency_s is None else f"take {format_time(table.latency_s)} if small"
+    ways = " in each direction, both at once," if table.is_both_ways else ""
+    large = "" if table.bytes_per_s is None else f"reach {format_rate(table.bytes_per_s)}{ways} if large"
+    start = f"Point-to-point messages {' and '.join(part for part in (small, large) if part) or 'have few sizes'}"
+    card_s = [one.highest_latency_s for one in FABRICS if one.kind == job.net == "rdma" and one.highest_latency_s]
+    if table.latency_s is not None and card_s and job.is_of_cpus and table.latency_s > _SLOW_LATENCY * max(card_s):
+        return conclude("messages by the processor", source=table.source, start=start, usual_s=max(card_s))
+    if table.bytes_per_s is None:
+        return conclude("few sizes of messages", source=table.source, start=start)
+    return bandwidth_verdict(table.bytes_per_s, job, start, table.source)
+
+
+def _latency(table: Table) -> Iterator[Finding]:
+    if table.latency_s is None:
+        return
+    ranges = [
+        (one.name, one.lowest_latency_s / _ALIKE_FACTOR, one.highest_latency_s * _ALIKE_FACTOR)
+        for one in FABRICS
+        if one.lowest_latency_s is not None and one.highest_latency_s is not None
+    ]
+    name = next((name for name, low_s, high_s in ranges if low_s <= table.latency_s <= high_s), None)
+    if name is not None or table.latency_s < min(low_s for _, low_s, _ in ranges):
+        what = "less than cards take, as within a node" if name is None else f"like {name}"
+        yield conclude("latency", source=table.source, latency_s=table.latency_s, what=what)

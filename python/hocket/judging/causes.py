@@ -12,19 +12,11 @@ from hocket.judging.context import Job, bus_over_cards, is_of_mpi
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.finding import Finding, Kind, conclude
-from hocket.judging.lines import lines_of
+from hocket.judging.lines import FORMS, lines_of
 from hocket.judging.mention import Mention, Mentions
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
-_PAIR = re.compile(
-    r"^\W*(?P<one>[a-z][\w-]*[0-9][\w-]*)\s*[,+&/-]\s*(?P<other>[a-z][\w-]*[0-9][\w-]*)"
-    r"[\s:|]+~?(?P<value>[0-9]+\.[0-9]+)\b"
-)
-_VERSION = re.compile(
-    r"^\W*(?:N?R?CCL )?v?(?P<version>[0-9]+(?:\.[0-9]+){1,3})(?:-[0-9]+)?"
-    r"\s*[:|=]\s*~?(?P<value>[0-9]+(?:\.[0-9]+)?)\s*(?:GB/s)?\s*$"
-)
 _SLOW_SHARE = 0.75
 _CHANGE_FACTOR = 1.5
 _LEAST_ROWS = 3
@@ -38,11 +30,7 @@ _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
 """A jump so far of such large calls is rarely a choice of the library."""
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
-_WITH_HAN = re.compile(r"(?i)open ?mpi 5\.")
 _SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
-_LAUNCHES = re.compile(r"\bmpirun\s")
-_BINDS = re.compile(r"bind-to\b|cpu-bind|cpus-per-task|taskset|numactl")
-"""Unless it is told otherwise, mpirun binds ranks to cores: the threads that serve a GPU share one."""
 
 
 def causes_of(
@@ -62,14 +50,14 @@ def causes_of(
         lone = [conclude("one rank on a node", cards=job.cards_of_node)] if job.is_lone and job.cards_of_node else []
         return (*runs, *_sockets(job, "hint"), *lone, *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    is_bound = job.is_of_cpus or not _LAUNCHES.search(mentions.text) or _BINDS.search(mentions.text)
+    is_bound = job.is_of_cpus or not FORMS["mpirun"].search(mentions.text) or FORMS["binding"].search(mentions.text)
     candidates = [
         *runs,
         *_sockets(job, kind),
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
-        *_slow_nodes(_list(_PAIR, mentions)),
-        *_changes_of_version(_list(_VERSION, mentions)),
+        *_slow_nodes(_list(FORMS["pair of hosts"], mentions)),
+        *_changes_of_version(_list(FORMS["version and bandwidth"], mentions)),
         *(() if shape is None or verdict.subject == "algorithm" else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
     ]
@@ -120,7 +108,6 @@ def _changes_of_version(rows: Sequence[tuple[re.Match[str], str]]) -> Iterator[F
 
 
 def _findings_of(kind: Kind, *groups: Iterable[Mention]) -> Iterator[Finding]:
-    """Give a finding for each mention, with its line."""
     for one in chain(*groups):
         yield Finding(kind, _sentence(one), one.subject, one.source)
 
@@ -227,7 +214,7 @@ def _hints(verdict: Finding, job: Job, mentions: Mentions) -> Iterator[Finding]:
     averages = sorted(one.bytes_per_s for one in mentions.figures if one.is_of_output)
     if len(averages) == 2 and _NOISE < averages[1] / averages[0] < _RUNS_FACTOR:
         yield conclude("noise", percent=100 * (1 - averages[0] / averages[1]))
-    library = next((one for one in mentions.of("library") if _WITH_HAN.match(one.value)), None)
+    library = next((one for one in mentions.of("library") if FORMS["Open MPI with HAN"].match(one.value)), None)
     has_levels = (job.ranks_per_node or 1) > 1 and (job.nodes or 1) > 1
     is_set = any(one.value.startswith(("coll_han", "coll=")) for one in mentions.of("algorithm"))
     if library is not None and has_levels and not is_set and of_function(job.collective) in FUNCTIONS_OF_HAN:

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any, Literal, TypeAlias
@@ -43,23 +44,11 @@ Direction: TypeAlias = Literal["slower", "faster", "same", "cannot tell"]
 
 @dataclass(frozen=True)
 class Change:
-    """How the time of a point changed.
+    """How the time of a point changed: the medians of repeated runs before and after, and their ratio.
 
-    Attributes:
-        series: All of the point but its size.
-        size_bytes: The size of the call.
-        before_s: The time before, the median of repeated runs.
-        after_s: The time after.
-        before_runs: How many runs there are before.
-        after_runs: How many runs there are after.
-        ratio: How many times as long the call takes after as before.
-        ratio_low: Lower end of its 95 % confidence interval; None if nothing tells it.
-        ratio_high: Upper end.
-        basis: What the interval is from.
-        p_value: How likely noise alone makes the ratio so far from 1, corrected for the number of points; None without
-            an interval.
-        direction: What became of the time.
-        source: The file and the line of the first run after.
+    The ratio says how many times as long the call takes after as before, with its 95 % confidence interval; None if
+    nothing tells it. The p-value says how likely noise alone makes the ratio so far from 1, corrected for the number of
+    points; None without an interval. The source is the file and the line of the first run after.
     """
 
     series: Series
@@ -84,13 +73,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Range:
-    """Neighbouring sizes of a series that changed in the same direction.
+    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take.
 
-    Attributes:
-        changes: The changes, by size.
-        ratio: How many times as long calls take: the geometric mean over the sizes.
-        ratio_low: Lower end of its interval, pooled over the sizes. None if a size has no interval.
-        ratio_high: Upper end.
+    The ratio is the geometric mean over the sizes, and its interval is pooled over them; None if a size has no
+    interval.
     """
 
     changes: tuple[Change, ...]
@@ -119,22 +105,16 @@ class Range:
         }
 
 
-_Pools: TypeAlias = "list[tuple[int, int, Pool]]"
-"""From which place to before which one the pairs of a series are, and their pool; of series with noise."""
-
-
-def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> _Pools:
-    pools: _Pools = []
+def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> Iterator[tuple[int, int, Pool]]:
+    """Give from which place to before which one the pairs of a series are, and their pool; of series with noise."""
     for _, group in groupby(enumerate(pairs), lambda each: each[1].series):
-        own = [*group]
-        first, end = own[0][0], own[-1][0] + 1
-        own_noises = [noise for noise in noises_by_point[first:end] if noise is not None]
-        if len(own_noises) == end - first:
-            pools.append((first, end, Pool([pair for _, pair in own], own_noises)))
-    return pools
+        places, own = zip(*group, strict=True)
+        own_noises = [noise for noise in noises_by_point[places[0] : places[-1] + 1] if noise is not None]
+        if len(own_noises) == len(own):
+            yield places[0], places[-1] + 1, Pool(own, own_noises)
 
 
-def _ranges(changes: Sequence[Change], pools: _Pools) -> Iterator[Range]:
+def _ranges(changes: Sequence[Change], pools: Sequence[tuple[int, int, Pool]]) -> Iterator[Range]:
     """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
     for _, group in groupby(enumerate(changes), lambda each: (each[1].series, each[1].direction)):
         places, own = zip(*group, strict=True)
@@ -246,7 +226,6 @@ def _is_step(below: Change, at: Change, least: float) -> bool:
 
 
 def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
-    """Give what single runs do not tell."""
     counts = Counter(one.basis for one in changes if one.basis in _ONE_RUN)
     if counts:
         sources = " and ".join(words for basis, words in _ONE_RUN.items() if counts[basis])
@@ -262,7 +241,6 @@ def _of_one_run(changes: Sequence[Change]) -> Iterator[Finding]:
 
 
 def _only(side: str, lines: Sequence[str], most: int = 3) -> Iterator[Finding]:
-    """Give the points that only one set has."""
     if lines:
         more = [f"and {len(lines) - most} more"] if len(lines) > most else []
         yield Finding("unknown", f"only {side}: {'; '.join([*lines[:most], *more])}", "points")
@@ -351,11 +329,8 @@ def changes(
     noise_by_point = noises(pairs)
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     most = math.log1p(tolerance)
-    rows = [
-        _change(pair, noise, p_value, most)
-        for pair, noise, p_value in zip(pairs, noise_by_point, p_values, strict=True)
-    ]
-    pools = _pools(pairs, noise_by_point)
+    rows = [_change(*each, most) for each in zip(pairs, noise_by_point, p_values, strict=True)]
+    pools = [*_pools(pairs, noise_by_point)]
     whole = sum(ranges_of(end - first) for first, end, _ in pools)
     for start, _, pool in pools:
         for first, end in pool.ranges(whole):
@@ -400,18 +375,8 @@ def _change(pair: Pair, noise: Noise | None, p_value: float | None, most: float)
             direction = "slower" if ratio > 0 else "faster"
         elif -most <= low and high <= most:
             direction = "same"
-    return Change(
-        pair.series,
-        pair.size_bytes,
-        median_s(pair.before),
-        median_s(pair.after),
-        len(pair.before),
-        len(pair.after),
-        exponential(ratio),
-        None if low is None else exponential(low),
-        None if high is None else exponential(high),
-        "nothing" if noise is None else noise.basis,
-        p_value,
-        direction,
-        pair.after[0].source,
-    )
+    runs = (median_s(pair.before), median_s(pair.after), len(pair.before), len(pair.after))
+    interval = (None if low is None else exponential(low), None if high is None else exponential(high))
+    basis: Basis = "nothing" if noise is None else noise.basis
+    of_pair = partial(Change, pair.series, pair.size_bytes, *runs, exponential(ratio), *interval)
+    return of_pair(basis=basis, p_value=p_value, direction=direction, source=pair.after[0].source)

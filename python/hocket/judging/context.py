@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from hocket.base.units import format_count
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import FABRICS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
 from hocket.judging.finding import Finding, conclude
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mention, Mentions
 
 NORMAL_SHARE = 0.85
@@ -24,30 +24,18 @@ _WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
 _OF_GPUS = ("nvlink", "xgmi", "pcie")
 _BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
-NCCL = re.compile(r"\b[NR]CCL_|[NR]CCL INFO|_perf\b|\b[nr]ccl-tests?\b")
-_MPI = re.compile(r"\bosu_i?[a-z]|\bOSU MPI|\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking ")
-_GPUS = re.compile(r"(?i)cuda|rocm|\bgpus?\b|(?-i:\bD D\b)")
-_HAS_LINKS = re.compile(r"\bNV(?:L|18|12|6|4)\b|(?i:nvlink|nvswitch)|HBM3\b")
+NCCL = FORMS["NCCL"]
 _SLOWEST_RDMA_GBIT = 100
-_GPU = re.compile(r"(?P<model>(?:RTX )?[A-Z]*[0-9]+[A-Z]?)(?:[- ]?(?P<form>SXM|PCI))?")
 
 
 @dataclass(frozen=True)
 class Job:
     """The job that a text describes. What it does not tell is None, or empty.
 
-    Attributes:
-        is_one_node: Whether all ranks are on one node; None if that is unknown.
-        gpu: The model of the GPUs.
-        gpu_name: Its name in the text, also where its bandwidth is not known.
-        net: The kind of the network, as in `hocket.judging.fabrics.Fabric`.
-        card: The class of a network card.
-        cards: Number of cards of a node that the library uses, or that the text tells.
-        cards_of_node: Number of cards of a node that the text tells, also of those that are not used.
-        sockets: The mention of TCP sockets.
-        is_of_nccl: Whether the text tells of NCCL or RCCL.
-        is_of_cpus: Whether the times are of an MPI benchmark, and nothing in the text tells of GPUs.
-        bus: The mention of a bus to a network card that carries less than the card.
+    The name of the GPUs is that of the text, also where their bandwidth is not known. The kind of the network is that
+    of `hocket.judging.fabrics.Fabric`. `cards` are those of a node that the library uses, or that the text tells, and
+    `cards_of_node` all that it tells, also those that are not used. Times are of CPUs if they are of an MPI benchmark
+    and nothing in the text tells of GPUs. The bus is one to a network card that carries less than the card.
     """
 
     collective: str
@@ -124,7 +112,7 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
         is_of_nccl=(is_of_nccl := NCCL.search(mentions.text) is not None),
-        is_of_cpus=not (is_of_nccl or name or _GPUS.search(mentions.text)) and is_of_mpi(mentions),
+        is_of_cpus=not (is_of_nccl or name or FORMS["with GPUs"].search(mentions.text)) and is_of_mpi(mentions),
         bus=next(iter(mentions.of("bus")), None),
     )
 
@@ -139,7 +127,7 @@ def _card(kind: str, rate: int | None, gpu: GpuModel | None) -> Fabric | None:
 
 def is_of_mpi(mentions: Mentions) -> bool:
     """Return whether a text is of a benchmark of MPI."""
-    return _MPI.search(mentions.text) is not None
+    return FORMS["benchmark of MPI"].search(mentions.text) is not None
 
 
 def usual_rate_of(job: Job) -> UsualRate | None:
@@ -195,7 +183,11 @@ def _is_one_node(mentions: Mentions, nodes: int | None) -> bool | None:
 
 def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
     """Return the name of the GPUs, and their model, if the text tells of one model only."""
-    parts = {(match["model"], match["form"] or "") for value in mentions.values("gpu") if (match := _GPU.match(value))}
+    parts = {
+        (match["model"], match["form"] or "")
+        for value in mentions.values("gpu")
+        if (match := FORMS["GPU"].match(value))
+    }
     names = {model for model, _ in parts}
     if len(names) != 1:
         return "", None
@@ -204,7 +196,9 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
     links = mentions.only("links")
     if links in ("pairs", "no NVLink"):
         form = "PCIe"
-    elif not form and (links == "NVLink" or name in _ONLY_SXM or (links is None and _HAS_LINKS.search(mentions.text))):
+    elif not form and (
+        links == "NVLink" or name in _ONLY_SXM or (links is None and FORMS["with NVLink"].search(mentions.text))
+    ):
         form = "SXM"
     return name, None if not form and name in ("A100", "H100", "V100") else gpu_model(name, form)
 
@@ -234,7 +228,6 @@ def bandwidth_verdict(
 
 
 def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
-    """Return which fabrics a bus bandwidth fits, where the machine is not known."""
     if job.nodes == 2 and job.is_of_nccl:  # NCCL runs trees there
         bus_bytes_per_s = job.of_cards(bus_bytes_per_s)
     between = (job.net,) if job.is_one_node is False and job.net else _BETWEEN_NODES

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, groupby, pairwise
 from math import inf, log
+from operator import attrgetter
 from statistics import median
 
 from hocket.base.call import Call
@@ -21,8 +22,8 @@ from hocket.base.units import format_count
 from hocket.definitions.library import COLLECTIVES
 from hocket.measurements.measurement import DEFAULT, Measurement, bus_share
 
-_COMMON = ("system", "library", "buffers", "collective", "label", "ranks", "dims", "layout", "ranks_per_node",
-           "element_bytes", "measured_as")  # fmt: skip
+_COMMON = attrgetter("system", "library", "buffers", "collective", "label", "ranks", "dims", "layout", "ranks_per_node",
+                     "element_bytes", "measured_as")  # fmt: skip
 """What calls of a curve have in common."""
 _SAME = 0.1
 """Times in place that differ by less than this share, in the median over sizes, are those out of place."""
@@ -42,11 +43,9 @@ _MOST_EXTRAPOLATION = 2.0
 
 @dataclass(frozen=True)
 class Curve:
-    """Times of a collective over sizes.
+    """Times of a collective over sizes: all runs, and one measurement of each size, by rising sizes.
 
-    Attributes:
-        measurements: One of each size, by rising sizes. A size that was measured several times has its median.
-        runs: All measurements.
+    A size that was measured several times has its median.
     """
 
     measurements: tuple[Measurement, ...]
@@ -70,13 +69,17 @@ class Curve:
         parts += [f"on {format_count(one.ranks, 'rank')}", "in place" if one.in_place else ""]
         return " ".join(part for part in parts if part)
 
+    @property
+    def call(self) -> str:
+        """The title at the beginning of a sentence."""
+        return f"{self.title[0].upper()}{self.title[1:]}"
+
 
 def curves_of(measurements: Iterable[Measurement]) -> tuple[Curve, ...]:
     """Return the curves of some measurements, in their order. Times in place are left out if they are the same."""
     groups: dict[tuple[object, ...], dict[int, list[Measurement]]] = {}
     for one in measurements:
-        key = tuple(getattr(one, name) for name in _COMMON)
-        groups.setdefault((*key, one.in_place), {}).setdefault(one.size_bytes, []).append(one)
+        groups.setdefault((*_COMMON(one), one.in_place), {}).setdefault(one.size_bytes, []).append(one)
     curves = {key: _curve(sizes) for key, sizes in groups.items()}
     return tuple(
         curve

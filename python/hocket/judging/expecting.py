@@ -57,14 +57,9 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """Simulated times of the calls of a curve.
+    """Simulated times of the calls of a curve, by program and size, on a machine with the layout of the job.
 
-    Attributes:
-        curve: Their measured times.
-        machine: The machine, with the layout of the job.
-        simulations: The simulation of each program at each size that it takes, by label and size.
-        library: The library that ran, if that is known.
-        left_out: The programs that would take too long to simulate.
+    The library is the one that ran, if that is known. Left out are programs that would take too long to simulate.
     """
 
     curve: Curve
@@ -144,7 +139,6 @@ class Expectation:
         return [label for label in self.labels if label.split()[0] in programs]
 
     def _prior(self, label: str) -> float:
-        """Return how likely a program is before its times are known."""
         forms = sum(other.split()[0] == label.split()[0] for other in self.labels)
         if label in self.of_libraries:
             return 1.0 / forms

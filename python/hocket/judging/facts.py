@@ -11,32 +11,11 @@ from math import prod
 from typing import NamedTuple, TypeVar
 
 from hocket.definitions.library import find_collective, is_collective
-from hocket.judging.lines import DEVICE, NumberedLines, lines_of, row_of_nccl, whole_number, with_words
+from hocket.judging.lines import DEVICE, FORMS, NumberedLines, lines_of, row_of_nccl, whole_number, with_words
 from hocket.measurements.measurement import Facts
 from hocket.measurements.nccl_tests import ranks_of_bandwidths
 
 T = TypeVar("T", bound=Hashable)
-_LAUNCH = re.compile(r"(?:^|[\s/`$>])(?P<launcher>mpirun|mpiexec|srun|orterun)(?:\.\w+)?\s")
-_TEST = re.compile(r"(?:^|[\s/])(?P<name>[a-z_]+?)_perf(?:_mpi)?\b")
-_OSU = re.compile(r"\bosu_i?(?P<name>all\w+|bcast|reduce\w*|gather|scatter)\b")
-_TITLE = re.compile(r"\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>[A-Za-z_-]+)(?: Personalized Exchange)? Latency Test")
-_PROSE = re.compile(
-    r"(?i)\b(?P<name>all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?allv?|broadcast)\b"
-)
-_TASKS_PER_NODE = re.compile(r"(?:^|\s)--ntasks-per-node[ =](?P<count>[0-9]{1,4})(?=\s|$)")
-_PER_NODE = re.compile(
-    r"(?:^|\s)(?:-N|--ntasks-per-node|-ppn|--ppn|-npernode|--npernode|--map-by ppr:)"
-    r"[ =:]?(?P<count>[0-9]{1,4})(?=\s|:|$)"
-)
-_NRANKS = re.compile(r"\bn[rR]anks (?P<count>[0-9]{1,7})\b")
-_NODES_AND_RANKS = (
-    re.compile(
-        r"(?i)\b(?P<nodes>[0-9]{1,5}|two|three|four|eight) (?:compute )?nodes? (?:run )?(?:with|x|,) "
-        r"(?P<ranks>[0-9]{1,3}|two|four|eight) (?:MPI )?(?:tasks|processes|procs|ranks|gpus)\b"
-    ),
-    re.compile(r"(?i)\b(?P<ranks>[0-9]{1,3}) ?procs/node\+(?P<nodes>[0-9]{1,5}) ?nodes"),
-)
-_HOST_OPTION = re.compile(r"(?:^|\s)(?:-H|--?host|--?hostfile|--?machinefile|-f)[ =]")
 
 
 class Command(NamedTuple):
@@ -101,11 +80,11 @@ def _collectives(lines: NumberedLines, rows: Sequence[tuple[int, re.Match[str]]]
         [
             (name, f"{file}:{number}")
             for number, line in lines
-            for expression in expressions
-            for match in expression.finditer(line)
+            for form in forms
+            for match in FORMS[form].finditer(line)
             if (name := _collective(match["name"])) is not None
         ]
-        for expressions in ((_TEST, _OSU, _TITLE), (_PROSE,))
+        for forms in (("test of NCCL", "test of OSU", "title of OSU"), ("collective",))
     )
     of_reductions = [number for number, row in rows if float(row["bus"]) > max(1.0, 1.02 * float(row["alg"]))]
     if of_names or of_reductions:
@@ -129,12 +108,12 @@ def _counts(
         source, command = f"{file}:{number}", command_in(line)
         if command.ranks is not None:
             yield "ranks", command.ranks, source
-        yield from (("ranks", int(match["count"]), source) for match in _NRANKS.finditer(line))
+        yield from (("ranks", int(match["count"]), source) for match in FORMS["ranks in a log"].finditer(line))
         if command.ranks_per_node is not None:
             yield "ranks_per_node", command.ranks_per_node, source
         if command.ranks is not None and not command.has_hosts and len(hosts) == 1:
             yield "ranks_per_node", command.ranks, source  # all are on the host that the list of devices names
-        for match in (match for expression in _NODES_AND_RANKS for match in expression.finditer(line)):
+        for match in (*FORMS["ranks of nodes"].finditer(line), *FORMS["ranks of nodes in short"].finditer(line)):
             nodes, per_node = whole_number(match["nodes"]), whole_number(match["ranks"])
             if nodes is not None and per_node is not None:
                 yield "ranks", nodes * per_node, source
@@ -149,9 +128,9 @@ def _counts(
 
 def command_in(line: str) -> Command:
     """Return what a line starts, a launcher or a benchmark by itself."""
-    launch = _LAUNCH.search(line)
+    launch = FORMS["launcher"].search(line)
     options = line[launch.end() :] if launch is not None else line
-    test = _TEST.search(options)
+    test = FORMS["test of NCCL"].search(options)
     behind = options[test.end() :] if test is not None else ""
     per_process = prod(each for name in ("-g", "-t") if (each := _option(name, behind)) is not None)
     if launch is None:
@@ -159,7 +138,7 @@ def command_in(line: str) -> Command:
         return Command("", ranks, ranks, has_hosts=True)
     options = options[: test.start()] if test is not None else options
     is_slurm = launch["launcher"] == "srun"
-    per_node = (_TASKS_PER_NODE if is_slurm else _PER_NODE).search(options)
+    per_node = (FORMS["tasks of Slurm"] if is_slurm else FORMS["ranks on a node"]).search(options)
     nodes, slots = _option("-N|--nodes", options), _slots(options)
     processes = _option("--?np?|--ntasks", options)
     if processes is None and nodes is not None and per_node is not None:
@@ -175,7 +154,7 @@ def command_in(line: str) -> Command:
         launch["launcher"],
         processes and processes * per_process,
         on_node and on_node * (per_process if processes else 1),
-        has_hosts=is_slurm or _HOST_OPTION.search(options) is not None,
+        has_hosts=is_slurm or FORMS["hosts"].search(options) is not None,
     )
 
 

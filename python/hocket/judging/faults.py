@@ -9,33 +9,18 @@ from typing import NamedTuple
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_count
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import lines_of, row_of_nccl, with_words
+from hocket.judging.lines import FORMS, expression_of, lines_of, row_of_nccl, with_words
 from hocket.measurements.measurement import Measurement
 
-_TOTAL = re.compile(r"\bOut of bounds values\s*:\s*(?P<count>[0-9]{1,15})\s+FAILED\b")
-_ROW_OF_OSU = re.compile(r"(?<!\S)(?P<size>[0-9]{1,15})(?:[ \t]+[0-9.]+)+[ \t]+Fail\s*$")
 _IN_PLACE = 4
 """So many cells after the first number of wrong values in a row of nccl-tests, the one in place follows."""
 
 _MOST_ROWS = 6
-_HEADER = re.compile(
-    r"\bminBytes (?P<first>[0-9]{1,15}) maxBytes (?P<last>[0-9]{1,15})"
-    r"|# Maximum message length in bytes:\s*(?P<imb>[0-9]+)"
-)
-_COMPLETE = re.compile(r"Avg bus bandwidth|Out of bounds values|All processes entering MPI_Finalize")
-_ENDS = (
-    (re.compile(r"\bIMB-|Intel\(R\) MPI Benchmarks|# Benchmarking "), 1 << 22),
-    (re.compile(r"\bosu_|\bOSU MPI"), 1 << 20),
-)
+_ENDS = {"tables of IMB": 1 << 22, "tables of OSU": 1 << 20}
 """Up to which size a benchmark goes unless options say otherwise."""
-_STOPS = re.compile(
-    r"(?i)\b(?:hangs?|hung|hanging|stuck|freezes?|frozen|never (?:returns|ends|finishes)|stops? (?:here|at|there)|"
-    r"(?:prints|shows) nothing|no (?:more|further) output|segmentation fault|sigsegv|core dumped|aborted|mpi_abort|"
-    r"killed|exited on signal|bad termination|test nccl failure|timed? ?out|out of memory|deadlocks?)\b"
-)
 
 
-_OTHERS = [(row["what"], row["advice"], re.compile(row["expression"])) for row in read_rows(__file__, "others.csv")]
+_OTHERS = [(row["what"], row["advice"], expression_of(row["expression"])) for row in read_rows(__file__, "others.csv")]
 
 
 class Fault(NamedTuple):
@@ -52,7 +37,9 @@ def failures_in(text: str, file: str) -> Fault | None:
     """
     lines = [(f"{file}:{number}", line) for number, line in enumerate(lines_of(text), start=1)]
     rows = [(source, size) for source, line in lines for size in _wrong_size(line)]
-    totals = [(source, total) for source, line in lines if "FAILED" in line for total in _TOTAL.finditer(line)]
+    totals = [
+        (source, total) for source, line in lines if "FAILED" in line for total in FORMS["wrong values"].finditer(line)
+    ]
     if rows:
         (first, _), sources = rows[0], [source for source, _ in rows]
         names = ", ".join(f"{source} ({format_bytes(size)})" for source, size in rows[:_MOST_ROWS])
@@ -68,8 +55,7 @@ def failures_in(text: str, file: str) -> Fault | None:
 
 
 def _wrong_size(line: str) -> Iterator[int]:
-    """Give the size of a row whose results are wrong."""
-    if "Fail" in line and (row := _ROW_OF_OSU.search(line)) is not None:
+    if "Fail" in line and (row := FORMS["wrong row of OSU"].search(line)) is not None:
         yield int(row["size"])
     elif (row := row_of_nccl(line)) is not None:
         counts = line[row.end() :].split()[::_IN_PLACE]
@@ -92,7 +78,7 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
     places = ((one.source.rpartition(":")[2], one) for one in measurements if one.size_bytes)
     numbers = {int(place): one for place, one in places if place.isdecimal()}
     lines = lines_of(text)
-    if not numbers or _COMPLETE.search(text):
+    if not numbers or FORMS["end of table"].search(text):
         return None
     last_line = max(numbers)
     last = numbers[last_line]
@@ -101,23 +87,17 @@ def early_end(text: str, file: str, measurements: Sequence[Measurement]) -> Faul
     sizes = sorted({int(one.size_bytes * scale) for one in own})
     words = with_words(text)
     most_bytes, source, first = 0, "", 0
-    stop = next(
-        (
-            (line.strip(), number)
-            for number, line in sorted(words, key=lambda each: each[0] < last_line)
-            if number not in numbers and _STOPS.search(line)
-        ),
-        None,
-    )
+    in_order = sorted(words, key=lambda each: each[0] < last_line)
+    stop = next((each for each in in_order if each[0] not in numbers and FORMS["stop"].search(each[1])), None)
     for number, line in words:
-        if number < last_line and (match := _HEADER.search(line)) is not None:
+        if number < last_line and (match := FORMS["sizes of header"].search(line)) is not None:
             most_bytes, source, first = int(match["last"] or match["imb"]), f"{file}:{number}", int(match["first"] or 0)
-    limit = most_bytes or next((most for name, most in _ENDS if name.search(text)), 1 << 62)
+    limit = most_bytes or next((most for name, most in _ENDS.items() if FORMS[name].search(text)), 1 << 62)
     if sizes[-1] * 2 > limit or (stop is None and (not most_bytes or sizes[0] > max(8, 2 * first))):
         return None
     next_bytes = sizes[-1] * (sizes[-1] // sizes[-2] if len(sizes) > 1 and sizes[-2] else 2)
     if stop is not None:
-        why, source = f'"{stop[0]:.60}"', f"{file}:{stop[1]}"
+        why, source = f'"{stop[1].strip():.60}"', f"{file}:{stop[0]}"
     else:
         why = f"its header announces {format_bytes(most_bytes)}"
     finding = conclude("ends early", last_bytes=sizes[-1], next_bytes=next_bytes, why=why, source=source)

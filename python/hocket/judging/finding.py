@@ -45,10 +45,8 @@ def conclude(name: str, *, kind: Kind | None = None, source: str = "", **values:
         values: What stands in its sentence. The end of a name tells the unit of a number.
     """
     row = _FINDINGS[name]
-    words = {key: _with_unit(key, value) for key, value in values.items()}
+    words = dict(values)
+    for key, value in values.items():
+        form = next((each for ending, each in _FORMATS.items() if key.endswith(ending)), None)
+        words[key] = value if form is None or isinstance(value, str) else form(value)
     return Finding(kind or cast("Kind", row["kind"]), row["sentence"].format(**words), row["subject"], source)
-
-
-def _with_unit(name: str, value: str | float) -> str | float:
-    form = next((each for ending, each in _FORMATS.items() if name.endswith(ending)), None)
-    return value if form is None or isinstance(value, str) else form(value)

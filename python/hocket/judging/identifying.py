@@ -38,11 +38,9 @@ LEAST_PROBABILITY = 0.8
 
 @dataclass(frozen=True)
 class Guess:
-    """Programs that may have run.
+    """Programs that may have run, the likeliest first, and the probability that one of them did.
 
-    Attributes:
-        programs: Their labels, the likeliest first; several whose simulated times are alike at these sizes.
-        probability: The probability that one of them ran.
+    The simulated times of several are alike at these sizes.
     """
 
     programs: tuple[str, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -18,35 +17,31 @@ from hocket.base.files import read_text
 from hocket.base.units import from_to
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.judging.assessment import Assessment, CurveAssessment, Row
-from hocket.judging.by_text import causes_by_text, judge_alone
+from hocket.judging.by_text import causes_by_text, judge_alone, judge_point_to_point
 from hocket.judging.causes import statements
 from hocket.judging.curves import Curve, curves_of
 from hocket.judging.expecting import Expectation, expect
 from hocket.judging.faults import Fault, other_text
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.library_choices import choice_findings, choices_of, library_of_text
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.mentions import mentions_of
-from hocket.judging.point_to_point import judge_point_to_point
 from hocket.judging.suspects import contradictions
+from hocket.judging.tables import rows_in
 from hocket.judging.texts import Source, Text, read
 from hocket.judging.verdicts import findings_of, shape_findings
 from hocket.measurements.measurement import Facts, Measurement
 from hocket.rules.tuning_files.counterparts import library_of
 
-_MODELS = (
-    ("volta", re.compile("V100")),
-    ("ampere", re.compile("A100|A800|A30")),
-    ("hopper", re.compile("G?H[128]00|H20")),
-    ("blackwell", re.compile("G?B[23]00")),
-)
+_MODELS = {name: FORMS[f"GPUs of {name}"] for name in ("volta", "ampere", "hopper", "blackwell")}
 """The models of each generation that machine files name (`gpu.generation`)."""
 
 
 def _other_generation(machine: Machine, mentions: Mentions) -> Iterator[Finding]:
     """Give that a text is of GPUs of another generation than the machine has, if it names those of one only."""
     own = machine.quantities.get("gpu.generation")
-    first = {name: one for one in mentions.of("gpu") for name, models in _MODELS if models.match(one.value)}
+    first = {name: one for one in mentions.of("gpu") for name, models in _MODELS.items() if models.match(one.value)}
     if own is not None and len(first) == 1 and own not in first:
         ((name, one),) = first.items()
         sentence = f"{one.sentence}, of generation {name}, machine {machine.name} has {own}: expect other times"
@@ -56,10 +51,8 @@ def _other_generation(machine: Machine, mentions: Mentions) -> Iterator[Finding]
 def _judge(
     curve: Curve, mentions: Mentions, machine: Machine | None, library: str | None, executor: Executor | None
 ) -> CurveAssessment:
-    """Return a curve beside the times of a machine, or by itself."""
     ran = [one for one in mentions.of("ran") if one.value.split()[0] == curve.first.collective]
-    title = f"{curve.title[0].upper()}{curve.title[1:]}"
-    of_log = [Finding("hint", f"{title}: {one.sentence}", "what ran", one.source) for one in ran]
+    of_log = [Finding("hint", f"{curve.call}: {one.sentence}", "what ran", one.source) for one in ran]
     if machine is None:
         verdict, *others = judge_alone(curve.runs, mentions)
         first = (*of_log, verdict) if verdict.kind == "unknown" else (verdict, *of_log)
@@ -90,18 +83,10 @@ def _row(expectation: Expectation, size_bytes: int) -> Row:
     fastest = expectation.fastest(size_bytes)
     low_s, high_s = expectation.between_s(fastest, size_bytes)
     ran = expectation.guess([size_bytes])
-    return Row(
-        size_bytes=size_bytes,
-        measured_s=expectation.measured_s[size_bytes],
-        expected_s=expectation.simulations[fastest, size_bytes].time_s.mean,
-        low_s=low_s,
-        high_s=high_s,
-        fastest=fastest,
-        limit=expectation.limits.get(size_bytes, ""),
-        bound_s=expectation.bounds_s.get(size_bytes),
-        guess=ran,
-        guess_s=expectation.simulations[ran.programs[0], size_bytes].time_s.mean if ran.programs else None,
-    )
+    times_s = {label: each.time_s.mean for (label, size), each in expectation.simulations.items() if size == size_bytes}
+    measured_s, guess_s = expectation.measured_s[size_bytes], times_s[ran.programs[0]] if ran.programs else None
+    limit, bound_s = expectation.limits.get(size_bytes, ""), expectation.bounds_s.get(size_bytes)
+    return Row(size_bytes, measured_s, times_s[fastest], low_s, high_s, fastest, limit, bound_s, ran, guess_s)
 
 
 _MOST_SIZES = 64
@@ -216,7 +201,7 @@ def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
         raise source.refusal
     findings = judge_alone((), source.mentions)
     has_answer = findings[0].kind != "unknown" or any(one.kind == "cause" for one in findings)
-    rows = source.mentions.rows
+    rows = rows_in(source.mentions.text, source.mentions.file)
     if findings[0].subject == "numbers" or not (has_answer or rows is not None):
         if (other := other_text(source.mentions.text, source.mentions.file)) is None:
             raise source.refusal

@@ -7,7 +7,6 @@ library's rules or NCCL's table say what it chooses.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,9 +16,9 @@ from hocket.base.call import Call
 from hocket.definitions.libraries import BY_MACHINE, DEFAULTS
 from hocket.definitions.machine import Machine
 from hocket.judging.assessment import LibraryChoice
-from hocket.judging.context import NCCL
 from hocket.judging.expecting import Expectation, simulate_decision
 from hocket.judging.finding import Finding, conclude
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.constants import VERSION, Version, nearest
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
@@ -30,12 +29,6 @@ from hocket.rules.tuning_files.form import Choice
 from hocket.rules.tuning_files.hocket_rules import of_function
 
 _MARK = "Bytes -> Algo "
-_LINE = re.compile(
-    rf"(?:\b(?P<function>[A-Z]\w+): +)?(?P<bytes>[0-9]{{1,15}}) {_MARK}(?P<algorithm>\w+) proto (?P<protocol>\w+)"
-    r"(?: channel\{Lo\.\.Hi\}=\{(?P<first>[0-9]{1,4})\.\.(?P<last>[0-9]{1,4})\})?"
-)
-_OF_NCCL = re.compile(rf"{NCCL.pattern}|\balgbw\b")
-_VERSION = re.compile(r"NCCL 2\.(?P<minor>[0-9]{1,3})")
 _FUNCTIONS = {
     "AllGather": "allgather",
     "AllReduce": "allreduce",
@@ -48,7 +41,7 @@ _FUNCTIONS = {
 def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> str | None:
     """Return NCCL if a text is of NCCL, and the machine says what it decides by; None otherwise."""
     is_known = "gpu.generation" in machine.quantities and of_function(collective) in LIBRARIES[LIBRARY].algorithms
-    return LIBRARY if is_known and _OF_NCCL.search(mentions.text) is not None else None
+    return LIBRARY if is_known and FORMS["output of NCCL"].search(mentions.text) is not None else None
 
 
 def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:
@@ -108,7 +101,7 @@ def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
         for names in (ALGORITHMS, PROTOCOLS)
     )
     for number, line in enumerate(mentions.text.split("\n"), start=1):
-        match = _LINE.search(line) if _MARK in line else None
+        match = FORMS["choice of NCCL"].search(line) if _MARK in line else None
         if match is None:
             continue
         algorithm, protocol = algorithms.get(match["algorithm"].lower()), protocols.get(match["protocol"].lower())
@@ -122,7 +115,6 @@ def _choices_of_log(mentions: Mentions) -> dict[_Key, tuple[Choice, str]]:
 
 
 def _line_of(lines: Mapping[_Key, tuple[Choice, str]], collective: str, call: Call) -> tuple[Choice, str] | None:
-    """Return the choice that a log tells for a call, and its line."""
     largest = largest_bytes(of_function(collective), call.size_bytes, call.ranks)
     is_of_blocks = collective in ("allgather", "reduce_scatter")
     count_bytes = largest // call.ranks if is_of_blocks else largest
@@ -133,7 +125,7 @@ def _line_of(lines: Mapping[_Key, tuple[Choice, str]], collective: str, call: Ca
 def _version(mentions: Mentions) -> tuple[Version, str]:
     """Return the version of NCCL whose table is nearest, and what the text tells if its version is another."""
     for value in mentions.values("library"):
-        if (match := _VERSION.match(value)) is not None:
+        if (match := FORMS["version of NCCL"].match(value)) is not None:
             version, is_exact = nearest(int(match["minor"]))
             return version, "" if is_exact else value
     return VERSION, ""

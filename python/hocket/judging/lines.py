@@ -9,15 +9,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
+from hocket.base.files import read_rows
 from hocket.measurements.margins import readable
 
 NumberedLines: TypeAlias = "Sequence[tuple[int, str]]"
 """Lines, each with its number, from 1 on."""
 
-_ONLY_NUMBERS = re.compile(
-    r"(?:\s*[0-9]+\s+[0-9]+\s+(?:float|double|half|bfloat16|u?int(?:8|32|64))\s+(?:none|sum|prod|max|min|avg)\b)?[0-9.\s-]*"
-    r"(?:\s+N/A)*\s*"
-)
 _DIGITS = re.compile("[0-9]+")
 _MOST_OF_FORM = 64
 _MOST_LINE_LETTERS = 4000
@@ -25,12 +22,19 @@ _MOST_RANKS = 10_000_000
 _NUMBERS: Mapping[str, int] = MappingProxyType(
     {"one": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "sixteen": 16}
 )
-NUMBER = rf"(?<![\w.])(?P<count>[0-9]{{1,3}}(?![0-9])|{'|'.join(_NUMBERS)})"
-DEVICE = re.compile(r"\bRank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S+)\s+device\s")
-ROW = re.compile(
-    r"(?<!\S)(?P<size>[0-9]{1,15})\s+[0-9]+\s+[a-z]\w*(?:\s+[a-z]+)?(?:\s+-?[0-9]+)?(?:\[[0-9]+\])?"
-    r"\s+(?P<time>[0-9]+(?:\.[0-9]+)?)\s+(?P<alg>[0-9]+\.[0-9]+)\s+(?P<bus>[0-9]+\.[0-9]+)(?=\s+\S)"
-)
+_PARTS = {
+    row["name"]: row["expression"].replace("<NUMBERS>", "|".join(_NUMBERS)) for row in read_rows(__file__, "parts.csv")
+}
+
+
+def expression_of(expression: str) -> re.Pattern[str]:
+    """Return an expression of a table, with the parts that `parts.csv` names."""
+    return re.compile(re.sub("<([A-Z]+)>", lambda part: _PARTS[part[1]], expression))
+
+
+FORMS = {row["name"]: expression_of(row["expression"]) for row in read_rows(__file__, "forms.csv")}
+"""What lines and texts are searched for, by its name in `forms.csv`."""
+DEVICE, ROW = FORMS["device"], FORMS["row of nccl-tests"]
 
 
 @lru_cache(maxsize=2)
@@ -54,10 +58,11 @@ def with_words(text: str) -> NumberedLines:
     forms: Counter[str] = Counter()
     lines = []
     for number, line in enumerate(lines_of(text), start=1):
-        form = _DIGITS.sub("0", line)
-        forms[form] += 1
-        if (forms[form] <= _MOST_OF_FORM or DEVICE.search(line)) and not _ONLY_NUMBERS.fullmatch(line):
-            lines.append((number, line))
+        if not FORMS["only numbers"].fullmatch(line):
+            form = _DIGITS.sub("0", line)
+            forms[form] += 1
+            if forms[form] <= _MOST_OF_FORM or DEVICE.search(line):
+                lines.append((number, line))
     return lines
 
 

@@ -9,16 +9,12 @@ from hocket.measurements.measurement import Facts
 
 @dataclass(frozen=True)
 class Mention:
-    """A thing that a line says.
+    """A thing that a line says, and what it may explain; plain facts explain nothing.
 
-    Attributes:
-        kind: What it is about: a kind of `patterns.csv`, "links" between GPUs, or "launch". Of network cards, "net" is
-            the kind of the network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used",
-            "cards named", "cards told" and "near cards" are numbers of cards of a node.
-        value: The value.
-        source: The file and the line.
-        sentence: What it means, without a full stop; empty where no finding shows it.
-        subject: What it may explain; empty for plain facts.
+    The kind is one of `patterns.csv`, "links" between GPUs, or "launch". Of network cards, "net" is the kind of the
+    network as in `hocket.judging.fabrics.Fabric`, "rate" is in Gbit/s, and "cards used", "cards named", "cards told"
+    and "near cards" are numbers of cards of a node. The source is the file and the line. The sentence has no full stop;
+    it is empty where no finding shows it.
     """
 
     kind: str
@@ -30,14 +26,9 @@ class Mention:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured bandwidth that a text quotes.
+    """A measured bandwidth that a text quotes: of the bus or the algorithm, in the output of nccl-tests or a sentence.
 
-    Attributes:
-        bytes_per_s: The bandwidth.
-        is_of_bus: Whether it is of the bus, not of the algorithm.
-        source: The file and the line.
-        is_average: Whether it is the average over sizes, small ones too.
-        is_of_output: Whether it is in the output of nccl-tests, not in a sentence.
+    An average counts all sizes, small ones too. The source is the file and the line.
     """
 
     bytes_per_s: float
@@ -49,12 +40,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one table.
+    """Rows of one table: sizes in bytes, as the table gives them, with times in seconds.
 
-    Attributes:
-        points: Sizes in bytes, as the table gives them, and times in seconds.
-        bus_share: The bandwidth of the bus, divided by that of the algorithm, where the rows give both.
-        cut: The sentence on a last row that lacks its end, which is left out; empty without one.
+    Where rows give both, the share of the bus is its bandwidth, divided by that of the algorithm. `cut` is the sentence
+    on a last row that lacks its end, which is left out; empty without one.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -64,14 +53,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a point-to-point benchmark.
+    """A table of a point-to-point benchmark: the numbers of the lines of its rows, and the source of the first one.
 
-    Attributes:
-        rows: The numbers of the lines of its rows.
-        latency_s: The time of a small message; None if it has none.
-        bytes_per_s: The greatest bandwidth of large messages in one direction; None if it has none.
-        is_both_ways: Whether messages run in both directions at once.
-        source: The file and the line of its first row.
+    It has the time of a small message and the greatest bandwidth of large ones in one direction, or None. Messages may
+    run both ways at once.
     """
 
     rows: tuple[int, ...]
@@ -83,14 +68,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Mentions:
-    """What a text says of the machine and of the run.
+    """What a text says of the machine and of the run: what its lines say, in their order, and what follows.
 
-    Attributes:
-        mentions: What lines say, in their order.
-        facts: Facts that it tells of its measurements. Unknown ones are None.
-        disagreements: Sentences on facts that two lines state differently, without a full stop.
-        figures: The measured bandwidths that it quotes.
-        rows: The rows of its first table with most of them; None if it has none.
+    Unknown facts are None. The disagreements are sentences on facts that two lines state differently, without a full
+    stop.
     """
 
     file: str
@@ -99,7 +80,6 @@ class Mentions:
     disagreements: tuple[str, ...]
     text: str
     figures: tuple[Figure, ...]
-    rows: Rows | None
 
     def of(self, kind: str) -> tuple[Mention, ...]:
         """Return the mentions of a kind."""

@@ -5,41 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
+from math import inf
 from typing import NamedTuple
 
 from hocket.base.files import read_rows
 from hocket.definitions.mpi_products import product_in
 from hocket.judging.facts import command_in, facts_in
-from hocket.judging.figures import figures_in
-from hocket.judging.lines import (
-    DEVICE,
-    NUMBER,
-    ROW,
-    lines_of,
-    whole_number,
-    with_words,
-)
-from hocket.judging.mention import Mention, Mentions
-from hocket.judging.tables import rows_in
+from hocket.judging.lines import DEVICE, FORMS, ROW, expression_of, lines_of, whole_number, with_words
+from hocket.judging.mention import Figure, Mention, Mentions
 
-_DEVICE = re.compile(r"GPU[0-9]+|NIC[0-9]+|mlx[0-9]_\w+|bnxt\w+|irdma\w+|rocep\w+|ibp\w+")
-_LINK = re.compile(r"X|NV[0-9]+|PIX|PXB|PHB|NODE|SYS|SOC")
-_BEGIN = re.compile(r"\bnThread (?P<threads>[0-9]+) nGpus (?P<gpus>[0-9]+)")
-_OF_CARDS = re.compile(
-    r"(?i:\b(?:IB|InfiniBand|RoCE\w*|NICs?|HCAs?|network|Ethernet|ConnectX|CX[-0-9]+|EFA|Slingshot|Omni-?Path|OPA|GigE)\b|\bmlx5_)"
-    r"|\b(?:EDR|HDR100|NDR200|HDR|NDR|XDR|FDR)\b|\bcards? of [0-9]|[0-9] ?[x×*] ?[1-8][0-9]{1,2} ?G"
-)
 _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 """Kinds of which only lines on cards tell, and of which a line may tell several values."""
 
 _MOST = {"cards told": 32}
-_USING = re.compile(r"\bNET/(?:IB\w*|OFI)\s*: Using (?P<list>\[0\].*)")
-_USING_CARD = re.compile(r"\[[0-9]+\]([\w.-]+):[0-9]+/(?:IB|RoCE)")
-_IN_TREE = re.compile(r"\+ (?P<kind>PCI|NET)\[(?P<rate>[0-9]+(?:\.[0-9]+)?)\]")
+_BITS = ("Gbps", "Gb/s", "Gbit/s")
+_MOST_REACH = 80
 _BELOW = 0.9
 """A bus that carries less than this share of a card limits it."""
-_LAST_CARD = re.compile(r"\[([0-9]{1,3})\][\w.-]+:[0-9]+/")
-_NAMES = re.compile(r"\bNCCL_IB_HCA(?:\s*=\s*|\s+set (?:by environment )?to\s+)=?(?P<list>[\w:,.-]+)")
 
 
 class Pattern(NamedTuple):
@@ -52,19 +34,10 @@ class Pattern(NamedTuple):
     expression: re.Pattern[str]
 
 
-_PARTS = {
-    "<IS>": r"(?:\s*=\s*|\s+set (?:by environment )?to\s+)['\"]?",
-    "<WARNS>": r"(?i:error|warn|fail|missing|not |unable|could)",
-    "<NUMBER>": NUMBER,
-    "<DEVICE>": DEVICE.pattern,
-}
-
-
-def _pattern(expression: str, **values: str) -> Pattern:
-    return Pattern(expression=re.compile(re.sub("<[A-Z]+>", lambda part: _PARTS[part[0]], expression)), **values)
-
-
-PATTERNS = tuple(_pattern(**row) for row in read_rows(__file__, "patterns.csv"))
+PATTERNS = tuple(
+    Pattern(row["kind"], row["value"], row["sentence"], row["subject"], expression_of(row["expression"]))
+    for row in read_rows(__file__, "patterns.csv")
+)
 """The patterns. Of a kind and a value, the first line counts."""
 
 
@@ -76,11 +49,11 @@ def mentions_of(text: str, file: str) -> Mentions:
     all_mentions = [*in_lines, *_of_product(in_lines), *of_text]
     first = {(one.kind, one.value): one for one in reversed(all_mentions)}
     mentions = sorted(first.values(), key=lambda one: int(one.source.rpartition(":")[2]))
-    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file), rows_in(text, file))
+    return Mentions(file, tuple(mentions), *facts_in(text, file), text, figures_in(text, file))
 
 
 def _in_line(line: str, source: str) -> Iterator[Mention]:
-    is_of_cards = _OF_CARDS.search(line) is not None
+    is_of_cards = FORMS["of cards"].search(line) is not None
     for pattern in PATTERNS:
         if is_of_cards or pattern.kind not in _ONLY_OF_CARDS:
             matches = pattern.expression.finditer(line)
@@ -106,13 +79,13 @@ def _by_pattern(pattern: Pattern, match: re.Match[str], source: str) -> Iterator
 
 def _cards(line: str, source: str) -> Iterator[Mention]:
     """Give the number of cards that NCCL uses, and that a setting names."""
-    if (using := _USING.search(line)) is not None and (cards := _USING_CARD.findall(using["list"])):
+    if (using := FORMS["cards used"].search(line)) is not None and (cards := FORMS["card used"].findall(using["list"])):
         is_cut = "…" in line or "..." in line  # the list is shortened, but its last number is not
-        count = int(_LAST_CARD.findall(using["list"])[-1]) + 1 if is_cut else len({*cards})
+        count = int(FORMS["card of list"].findall(using["list"])[-1]) + 1 if is_cut else len({*cards})
         sentence = f"NCCL uses one card{'' if is_cut else f': {cards[0]}'}" if count == 1 else ""
         yield Mention("cards used", str(count), source, sentence)
         yield Mention("net", "rdma", source)
-    if (match := _NAMES.search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
+    if (match := FORMS["cards named"].search(line)) is not None and not line[match.end() :].startswith(("…", "...")):
         names = {*match["list"].strip(",").split(",")}
         if all(re.search("[0-9]", name) for name in names):
             sentence = "NCCL_IB_HCA names one card" if len(names) == 1 else ""
@@ -131,13 +104,13 @@ def _of_product(mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 def _topologies(lines: Sequence[str], file: str) -> Iterator[Mention]:
     """Give how GPUs reach each other, and whether a card is near one, by tables of `nvidia-smi topo -m`."""
-    for number, line in enumerate(lines, start=1):
-        names = list(takewhile(_DEVICE.fullmatch, line.split()))
+    for number, line in (each for each in enumerate(lines, start=1) if "GPU1" in each[1]):
+        names = list(takewhile(FORMS["device of topology"].fullmatch, line.split()))
         following = [each.split()[: len(names) + 1] for each in lines[number : number + len(names)]]
         rows = [
             cells
             for first, *cells in filter(None, following)
-            if first.startswith("GPU") and len(cells) == len(names) and all(map(_LINK.fullmatch, cells))
+            if first.startswith("GPU") and len(cells) == len(names) and all(map(FORMS["link"].fullmatch, cells))
         ]
         if names[:2] != ["GPU0", "GPU1"] or len(rows) < 2:
             continue
@@ -158,17 +131,16 @@ def _slow_buses(lines: Sequence[str], file: str) -> Iterator[Mention]:
     """Give the buses that carry less than the network card at their end, by the tree of devices in a log of NCCL."""
     above = list[tuple[int, float, int]]()
     for number, line in enumerate(lines, start=1):
-        if (match := _IN_TREE.search(line)) is None:
+        if (match := FORMS["node of tree"].search(line)) is None:
             continue
         rate = float(match["rate"])
         if match["kind"] == "NET":
             buses = [each for each in above if each[0] < match.start()] or above[-1:]
             _, slowest, place = min(buses, key=lambda each: each[1], default=(0, rate, 0))
             if slowest < _BELOW * rate:
-                words = (
-                    f"the bus to a network card carries {slowest:g} GB/s (PCI[{slowest:.1f}]), the card {rate:g} GB/s"
-                )
-                sentence = f"{words} (NET[{rate:.1f}]): {slowest / rate:.0%} of the card is left"
+                words = f"the bus to a network card carries {slowest:g} GB/s (PCI[{slowest:.1f}])"
+                rest = f"the card {rate:g} GB/s (NET[{rate:.1f}]): {slowest / rate:.0%} of the card is left"
+                sentence = f"{words}, {rest}"
                 yield Mention("bus", f"{slowest:g}", f"{file}:{place}", sentence, "bus of a card")
         else:
             above = [each for each in above if each[0] < match.start()]
@@ -181,7 +153,7 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
     last_size: tuple[str, str] | None = None
     begins = 0
     for number, line in enumerate(lines, start=1):
-        begins += _BEGIN.search(line) is not None
+        begins += FORMS["options of nccl-tests"].search(line) is not None
         sentence = ""
         if (device := DEVICE.search(line)) is not None and int(device["rank"]) == 0:
             if zeros and device["host"] not in zeros and min(zeros.values()) >= number - 20 and begins > 1:
@@ -197,3 +169,30 @@ def _separate_runs(lines: Iterable[str], file: str) -> Iterator[Mention]:
         if sentence:
             words = f"{sentence}: single jobs print into each other"
             yield Mention("launch", "separate runs", f"{file}:{number}", words, "separate runs")
+
+
+def figures_in(text: str, file: str) -> tuple[Figure, ...]:
+    """Return the measured bandwidths that a text quotes, in their order; those that are expected are left out."""
+    figures: list[Figure] = []
+    for number, line in with_words(text):
+        source = f"{file}:{number}"
+        if (average := FORMS["average of nccl-tests"].search(line)) is not None:
+            figures.append(Figure(float(average["value"]) * 1e9, True, source, is_average=True, is_of_output=True))
+        elif FORMS["about bandwidth"].search(line):
+            matches = list(FORMS["bandwidth"].finditer(line)) or list(FORMS["bandwidth of bus"].finditer(line))
+            figures += _measured(line, matches, source)
+    return tuple(one for one in figures if 0 < one.bytes_per_s < inf)
+
+
+def _measured(line: str, matches: list[re.Match[str]], source: str) -> Iterator[Figure]:
+    """Give the measured figures of a line. What stands behind another one, as in "21 Gbps (2.5 GBps)", repeats it."""
+    end = 0
+    for match in matches:
+        # what stands before it, back to another figure or the end of a sentence
+        before = FORMS["break"].split(line[max(0, match.start() - _MOST_REACH) : match.start()])[-1]
+        is_repeated = bool(end) and re.fullmatch(r"[\s(`~=*x0-9,]*", line[end : match.start()]) is not None
+        if not is_repeated and not FORMS["not measured"].search(before):
+            is_average = FORMS["mean"].search(before) is not None
+            bytes_per_s = float(match["value"]) * (1e9 / 8 if match.groupdict().get("unit", "") in _BITS else 1e9)
+            yield Figure(bytes_per_s, not FORMS["of algorithm"].search(before), source, is_average)
+        end = match.end()

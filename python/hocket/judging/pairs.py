@@ -109,7 +109,6 @@ def several_fields(series: Iterable[Series]) -> tuple[str, ...]:
 
 
 def _lines(points: Iterable[tuple[Series, int]]) -> tuple[str, ...]:
-    """Return a line for each series: its words and its sizes."""
     sizes_by_series: dict[Series, list[int]] = {}
     for series, size_bytes in sorted(points, key=_order):
         sizes_by_series.setdefault(series, []).append(size_bytes)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from math import ceil, inf, log2
+from operator import attrgetter
 
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, from_to
@@ -24,6 +26,7 @@ _HUMP_FACTOR, _HIGH_FACTOR = 1.3, 1.7
 """A size of a hump takes so many times as long as a larger one, and the highest so many times."""
 _GUIDELINE_FACTOR, _FAR, _MANY = 1.3, 1.6, 3
 """A call contradicts others if it takes so many times as long at several sizes, or far longer at one."""
+_JOB = attrgetter("ranks", "in_place", "ranks_per_node")
 GUIDELINES = tuple((row["collective"], row["others"].split()) for row in read_rows(__file__, "guidelines.csv"))
 """A collective, and those that do the same one after the other."""
 
@@ -58,23 +61,18 @@ def hump(shape: Shape) -> Finding | None:
     first = max(first, 1)  # the first size has the first calls
     if last <= first or points[worst][1] < _HIGH_FACTOR * later_s[worst]:
         return None
-    (size_bytes, time_s), next_place = points[worst], last + 1
-    return conclude(
-        "hump",
-        where=from_to(points[first][0], points[last][0]),
-        size_bytes=size_bytes,
-        size_time_s=time_s,
-        next_bytes=points[next_place][0],
-        next_time_s=points[next_place][1],
-    )
+    size_bytes, time_s = points[worst]
+    where, (next_bytes, next_time_s) = from_to(points[first][0], points[last][0]), points[last + 1]
+    slow_sizes = partial(conclude, "hump", where=where, size_bytes=size_bytes, size_time_s=time_s)
+    return slow_sizes(next_bytes=next_bytes, next_time_s=next_time_s)
 
 
 def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:
     """Give what takes longer than others of the text that do the same; of each curve, its worst row."""
-    times = {id(curve): _by_vector(curve) for curve in curves}
+    times = {id(curve): {_vector(one): one.time_s for one in curve.measurements if one.size_bytes} for curve in curves}
     for curve in curves:
         one = curve.first
-        alike = {other.first.collective: times[id(other)] for other in curves if _are_alike(one, other.first)}
+        alike = {other.first.collective: times[id(other)] for other in curves if _JOB(one) == _JOB(other.first)}
         rows = [
             (measured.time_s / sum(filter(None, parts)), measured, others, sum(filter(None, parts)))
             for collective, others in GUIDELINES
@@ -90,26 +88,11 @@ def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:
             sizes = {row[1].size_bytes for row in violations}
             where = f", and longer at {len(sizes)} of {len(curve.measurements)} sizes" if len(sizes) > 1 else ""
             names = " and ".join(others) + (" together" if len(others) > 1 else "")
-            yield conclude(
-                "guideline",
-                call=f"{one.collective.capitalize()}{of_size}",
-                factor=factor,
-                time_s=measured.time_s,
-                others=names,
-                together_s=together_s,
-                where=where,
-                collective=one.collective,
-                source=measured.source,
-            )
-
-
-def _are_alike(one: Measurement, other: Measurement) -> bool:
-    return (one.ranks, one.in_place, one.ranks_per_node) == (other.ranks, other.in_place, other.ranks_per_node)
+            call = f"{one.collective.capitalize()}{of_size}"
+            contradiction = partial(conclude, "guideline", call=call, collective=one.collective, others=names)
+            with_times = partial(contradiction, time_s=measured.time_s, together_s=together_s)
+            yield with_times(factor=factor, where=where, source=measured.source)
 
 
 def _vector(one: Measurement) -> int:
     return one.size_bytes * (one.ranks if COLLECTIVES[one.collective].size_is_one_block else 1)
-
-
-def _by_vector(curve: Curve) -> dict[int, float]:
-    return {_vector(one): one.time_s for one in curve.measurements if one.size_bytes}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
-from hocket.judging.lines import ROW, lines_of, row_of_nccl
+from hocket.judging.lines import FORMS, ROW, lines_of, row_of_nccl
 from hocket.judging.mention import Rows, Table
 from hocket.measurements.cuts import lack
 
-_PAIR = re.compile(r"\s*(?:[0-9]+: +)?(?P<size>[0-9]+)[ \t]+(?P<time>[0-9]+\.[0-9]+)(?:[ \t]+[0-9.]+)*\s*")
-_IS_BANDWIDTH = re.compile(r"osu_\w*bw\b|Bandwidth \(MB/s\)|MB/s")
 _LEAST_ROWS = 4
 
 
@@ -39,12 +36,12 @@ def _tables_of_nccl(lines: Sequence[str]) -> Iterator[Rows]:
 
 
 def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
-    if any(_IS_BANDWIDTH.search(line) for line in lines):
+    if any(FORMS["rows of bandwidths"].search(line) for line in lines):
         return
     points: list[tuple[int, float]] = []
     first, last, rows = 0, 0, list[list[str]]()
     for number, line in enumerate([*lines, "end"], start=1):
-        pair = _PAIR.fullmatch(line)
+        pair = FORMS["size and time"].fullmatch(line)
         size, time_us = (int(pair["size"][:15]), float(pair["time"])) if pair is not None else (0, 0.0)
         if size and time_us > 0 and (not points or size > points[-1][0]):
             first, last = first if points else number, number
@@ -60,19 +57,9 @@ def _tables_of_pairs(lines: Sequence[str], file: str) -> Iterator[Rows]:
             points, rows = [], []
 
 
-_OSU = r"\bOSU (?:MPI|NCCL|RCCL)\S* (?:Persistent )?(?:Multi\S* )?"
-_BEGINS = (
-    ("latency", re.compile(rf"(?:{_OSU}|\bOSU MPI\S* )Latency Test|\bosu_(?:multi_)?lat(?:ency)?(?:_\w+)?\b")),
-    ("both ways", re.compile(rf"{_OSU}Bi-Directional Bandwidth Test|\bosu_bibw(?:_\w+)?\b")),
-    ("bandwidth", re.compile(rf"{_OSU}Bandwidth Test|\bosu_bw(?:_\w+)?\b")),
-    ("latency", re.compile(r"# Benchmarking Ping(?:Pong|Ping)\s*$")),
-    ("nccl", re.compile(r"\bsendrecv_perf\b")),
-)
+_KINDS = ("latency", "both ways", "bandwidth", "nccl")
 _WORDS_OF_TITLES = ("OSU ", "osu_", "_perf", "# Benchmarking ")
 """Each title of a table has one of them."""
-_OTHERS = re.compile(r"\bOSU .* Test|\bosu_\w+|# Benchmarking |\b[a-z_]+_perf\b")
-_MESSAGE = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+(?P<value>[0-9]+\.[0-9]+)(?:\s+[0-9.]+)*\s*")
-_MESSAGE_OF_IMB = re.compile(r"\s*(?P<size>[0-9]{1,15})\s+[0-9]+\s+(?P<value>[0-9]+\.[0-9]+)\s+[0-9]+\.[0-9]+\s*")
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 1 << 10, 1 << 17
 
 Message = tuple[int, int, float]
@@ -85,18 +72,17 @@ def tables_in(text: str, file: str) -> tuple[Table, ...]:
 
 
 def _groups(lines: Sequence[str]) -> Iterator[tuple[str, list[Message]]]:
-    """Give the kind and the rows of each table."""
     kind, rows = "", list[Message]()
     for number, line in enumerate(lines, start=1):
         is_title = any(word in line for word in _WORDS_OF_TITLES)
-        begins = next((name for name, begin in _BEGINS if begin.search(line)), None) if is_title else None
-        if begins is not None or (is_title and _OTHERS.search(line)):
+        begins = next((name for name in _KINDS if FORMS[f"title of {name}"].search(line)), None) if is_title else None
+        if begins is not None or (is_title and FORMS["title of test"].search(line)):
             yield kind, rows
             kind, rows = begins or "", []
         elif kind:
-            match = ROW.search(line) if kind == "nccl" else _MESSAGE_OF_IMB.fullmatch(line) or _MESSAGE.fullmatch(line)
+            match = ROW.search(line) if kind == "nccl" else FORMS["row of messages"].fullmatch(line)
             if match is not None:
-                rows.append((number, int(match["size"]), float(match["time" if kind == "nccl" else "value"])))
+                rows.append((number, int(match["size"]), float(match["time"])))
     yield kind, rows
 
 

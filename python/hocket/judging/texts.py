@@ -30,17 +30,12 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text that was read.
+    """A text that was read: what it says of the machine and of the run, but in rows that lack their end, and its times.
 
-    Attributes:
-        own_mentions: What it says of the machine and of the run, but in rows that lack their end.
-        mentions: The same, with what the user tells.
-        measurements: Its measured times.
-        refusal: Why it has none that can be read; None if it has some.
-        remarks: Findings on what is left out, and on what follows from the rows.
-        faults: Which of its results are wrong, and which table ends early.
-        messages: Its tables of messages between two ranks, which are no measurements of collectives.
-        is_of_messages: Whether all that looks like a row belongs to such a table.
+    `mentions` also have what the user tells. The refusal says why it has no times that can be read. The remarks are on
+    what is left out, and on what follows from the rows; the faults are wrong results and a table that ends early.
+    Tables of messages between two ranks are no measurements of collectives; all that looks like a row may belong to
+    them.
     """
 
     own_mentions: Mentions

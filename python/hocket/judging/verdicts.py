@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -17,6 +16,7 @@ from hocket.judging.context import job_of
 from hocket.judging.curves import shape_of
 from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, Kind, conclude
+from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
 from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
@@ -46,13 +46,15 @@ def findings_of(
     """
     ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
     whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
+    shape = shape_of(expectation.curve.measurements)
+    slow_sizes = None if shape is None or all(row.grade != "slow" for row in rows) else hump(shape)
     suspects = (
         ()
         if is_told and whole is not None
         else (
             *_hop(expectation, rows, mentions),
             *_default(expectation, rows),
-            *_hump(expectation, rows),
+            *([slow_sizes] if slow_sizes is not None else ()),
             *_by_factors(expectation, rows),
         )
     )
@@ -79,7 +81,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
     points = [(row.size_bytes, row.measured_s) for row in rows]
     if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
         return  # small calls are as fast as the machine's, or as those of an algorithm
-    if finding := slow_hop(points, job, nodes, _call(expectation), HOP_OF_SOFTWARE_S):
+    if finding := slow_hop(points, job, nodes, expectation.curve.call, HOP_OF_SOFTWARE_S):
         yield finding
 
 
@@ -109,7 +111,7 @@ def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Findi
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
     elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
         if _as_long(expectation, [row.size_bytes for row in small]) is None:
-            yield conclude("small messages", call=_call(expectation), small=few, large=many)
+            yield conclude("small messages", call=expectation.curve.call, small=few, large=many)
     elif is_peak and peak is not None:
         yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
 
@@ -139,19 +141,15 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, additio
         what = f"as with 1/{parts} of the rate: fewer cards, lanes of a bus (x{16 // parts} for x16), or a slower link"
     else:
         what = f"as with {1 / factor:.0%} of the rate"
-    yield conclude("share", call=_call(expectation), factor=factor, where=_from_to(rows), addition=addition, what=what)
+    call, where = expectation.curve.call, _from_to(rows)
+    yield conclude("share", call=call, factor=factor, where=where, addition=addition, what=what)
 
 
 def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
     """Return a program that libraries have and that takes as long as measured at each of some sizes."""
-    return next(
-        (
-            label
-            for label in expectation.of_libraries
-            if all(_takes_as_long(expectation, label, size, _SAME) for size in sizes_bytes)
-        ),
-        None,
-    )
+    labels = expectation.of_libraries
+    alike = (each for each in labels if all(_takes_as_long(expectation, each, size, _SAME) for size in sizes_bytes))
+    return next(alike, None)
 
 
 def _takes_as_long(expectation: Expectation, label: str, size_bytes: int, ratio: float) -> bool:
@@ -167,39 +165,23 @@ def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]
         return
     if not (1 / _FITS < geometric_mean(ratios) < _FITS and max(ratios) < _FITS_EACH and min(ratios) > 1 / _FITS_EACH):
         return
-    choices = groupby(rows, key=lambda row: _CHANNELS.sub("", (row.choice and row.choice.choice) or ""))
+    choices = groupby(rows, key=lambda row: FORMS["channels"].sub("", (row.choice and row.choice.choice) or ""))
     runs = [(name, [row.size_bytes for row in run]) for name, run in choices]
     names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
     kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
     library = next(row.choice.library for row in rows if row.choice is not None)
-    yield conclude("default", kind=kind, call=_call(expectation), library=library, names=names, ratios=span(ratios))
+    yield conclude("default", kind=kind, call=expectation.curve.call, library=library, names=names, ratios=span(ratios))
 
 
 def _gains(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
     """Give what another algorithm of a library would bring, where it is faster than what the library chooses."""
     for _, group in groupby(rows, key=lambda row: row.choice and row.choice.choice):
         run = [*group]
-        sizes = [row.size_bytes for row in run]
-        better = _better(expectation, sizes)
-        if better is not None and (share := better[1] / geometric_mean([row.measured_s for row in run])) <= _GAIN:
-            sentence = f"{from_to(sizes[0], sizes[-1])}: {better[0]} would take {share:.0%} of the time"
-            yield Finding("hint", sentence, "what to do")
-
-
-def _hump(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give sizes that take longer than larger ones."""
-    shape = shape_of(expectation.curve.measurements)
-    if shape is not None and any(row.grade == "slow" for row in rows) and (finding := hump(shape)) is not None:
-        yield finding
-
-
-def _call(expectation: Expectation) -> str:
-    title = expectation.curve.title
-    return f"{title[0].upper()}{title[1:]}"
+        if gain := _gain(expectation, run):
+            yield Finding("hint", f"{from_to(run[0].size_bytes, run[-1].size_bytes)}: {gain}", "what to do")
 
 
 def _ranges(rows: Sequence[Row], grade: Grade) -> list[list[Row]]:
-    """Return the runs of neighbouring sizes of a grade."""
     return [list(run) for is_of_grade, run in groupby(rows, key=lambda row: row.grade == grade) if is_of_grade]
 
 
@@ -213,7 +195,7 @@ def _from_to(rows: Sequence[Row]) -> str:
 
 
 def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row] | None) -> Finding:
-    what, machine = _call(expectation), expectation.machine.name
+    what, machine = expectation.curve.call, expectation.machine.name
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
@@ -239,8 +221,7 @@ def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return which program ran at some sizes, and which would be faster."""
-    sizes = [row.size_bytes for row in rows]
-    ran, own_s = expectation.guess(sizes), _logged_s(rows)
+    ran, own_s = expectation.guess([row.size_bytes for row in rows]), _logged_s(rows)
     if not _is_explained(expectation, rows):
         return "; no algorithm of the catalogue takes so long" if own_s is None else "; what its log names takes less"
     if own_s is not None:
@@ -249,10 +230,8 @@ def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:
         ending = f"; it runs like {_names(ran.programs)}"
     else:
         return ""
-    better = _better(expectation, sizes)
-    if better is None or (share := better[1] / geometric_mean([row.measured_s for row in rows])) > _GAIN:
-        return ending
-    return f"{ending}; {better[0]} would take {share:.0%} of the time"
+    gain = _gain(expectation, rows)
+    return f"{ending}; {gain}" if gain else ending
 
 
 def _logged_s(rows: Sequence[Row]) -> float | None:
@@ -281,13 +260,16 @@ def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
     )
 
 
-def _better(expectation: Expectation, sizes_bytes: Sequence[int]) -> tuple[str, float] | None:
-    """Return the fastest algorithm that a library has, or else of the catalogue, and its mean time."""
+def _gain(expectation: Expectation, rows: Sequence[Row]) -> str:
+    """Return what the fastest algorithm that a library has, or else of the catalogue, would bring; empty if little."""
+    sizes = [row.size_bytes for row in rows]
     for labels in (expectation.of_libraries, expectation.labels):
-        times_s = ((label, _total_s(expectation, label, sizes_bytes)) for label in labels)
-        if known_s := [(label, time_s) for label, time_s in times_s if time_s is not None]:
-            return min(known_s, key=lambda pair: (pair[1], pair[0]))
-    return None
+        times_s = ((_total_s(expectation, label, sizes), label) for label in labels)
+        if known_s := [(time_s, label) for time_s, label in times_s if time_s is not None]:
+            time_s, label = min(known_s)
+            share = time_s / geometric_mean([row.measured_s for row in rows])
+            return f"{label} would take {share:.0%} of the time" if share <= _GAIN else ""
+    return ""
 
 
 def _total_s(expectation: Expectation, label: str, sizes_bytes: Sequence[int]) -> float | None:
@@ -303,7 +285,6 @@ def _names(programs: Sequence[str]) -> str:
 
 
 def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give the programs that ran, by ranges of sizes."""
     for _, run in groupby(rows, key=lambda row: (row.guess.programs[:1], row.guess.is_told)):
         sizes = [row.size_bytes for row in run]
         where, ran = from_to(sizes[0], sizes[-1]), expectation.guess(sizes)
@@ -319,16 +300,12 @@ def _programs(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
 
 def _is_as_chosen(row: Row) -> bool:
     """Return whether a log names what ran, or what the library chooses takes as long, within the machine's error."""
-    if row.choice is None:
+    one = row.choice
+    if one is None or one.source:
+        return one is not None
+    if one.library not in BY_MACHINE or one.time_s is None:
         return False
-    if row.choice.source:
-        return True
-    if row.choice.library not in BY_MACHINE or row.choice.time_s is None:
-        return False
-    return row.low_s <= row.measured_s / row.choice.time_s * row.expected_s <= row.high_s
-
-
-_CHANNELS = re.compile(r", channels=([0-9]+)")
+    return row.low_s <= row.measured_s / one.time_s * row.expected_s <= row.high_s
 
 
 def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -337,7 +314,7 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
     def key(row: Row) -> tuple[LibraryChoice, bool] | None:
         if (one := row.choice) is None:
             return None
-        choice = one.choice and _CHANNELS.sub("", one.choice)
+        choice = one.choice and FORMS["channels"].sub("", one.choice)
         return replace(one, time_s=None, source="", choice=choice), bool(one.source)
 
     for common, group in groupby(rows, key=key):
@@ -345,7 +322,8 @@ def _choices(rows: Sequence[Row]) -> Iterator[Finding]:
         if common is None:
             continue
         one, is_logged = common
-        choice, numbers = one.choice, [int(each) for _, own in run for each in _CHANNELS.findall(own.choice or "")]
+        choice = one.choice
+        numbers = [int(each) for _, own in run for each in FORMS["channels"].findall(own.choice or "")]
         if numbers:
             least, most = min(numbers), max(numbers)
             choice = f"{choice}, channels={least if least == most else f'{least} to {most}'}"

@@ -1,6 +1,7 @@
 """What texts say: every pattern with its spelling, and the facts of runs."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import hocket.judging
 from hocket.judging.facts import facts_in
+from hocket.judging.lines import FORMS
 from hocket.judging.mentions import PATTERNS, mentions_of
 
 _SPELLINGS = [
@@ -199,6 +201,16 @@ def test_what_is_asked_of_a_text_is_what_texts_say() -> None:
     ]
     assert len(asked) > 20
     assert {text for text in asked if text not in said} == set()
+
+
+def test_each_form_of_the_table_is_searched_for() -> None:
+    """A name that is mistyped would fail only where it is used, and a form that nothing asks for is dead."""
+    sources = [file.read_text() for file in Path(hocket.judging.__file__).parent.glob("*.py")]
+    asked = {name for source in sources for name in re.findall(r'FORMS\[f?"([^"]+)"\]', source)}
+    patterns = [re.compile(re.sub(r"\\{name\\}", ".+", re.escape(name))) for name in asked]
+    in_tuples = {text for source in sources for text in re.findall(r'"([^"\n]+)"', source)}
+    assert {name for name in asked if "{" not in name} <= {*FORMS}
+    assert [one for one in FORMS if one not in in_tuples and not any(each.fullmatch(one) for each in patterns)] == []
 
 
 def texts_in(call: ast.Call) -> list[str]:
