@@ -11,7 +11,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.schedules.schedule import Schedule
 
-_COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
+COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 
 _MOST_CHUNKS = 1 << 15  # the readers of MSCCL XML keep offsets in 16 bits
 _SPANS = ("data", "into", "source", "target")
@@ -33,9 +33,9 @@ class Chunks:
     def __init__(self, schedule: Schedule, form: str, *, most_ranks: float = math.inf) -> None:
         self._form = form
         self._name = checks.instance("schedule", schedule, Schedule, "hocket.Schedule").name
-        if schedule.collective is None or schedule.collective not in _COLLECTIVES:
+        if schedule.collective is None or schedule.collective not in COLLECTIVES:
             got = schedule.collective or "an unknown collective"
-            raise self.refusal(f"got a schedule of {got}, expected {', '.join(_COLLECTIVES)}")
+            raise self.refusal(f"got a schedule of {got}, expected {', '.join(COLLECTIVES)}")
         self.collective, self.ranks = schedule.collective, schedule.data["ranks"]
         if len(self.ranks) > most_ranks:
             raise self.refusal(f"got {len(self.ranks)} ranks, expected at most {most_ranks}")
