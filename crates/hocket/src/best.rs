@@ -1,9 +1,9 @@
 //! Values of parameters that a call leaves open: those that a formula chooses, and a search by simulations.
 
+use std::collections::HashMap;
+
 use hocket_core::{Call, Domain, Parameter, Result};
 use hocket_simulate::Platform;
-
-use std::collections::HashMap;
 
 use crate::request::Setting;
 use crate::surroundings::local_line;
@@ -37,7 +37,7 @@ pub trait Calls {
 pub struct Outlook {
     /// The call: two settings that mean the same have the same.
     pub call: String,
-    /// A rough time, if no message waits for a processor; infinity if there is none.
+    /// A rough time, if no message waits for a processor; 0 or infinity if there is none.
     pub quick_s: f64,
     /// A time that the algorithm hardly beats; 0 if it is unknown.
     pub least_s: f64,
@@ -90,12 +90,12 @@ impl Effort {
 const REACH: f64 = 1.5;
 /// How much longer than allowed, or than the best so far, a run may take from which others begin.
 const SLACK: f64 = 2.0;
-/// What a run takes at least of its estimate, compared with the runs before, as far as estimates are equally wrong of them; and
-/// one of many messages.
+/// A run takes at least this part of the time that its estimate and the runs before suggest. It is larger for runs of many
+/// messages, which cost most.
 const TRUST: f64 = 0.5;
 const MORE_TRUST: f64 = 0.9;
 const MANY_MESSAGES: f64 = 100_000.0;
-/// What a run takes at least of the time that its algorithm hardly beats.
+/// A run takes at least this part of the time that its algorithm hardly beats.
 const HARDLY: f64 = 0.8;
 /// How often sizes are halved and doubled at once.
 const LEAPS: [u32; 3] = [2, 4, 7];
@@ -212,28 +212,26 @@ impl<'a> Open<'a> {
         until_s: f64,
         effort: Effort,
     ) -> Result<Option<(Settings, C::Output)>> {
-        let messages = calls.outlook(start).messages;
-        let most_messages = effort.messages.max(effort.more_messages * messages);
-        let (settings, history) = (start.clone(), HashMap::default());
+        let outlook = calls.outlook(start);
         // What is a little too late may lead to what is not.
         let search_s = SLACK * until_s;
         let mut search = Search {
             open: self,
             calls,
             effort,
-            most_messages,
+            most_messages: effort.messages.max(effort.more_messages * outlook.messages),
             ratios: [f64::INFINITY, 0.0],
-            history,
-            settings,
+            history: HashMap::default(),
+            settings: start.clone(),
             until_s: search_s,
             best: None,
         };
-        search.begin(start, search_s)?;
-        if !effort.is_further {
+        search.until_s = search.time_s(start, &outlook, search_s)?.unwrap_or(search_s);
+        if effort.is_further {
+            search.begin_elsewhere(of_call);
+        } else {
             search.is_faster(&self.with_sizes(calls, of_call));
             search.descend(effort.passes);
-        } else {
-            search.begin_elsewhere(of_call);
         }
         let best = search.best.filter(|(time_s, ..)| *time_s <= until_s);
         Ok(best.map(|(_, settings, output)| (settings, output)))
@@ -286,13 +284,6 @@ impl<C: Calls> Search<'_, C> {
         }
     }
 
-    /// Goes to these settings, if they are in time.
-    fn begin(&mut self, settings: &Settings, until_s: f64) -> Result<()> {
-        let outlook = self.calls.outlook(settings);
-        self.until_s = self.time_s(settings, &outlook, until_s)?.unwrap_or(until_s);
-        Ok(())
-    }
-
     /// The time of a call; none if it is later than `until_s`.
     fn time_s(&mut self, settings: &Settings, outlook: &Outlook, until_s: f64) -> Result<Option<f64>> {
         match self.history.get(&outlook.call) {
@@ -327,7 +318,8 @@ impl<C: Calls> Search<'_, C> {
         is_faster
     }
 
-    /// A time that a run hardly beats.
+    /// A time that a run hardly beats: by its estimate times the least ratio so far, the less trusted the more the ratios
+    /// differ; and by its bytes and steps.
     fn likely_s(&self, outlook: &Outlook) -> f64 {
         let [least, most] = self.ratios;
         let trust = if outlook.messages > MANY_MESSAGES { MORE_TRUST } else { TRUST };

@@ -9,8 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hocket_algorithms::Entry;
-use hocket_algorithms::shapes::groups::GROUP;
-use hocket_algorithms::shapes::levels::OUTER;
+use hocket_algorithms::shapes::levels::used_parameters;
 use hocket_core::{Call, Error, Parameter, Result};
 use hocket_simulate::{Engine, Options, Platform, Trials};
 
@@ -143,7 +142,7 @@ pub struct Start {
 /// compares the two.
 const FAR: f64 = 1.5;
 /// In small jobs, values of parameters are searched a little for calls of so few messages even if that is not asked for.
-const LITTLE: f64 = 4096.0;
+const MESSAGES_OF_SMALL_CALL: f64 = 4096.0;
 /// Algorithms that take at most so many times as long as the fastest are searched further.
 const FURTHER_FACTOR: f64 = 1.5;
 /// So many rows are simulated at the same time; they are complete before others begin.
@@ -329,7 +328,8 @@ impl Question<'_> {
     /// How thoroughly to search the values of a cell's parameters, if at all: in full if it is asked for, a little in small
     /// calls.
     fn effort(&self, calls: &IsolatedCalls<'_>, settings: &Settings) -> Option<Effort> {
-        let is_small = || calls.cell.request.ranks <= SMALL_JOB && calls.outlook(settings).messages <= LITTLE;
+        let is_small =
+            || calls.cell.request.ranks <= SMALL_JOB && calls.outlook(settings).messages <= MESSAGES_OF_SMALL_CALL;
         match calls.cell.role {
             Role::Beside => None,
             _ if self.at_best => Some(Effort::FULL),
@@ -436,14 +436,6 @@ impl Calls for IsolatedCalls<'_> {
             Err(error) => Err(error),
         }
     }
-}
-
-/// The parameters of a call, without a size of groups that none of its parts has.
-fn used_parameters(call: &Call) -> Vec<(&'static str, u64)> {
-    let has_groups = |call: &Call| call.parameters.iter().any(|(name, _)| *name == GROUP.name);
-    let is_used =
-        |name| name != OUTER.name || call.parts.iter().any(|part| part.calls.iter().any(|(_, call)| has_groups(call)));
-    call.parameters.iter().copied().filter(|(name, _)| is_used(*name)).collect()
 }
 
 fn request_with(request: &CallRequest, settings: &Settings) -> CallRequest {

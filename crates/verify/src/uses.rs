@@ -11,13 +11,16 @@ use crate::set::Set;
 const PARTS: usize = 32;
 const ALL_PARTS: usize = 3 * PARTS;
 
+/// The bytes for up to 64 steps of a rank.
+pub const BYTES_OF_64_STEPS: usize = size_of::<[u64; ALL_PARTS]>();
+
 /// The steps that use each part of each buffer, and the steps with each verb.
 pub struct Uses<V> {
     elements_per_part: usize,
     /// For each 64 steps: those that use each part, as bits.
     of_parts: Vec<[u64; ALL_PARTS]>,
-    /// The steps with each verb, as bits in words of 64.
-    of_verbs: FxHashMap<V, Vec<u64>>,
+    /// The steps with each verb, as bits in words of 64, behind the number of the first word.
+    of_verbs: FxHashMap<V, (usize, Vec<u64>)>,
 }
 
 impl<V: Eq + Hash> Uses<V> {
@@ -36,9 +39,9 @@ impl<V: Eq + Hash> Uses<V> {
         for part in self.parts(spans) {
             self.of_parts[at][part] |= bit;
         }
-        let of_verb = self.of_verbs.entry(verb).or_default();
-        of_verb.resize(at + 1, 0);
-        of_verb[at] |= bit;
+        let (first, words) = self.of_verbs.entry(verb).or_insert((at, Vec::new()));
+        words.resize(at - *first + 1, 0);
+        words[at - *first] |= bit;
     }
 
     /// The steps that are not in a set and use a part of one of these spans, in ascending order.
@@ -51,7 +54,8 @@ impl<V: Eq + Hash> Uses<V> {
 
     /// The steps that are not in a set and have this verb, in ascending order.
     pub fn missing_alike<'a>(&'a self, set: &'a Set, verb: &V) -> impl Iterator<Item = usize> + 'a {
-        let words = self.of_verbs.get(verb).into_iter().flatten().enumerate().skip(set.full());
+        let of_verb = self.of_verbs.get(verb).into_iter();
+        let words = of_verb.flat_map(|(first, words)| (*first..).zip(words).skip(set.full().saturating_sub(*first)));
         words.flat_map(|(at, word)| set.missing_of(at, *word))
     }
 

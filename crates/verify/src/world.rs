@@ -17,7 +17,7 @@ use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Value, bytes_of};
 use crate::finding::{Counterexample, Kind, Overlap, first_lines};
 use crate::set::Set;
-use crate::uses::Uses;
+use crate::uses::{BYTES_OF_64_STEPS, Uses};
 
 /// One run of a program: one protocol, one order of messages.
 pub struct Symbolic<'a> {
@@ -318,7 +318,8 @@ impl State {
 pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
     let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
-    let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<History>()) as f64;
+    let bytes_of_a_step = size_of::<Step>() + size_of::<History>() + BYTES_OF_64_STEPS / 64;
+    let steps_bytes = 2.0 * messages * bytes_of_a_step as f64 + (call.ranks * BYTES_OF_64_STEPS) as f64;
     let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
     let vector = call.input_of(0).len as f64;
     let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };

@@ -34,6 +34,13 @@ pub const OUTER: Parameter = Parameter {
     meaning: "groups per group of the next level, if the algorithm between groups has groups too; 0: its default",
 };
 
+/// The parameters of a call, without [`OUTER`] if no part has groups.
+pub fn used_parameters(c: &Call) -> Vec<(&'static str, u64)> {
+    let has_groups = |call: &Call| call.parameters.iter().any(|(name, _)| *name == GROUP.name);
+    let has_outer = c.parts.iter().any(|part| part.calls.iter().any(|(_, call)| has_groups(call)));
+    c.parameters.iter().copied().filter(|(name, _)| has_outer || *name != OUTER.name).collect()
+}
+
 /// The groups of a call's ranks: nodes, or a number of consecutive ranks.
 pub enum Levels {
     /// Groups of consecutive ranks.

@@ -125,7 +125,7 @@ struct Present {
 }
 
 impl Present {
-    /// Adds an event that was `made` at this time or before.
+    /// Adds an event of this time. `turn` is [`LATE`] if the event was made at this time, else [`EARLY`].
     #[inline(always)]
     fn add(&mut self, action: Action, turn: u64, messages: &Messages) {
         let place = match (action.subject(), &self.shuffle) {
