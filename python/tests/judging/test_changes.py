@@ -166,6 +166,30 @@ def test_a_factor_at_a_quarter_of_the_sizes_is_found_in_few_runs(before: int, af
     assert sum(hits) >= share * 5 * len(hits)
 
 
+def test_a_fifth_at_five_sizes_is_found_in_much_noise() -> None:
+    """1.2 times at 64 KiB to 1 MiB, 8 % noise, 3 runs: ln 1.2 is 6 standard errors of the mean of five sizes.
+
+    Noise moves the ends of the range, so most of the five sizes count.
+    """
+
+    def factor(size: int) -> float:
+        return 1.2 if 1 << 16 <= size <= 1 << 20 else 1.0
+
+    found = [
+        {one.size_bytes for one in result.changes if one.direction == "slower"}
+        for seed in range(0, 60, 2)
+        for result in [changes(runs(3, noise=0.08, seed=seed), runs(3, noise=0.08, seed=seed + 1, factor=factor))]
+    ]
+    assert sum(len({size for size in sizes if factor(size) > 1}) >= 3 for sizes in found) >= 0.8 * len(found)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.2])
+def test_more_or_less_noise_alone_seldom_is_a_change(noise: float) -> None:
+    """At most 5 % of sets may have a false alarm: of 100 sets more than 11 have one with a probability below 1 %."""
+    sets = [changes(runs(3, noise=noise, seed=seed), runs(3, noise=noise, seed=seed + 1)) for seed in range(0, 200, 2)]
+    assert sum(bool({*directions(result)} & {"slower", "faster"}) for result in sets) <= 11
+
+
 @pytest.mark.parametrize(("before", "after"), [(5, 5), (2, 2), (10, 2), (5, 1), (1, 1)])
 @pytest.mark.parametrize("tolerance", [0.0, 0.1])
 def test_noise_alone_seldom_is_a_change(before: int, after: int, tolerance: float) -> None:
