@@ -79,17 +79,17 @@ pub fn effort_s(
     way.measure(entry.program(), call, platform, |program| check_size(program, call, platform, ranks, by_events))?;
     let share = ranks as f64 / call.ranks as f64;
     let messages = all_messages * share;
-    let is_quiet = platform.noise.is_quiet();
+    let is_certain = platform.is_certain();
     let count = trials.sure() as f64;
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
-    let runs = if is_quiet && !are_one_by_one { 1.0 } else { count };
+    let runs = if is_certain && !are_one_by_one { 1.0 } else { count };
     let work_s = |takes_time: bool| if by_events && takes_time { WORK_EVENT_S } else { WORK_S };
     let [copies, reductions] = work(entry, call);
     let [copy_s, reduction_s] =
         [&platform.node.copy, &platform.node.reduce].map(|work| work_s(*work != Work::default()));
     let ranks_s = share * calls * (call.ranks as f64 * RANK_S + copies * copy_s + reductions * reduction_s);
     if !by_events {
-        return Ok(match (is_quiet, are_one_by_one) {
+        return Ok(match (is_certain, are_one_by_one) {
             (true, _) => runs * (messages * APART_S + ranks_s),
             (false, true) => runs * (messages * RECORDED_S + ranks_s),
             (false, false) => messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64) + ranks_s,

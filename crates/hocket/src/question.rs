@@ -154,7 +154,7 @@ const STACK_BYTES: usize = 8 << 20;
 impl Question<'_> {
     /// Whether the run that chooses values is the one that is asked for.
     fn is_alone(&self) -> bool {
-        *self.scene == Scene::default() && self.machine.platform.noise.is_quiet() && self.observes == [false, false]
+        *self.scene == Scene::default() && self.machine.platform.is_certain() && self.observes == [false, false]
     }
 
     fn places(&self) -> Option<usize> {

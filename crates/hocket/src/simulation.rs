@@ -153,7 +153,7 @@ pub fn simulate_trials(
 
 /// Ends a run that has not begun if it is later than its deadline.
 fn check_deadline(predicted: Option<Predicted>, platform: &Platform, until_s: f64) -> Result<()> {
-    let is_later = platform.noise.is_quiet() && predicted.is_some_and(|predicted| predicted.is_later_than(until_s));
+    let is_later = platform.is_certain() && predicted.is_some_and(|predicted| predicted.is_later_than(until_s));
     if is_later { Err(Error::lateness()) } else { Ok(()) }
 }
 

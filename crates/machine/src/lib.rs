@@ -16,7 +16,7 @@ pub use lines::lines_of_keys;
 pub use node::{Node, Scratch, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
-pub use topology::{AnyTopology, Hop, Layout, Placement, Spot, Topology, overlap};
+pub use topology::{AnyTopology, FatTree, Hop, Layout, Placement, Spot, Topology, overlap};
 
 use hocket_core::{Error, Result};
 

@@ -85,7 +85,7 @@ impl Run<'_> {
     fn trials(&self) -> Result<(Many, Times)> {
         let Options { trials, trace, .. } = self.options;
         let (many, times_s) = self.run_once(trials, trace)?;
-        if trials.count == 1 || self.platform.noise.is_quiet() {
+        if trials.count == 1 || self.platform.is_certain() {
             return Ok((many, times_s));
         }
         let (_, times_s) = self.run_once(Trials { count: 1, until_interval: None, ..trials }, false)?;

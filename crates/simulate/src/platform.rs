@@ -42,6 +42,11 @@ impl Platform {
         Ok(Self { name: machine.name.clone(), network, node, noise, placement })
     }
 
+    /// Whether all trials of a call are alike.
+    pub fn is_certain(&self) -> bool {
+        self.noise.is_quiet() && !self.network.is_random()
+    }
+
     /// The nodes of a call of `ranks` ranks, as algorithms see them.
     ///
     /// # Errors

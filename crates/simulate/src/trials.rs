@@ -87,7 +87,7 @@ pub struct Many {
     pub first: Outcome,
 }
 
-/// Runs `program` on `platform` in virtual time, once per trial; only once without noise, where all trials are alike.
+/// Runs `program` on `platform` in virtual time, once per trial; only once where all trials are alike.
 ///
 /// # Errors
 /// A deadlock, an interruption, a requested engine that does not apply, times that overflow, or the end of any trial at
@@ -100,7 +100,7 @@ pub fn simulate_trials(
     options: Options<'_>,
 ) -> Result<Many> {
     let Platform { network, node, noise, .. } = platform;
-    if noise.is_quiet() {
+    if platform.is_certain() {
         let mut first = simulate(program, call, platform, options)?;
         let ends = vec![ends_of(&mut first); trials.count as usize];
         return Ok(Many { ends, first });

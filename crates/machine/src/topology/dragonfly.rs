@@ -16,6 +16,7 @@
 //! Source: J. Kim, W. J. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use hocket_core::Result;
 
@@ -298,6 +299,17 @@ impl Topology for Dragonfly {
 
     fn channels(&self) -> usize {
         2
+    }
+
+    /// A global link is longer than the local links before and after it, so that no shortest way has two.
+    fn length_of(&self, link: usize) -> u16 {
+        if self.kind_of(link) == 2 { 3 } else { 1 }
+    }
+
+    /// The routers of each group.
+    fn middles(&self) -> Vec<Range<usize>> {
+        let (nodes, size) = (self.nodes(), self.routers_per_group);
+        (0..self.groups).map(|group| nodes + group * size..nodes + (group + 1) * size).collect()
     }
 
     fn longest_route(&self) -> usize {

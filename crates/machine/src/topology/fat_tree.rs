@@ -83,11 +83,18 @@ impl FatTree {
         self.levels.partition_point(|level| level.first_vertex <= vertex) - 1
     }
 
-    /// The link of a route to node `to` between a level and the next, within the subtrees that contain node `inside`.
-    fn hop(&self, level: usize, inside: usize, to: usize, is_down: bool) -> Hop {
+    /// The link between a level and the next, within the subtrees that contain node `inside`, by the digits of a number.
+    fn hop(&self, level: usize, inside: usize, number: usize, is_down: bool) -> Hop {
         let Level { below, tops, .. } = self.levels[level];
-        let vertex = inside / below * tops + to % tops;
-        Hop { link: self.link(level, vertex, to / tops % self.up[level], is_down) as u32, channel: 0 }
+        let vertex = inside / below * tops + number % tops;
+        Hop { link: self.link(level, vertex, number / tops % self.up[level], is_down) as u32, channel: 0 }
+    }
+
+    /// Appends the links from one node to another; the parents are the digits of a number.
+    pub fn route_by(&self, from: usize, to: usize, number: usize, hops: &mut Vec<Hop>) {
+        let meeting = self.meeting(from, to);
+        hops.extend((0..meeting).map(|level| self.hop(level, from, number, false)));
+        hops.extend((0..meeting).rev().map(|level| self.hop(level, to, number, true)));
     }
 
     /// The first level at which both nodes lie in one subtree.
@@ -199,9 +206,7 @@ impl Topology for FatTree {
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
-        let meeting = self.meeting(from, to);
-        hops.extend((0..meeting).map(|level| self.hop(level, from, to, false)));
-        hops.extend((0..meeting).rev().map(|level| self.hop(level, to, to, true)));
+        self.route_by(from, to, to, hops);
     }
 
     /// Up to the highest switches that have more than one child, and down.

@@ -20,7 +20,7 @@ pub use layout::Layout;
 pub use overlap::overlap;
 pub use placement::Placement;
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use hocket_core::{Result, Symmetry};
 
@@ -72,6 +72,16 @@ pub trait Topology {
     }
     /// Number of virtual channels per link that routes use.
     fn channels(&self) -> usize {
+        1
+    }
+    /// Sets of vertices, through one of which Valiant's routing leads a message: each switch, or without switches each
+    /// node, unless sets of switches are alike.
+    fn middles(&self) -> Vec<Range<usize>> {
+        let nodes = if self.vertices() > self.nodes() { self.nodes() } else { 0 };
+        (nodes..self.vertices()).map(|vertex| vertex..vertex + 1).collect()
+    }
+    /// The length of a link, for shortest ways.
+    fn length_of(&self, _link: usize) -> u16 {
         1
     }
     /// Number of links of the longest route.

@@ -175,6 +175,7 @@ impl<'a, N: Network> Events<'a, N> {
     pub fn new(call: &Call, network: &'a N, trial: &'a Trial<'a>, options: &Options<'a>) -> Self {
         let Options { is_interrupted, shuffle, .. } = *options;
         let mut traffic = network.shared_network().map(|shared_network| shared_network.traffic());
+        traffic.iter_mut().for_each(|traffic| traffic.set_seed(trial.seed ^ trial.trial.rotate_left(u64::BITS / 2)));
         let circuits = traffic.as_mut().and_then(|traffic| traffic.circuits()).map(|circuits| circuits.ports());
         let shared_ports = network.shared_ports();
         let nodes = shared_ports.map_or(call.ranks, |placement| placement.nodes_of_job(call.ranks));

@@ -8,6 +8,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Section};
 use super::faults::{Fault, Faults};
 use super::groups::Groups;
 use super::level::{Costs, Level, RECEIVE, SEND};
+use super::routing::{Chooser, Routing};
 use super::{Levels, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 
@@ -33,6 +34,8 @@ pub struct Fabric {
     pub is_eager: bool,
     /// The costs of a message at its ranks: `[host]`, or `software_latency` at the sender.
     pub host: Level,
+    /// `routing`: which ways messages take; that of the topology unless the model reads another.
+    pub routing: Routing,
     /// Whether there is `[host]`: messages pass interfaces, and receiving takes processor time.
     pub has_interfaces: bool,
     /// `ports` of each node.
@@ -86,11 +89,23 @@ impl Fabric {
             topology,
             is_eager: network.choice("protocol", &[("eager", true), ("rendezvous", false)])?,
             host,
+            routing: Routing::Fixed,
             has_interfaces: machine.host.is_some(),
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
             slower: Faults::default(),
             faults: Faults::default(),
         })
+    }
+
+    /// Reads `routing`, with the keys of the policy.
+    pub(super) fn read_routing(&mut self, section: &Section) -> Result<()> {
+        self.routing = Routing::read(section, &self.topology)?;
+        Ok(())
+    }
+
+    /// Chooses the ways of a new run; none for fixed routes.
+    pub(super) fn chooser(&self) -> Option<Box<Chooser<'_>>> {
+        Chooser::new(&self.routing, &self.topology, &self.faults)
     }
 
     /// Reads `link_bandwidth`: one for all links, or one for each kind of the topology. Returns the highest, in bytes per
@@ -228,6 +243,8 @@ pub trait SharedNetwork: Sync {
     fn burst_s(&self, _bytes: f64) -> Option<f64> {
         None
     }
+    /// Whether the ways of messages depend on the seed.
+    fn is_random(&self) -> bool;
     /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
     /// The symmetry of ranks, links and routes, if one rank and one link of several can stand for all.

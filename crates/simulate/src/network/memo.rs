@@ -19,6 +19,11 @@ impl<V: Default + Clone> Memo<V> {
         Self { pairs: vec![0; 1 << bits], values: vec![V::default(); 1 << bits], shift: u64::BITS - bits }
     }
 
+    /// Forgets all values.
+    pub fn clear(&mut self) {
+        self.pairs.fill(0);
+    }
+
     /// The value of a pair; `compute` changes the value of another pair into it.
     #[inline]
     pub fn get(&mut self, [one, other]: [u32; 2], compute: impl FnOnce(&mut V)) -> &V {

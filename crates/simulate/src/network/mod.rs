@@ -11,6 +11,7 @@ mod model;
 mod parcel;
 mod passages;
 mod resources;
+mod routing;
 mod traffic;
 
 pub use fabric::{Fabric, SharedNetwork};
@@ -23,6 +24,7 @@ pub(crate) use model::Visitor;
 pub use parcel::{Departure, Parcel, Within};
 pub use passages::{Passage, Passages};
 pub use resources::{Occupancy, Passing, Resources};
+pub use routing::Routing;
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use contention::NetworkWithContention;
@@ -80,7 +82,12 @@ macro_rules! networks {
                 }
             }
 
-            /// The topology of a network with contention.
+            /// Whether the ways of messages depend on the seed.
+    pub fn is_random(&self) -> bool {
+        self.shared_network().is_some_and(SharedNetwork::is_random)
+    }
+
+    /// The topology of a network with contention.
             pub fn fabric(&self) -> Option<&Fabric> {
                 self.shared_network().map(SharedNetwork::fabric)
             }

@@ -28,6 +28,8 @@ pub trait Traffic {
     fn knows_numbers(&self) -> bool {
         false
     }
+    /// The seed of ways that are drawn, before the first message.
+    fn set_seed(&mut self, _seed: u64) {}
     /// The circuits, if the network has any.
     fn circuits(&mut self) -> Option<&mut dyn OnDemand> {
         None

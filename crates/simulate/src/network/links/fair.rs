@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use hocket_machine::Hop;
 
 use super::super::faults::Ways;
+use super::super::routing::{Chooser, Lane};
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Memo, Milestone, Passages, Traffic};
 use super::Links;
@@ -16,7 +17,10 @@ use crate::timetable::{Event, Timetable};
 pub struct Fair<'a> {
     network: &'a Links,
     timetable: Timetable<u32>,
-    routes: Memo<Vec<Hop>>,
+    /// The fixed routes, and what chooses others.
+    routes: Memo<Vec<Lane>>,
+    chooser: Option<Box<Chooser<'a>>>,
+    hops: Vec<Hop>,
     shares: Shares,
     messages: Vec<Flow>,
     /// Free places in `messages`.
@@ -72,7 +76,9 @@ struct Flow {
     /// The key of its events, without their kind; unique.
     key: u64,
     bytes: f64,
-    route: Vec<Hop>,
+    route: Vec<Lane>,
+    /// Number of links of the longest way.
+    links: u32,
     start_s: f64,
     /// The present share, since when it applies, and the remaining time at full bandwidth.
     share: Share,
@@ -144,6 +150,8 @@ impl<'a> Fair<'a> {
             timetable,
             faulty,
             routes: Memo::new(topology.nodes()),
+            chooser: network.fabric.chooser(),
+            hops: Vec::new(),
             shares: Shares::new(topology.links()),
             messages: Vec::new(),
             vacant: Vec::new(),
@@ -168,12 +176,13 @@ impl<'a> Fair<'a> {
         let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
         route.clear();
         route.extend_from_slice(self.routes.get([flight.from, flight.to].map(|node| node as u32), |route| {
+            self.hops.clear();
+            self.network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+            let link = |hop: &Hop| self.orbits.as_ref().map_or(hop.link, |orbits| orbits.link(hop.link));
             route.clear();
-            self.network.fabric.topology.route(flight.from, flight.to, route);
-            if let Some(orbits) = &self.orbits {
-                route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
-            }
+            route.extend(self.hops.iter().map(|hop| Lane::whole(link(hop))));
         }));
+        let links = route.len() as u32;
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
@@ -182,6 +191,7 @@ impl<'a> Fair<'a> {
             key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injections << KIND_BITS,
             bytes: flight.bytes,
             route,
+            links,
             start_s: 0.0,
             share: Share::FULL,
             since_s: 0.0,
@@ -245,20 +255,41 @@ impl<'a> Fair<'a> {
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
-        if let Some(faulty) = &mut self.faulty
-            && !faulty.ways.find(now_s, &message.flight(), &mut message.route)
-        {
+        if !self.finds_way(index, now_s) {
             return;
         }
-        let links = message.route.iter().map(|hop| hop.link);
-        for link in links.clone().filter(|link| self.shares.users(*link) == 0) {
-            self.links[link as usize].resume(now_s);
+        let message = &self.messages[index as usize];
+        for lane in message.route.iter().filter(|lane| self.shares.users(lane.link) == 0) {
+            self.links[lane.link as usize].resume(now_s);
         }
-        self.shares.add(index, links);
+        self.shares.add(index, &message.route);
+        self.chooser.iter_mut().for_each(|chooser| chooser.add(&message.route));
         let faults = &self.network.fabric.faults;
-        if self.faulty.is_none() || message.route.iter().all(|hop| faults.is_up(hop.link, now_s)) {
+        if self.faulty.is_none() || message.route.iter().all(|lane| faults.is_up(lane.link, now_s)) {
             self.expect(index);
         }
+    }
+
+    /// The message takes the ways that the policy chooses now; with fixed routes or faults, its route or a way around.
+    /// Returns false if it waits for ever.
+    fn finds_way(&mut self, index: u32, now_s: f64) -> bool {
+        let message = &mut self.messages[index as usize];
+        let flight = message.flight();
+        let course = self.chooser.as_mut().and_then(|chooser| chooser.lead_whole(now_s, &flight));
+        if let Some(course) = course {
+            message.route.clone_from(&course.lanes);
+            message.links = course.links;
+            return true;
+        }
+        self.faulty.as_mut().is_none_or(|faulty| {
+            self.hops.clear();
+            self.network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+            let is_found = faulty.ways.find(now_s, &flight, &mut self.hops);
+            message.route.clear();
+            message.route.extend(self.hops.iter().map(|hop| Lane::whole(hop.link)));
+            message.links = self.hops.len() as u32;
+            is_found
+        })
     }
 
     /// Computes the end at the present rate.
@@ -314,16 +345,18 @@ impl<'a> Fair<'a> {
         self.settle(index, now_s);
         self.shares.remove(index);
         let message = &mut self.messages[index as usize];
+        self.chooser.iter_mut().for_each(|chooser| chooser.remove(&message.route));
         message.end_s = f64::INFINITY;
-        for hop in &message.route {
-            let link = &mut self.links[hop.link as usize];
-            link.usage.bytes += message.bytes;
-            self.passages.note(hop.link, message.bytes, message.start_s, now_s);
-            if self.shares.users(hop.link) == 0 {
+        for lane in &message.route {
+            let link = &mut self.links[lane.link as usize];
+            let bytes = message.bytes * lane.part();
+            link.usage.bytes += bytes;
+            self.passages.note(lane.link, bytes, message.start_s, now_s);
+            if self.shares.users(lane.link) == 0 {
                 link.until_s = now_s;
             }
         }
-        let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
+        let arrival_s = now_s + f64::from(message.links) * self.network.link_latency_s;
         let Flow { id, from, to, ranks, .. } = *message;
         progress.push((id, Milestone::Sent));
         // A message that arrives after all times is under way for ever.
@@ -432,6 +465,10 @@ impl Traffic for Fair<'_> {
 
     fn knows_numbers(&self) -> bool {
         self.orbits.as_ref().is_some_and(|orbits| orbits.has_tie)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.chooser.iter_mut().for_each(|chooser| chooser.set_seed(seed));
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

@@ -5,7 +5,7 @@
 //! equal rates); for queues, `switching` = "cut_through" (the default) or "wormhole". A message of n bytes, alone on a
 //! route of h links, takes h l + n / B. It leaves through a port of its node, after waiting, first come first served,
 //! while all `ports` of the node are sending. A message to its own node occupies only that port, for n / B. Links of less
-//! than the highest B are as links with a [fault](super::faults) that lasts.
+//! than the highest B are as links with a [fault](super::faults) that lasts. Keys of [routing](super::routing), too.
 //!
 //! **Queues, cut-through.** The head of a message that has its port at t is at the first link at t. A link that the
 //! head reaches at t_i carries the message from s_i = max(t_i, free) to s_i + n / B; the head reaches the next link, or
@@ -59,7 +59,7 @@ mod tests;
 use hocket_core::{Result, Symmetry};
 use hocket_machine::Machine;
 
-use super::{Fabric, Fault, Faults, SharedNetwork, Traffic};
+use super::{Fabric, Fault, Faults, Routing, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use fair::Fair;
 use orbits::Orbits;
@@ -104,6 +104,10 @@ impl Links {
             true => Sharing::Fair,
         };
         let mut fabric = Fabric::read(machine)?;
+        fabric.read_routing(section)?;
+        if sharing != Sharing::Fair && fabric.routing.divides() {
+            return Err(section.reject("routing", "a policy of one way for a message, or sharing = \"fair\""));
+        }
         Ok(Self {
             link_bytes_per_s: fabric.read_bandwidth(section)?,
             fabric,
@@ -127,6 +131,10 @@ impl SharedNetwork for Links {
         self.fabric.add_faults(faults)
     }
 
+    fn is_random(&self) -> bool {
+        self.fabric.routing.is_random(self.sharing == Sharing::Fair)
+    }
+
     fn latency_s(&self, nodes: [usize; 2]) -> f64 {
         self.fabric.distance(nodes) * self.link_latency_s
     }
@@ -142,10 +150,11 @@ impl SharedNetwork for Links {
         }
     }
 
-    /// On one rank per node, and without interfaces: these take in messages in the order of their senders.
+    /// On one rank per node, over fixed routes, and without interfaces: these take in messages in the order of their senders.
     fn symmetry(&self) -> Option<Symmetry> {
-        let Fabric { topology, placement, has_interfaces, faults, .. } = &self.fabric;
-        let is_alike = placement.is_linear() && !has_interfaces && *faults == Faults::default();
+        let Fabric { topology, placement, routing, has_interfaces, faults, .. } = &self.fabric;
+        let is_fixed = *routing == Routing::Fixed;
+        let is_alike = is_fixed && placement.is_linear() && !has_interfaces && *faults == Faults::default();
         let is_followed = self.sharing != Sharing::Queue(Switching::Wormhole);
         (is_alike && is_followed).then(|| topology.symmetry())?
     }

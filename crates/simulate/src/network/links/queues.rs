@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use hocket_machine::Hop;
 
+use super::super::routing::Chooser;
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::faulty::{DelayedMessages, Span};
@@ -25,6 +26,7 @@ pub struct Queues<'a> {
     links: Vec<Link>,
     passages: Passages,
     faulty: Option<Box<DelayedMessages<'a>>>,
+    chooser: Option<Box<Chooser<'a>>>,
     /// The representatives, if only these are simulated.
     orbits: Option<Box<Orbits>>,
 }
@@ -56,6 +58,8 @@ struct Message {
     id: u32,
     from: u32,
     to: u32,
+    /// The sender and the receiver.
+    ranks: [u32; 2],
     /// The key of its events, without their kind.
     key: Key,
     bytes: f64,
@@ -71,6 +75,11 @@ struct Message {
 }
 
 impl Message {
+    fn flight(&self) -> Flight {
+        let Self { id, from, to, ranks, bytes, .. } = *self;
+        Flight { id, from: from as usize, to: to as usize, ranks, bytes, gap_packets: 0.0 }
+    }
+
     fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
         Event { time_s, key: Words([self.key.0[0], self.key.0[1] | kind as u64]), what: index }
     }
@@ -150,6 +159,7 @@ impl<'a> Queues<'a> {
             links: vec![Link::default(); topology.links()],
             passages: Passages::default(),
             faulty: DelayedMessages::new(network),
+            chooser: network.fabric.chooser(),
             orbits: None,
         }
     }
@@ -160,7 +170,8 @@ impl<'a> Queues<'a> {
     }
 
     /// Finds a place and the route for a message.
-    fn place(&mut self, id: u32, [from, to]: [usize; 2], bytes: f64) -> u32 {
+    fn place(&mut self, flight: Flight) -> u32 {
+        let Flight { id, from, to, ranks, bytes, .. } = flight;
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.messages.push(Message::default());
             self.messages.len() as u32 - 1
@@ -168,7 +179,7 @@ impl<'a> Queues<'a> {
         let message = &mut self.messages[index as usize];
         message.route.clear();
         self.network.fabric.topology.route(from, to, &mut message.route);
-        message.id = id;
+        (message.id, message.ranks) = (id, ranks);
         (message.from, message.to) = (from as u32, to as u32);
         (message.bytes, message.duration_s) = (bytes, self.network.duration_s(bytes));
         (message.links_passed, message.left) = (0, 2);
@@ -196,7 +207,11 @@ impl<'a> Queues<'a> {
         let count = node.starts << KIND_BITS;
         node.starts += 1;
         message.key = Words([now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count]);
-        if let Some(faulty) = &mut self.faulty
+        let wait_s = |link: u32| (self.links[link as usize].free_s - now_s).max(0.0);
+        let (flight, route) = (message.flight(), &mut message.route);
+        let lead = |chooser: &mut Box<Chooser<'a>>| chooser.lead_packet(now_s, &flight, node.starts, &wait_s, route);
+        if !self.chooser.as_mut().is_some_and(lead)
+            && let Some(faulty) = &mut self.faulty
             && !faulty.leave(index, now_s, &mut message.route)
         {
             return;
@@ -315,7 +330,7 @@ impl<'a> Queues<'a> {
 
 impl Traffic for Queues<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
-        let index = self.place(flight.id, [flight.from, flight.to], flight.bytes);
+        let index = self.place(flight);
         if let Some(faulty) = &mut self.faulty {
             faulty.place(index, flight);
         }
@@ -368,6 +383,10 @@ impl Traffic for Queues<'_> {
             usage.waiting_s += longer.waiting_s;
         }
         uses
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.chooser.iter_mut().for_each(|chooser| chooser.set_seed(seed));
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

@@ -9,16 +9,20 @@
 //! follows from the *stops* of its messages by other links at lower levels. A start or an end changes this for the links
 //! of one message, and then for the messages that they stop: only what changes is computed again, in the order of the
 //! filling.
+//!
+//! A message of several ways has one rate, of which a link carries a share: on a link, it counts as so much of a message.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem::swap;
 
+use super::super::routing::{Lane, WHOLE};
+
 /// The messages on each link, and their rates.
 #[derive(Default)]
 pub struct Shares {
-    /// For each link, its messages and the link's index among the hops of each.
-    users: Vec<Vec<(u32, u32)>>,
+    /// For each link, its messages.
+    users: Vec<Vec<User>>,
     links: Vec<SharedLink>,
     messages: Vec<Sharer>,
     /// The place in the filling at which each message stops growing.
@@ -32,7 +36,7 @@ pub struct Shares {
     changed_messages: Vec<u32>,
     /// Reused buffers for links to check, and for the stops of a link's messages.
     affected_links: Vec<u32>,
-    arriving: Vec<Stop>,
+    arriving: Vec<(Stop, u32)>,
     /// Numbers of the filling and of the check; they mark what was seen.
     filling: u64,
     look: u64,
@@ -76,6 +80,15 @@ struct SharedLink {
     look: u64,
 }
 
+/// A message on a link.
+struct User {
+    message: u32,
+    /// The link's index among the hops of the message.
+    hop: u32,
+    /// The share of the message that the link carries, in parts of [`WHOLE`].
+    share: u32,
+}
+
 #[derive(Clone, Default)]
 struct Sharer {
     /// The links of the route, and this message's index in the list of each.
@@ -102,20 +115,20 @@ impl Shares {
     /// Links without messages.
     pub fn new(links: usize) -> Self {
         let idle = SharedLink { part: 1.0, full: Stop::NEVER, next: Stop::NEVER, changes: None, look: 0 };
-        Self { users: vec![Vec::new(); links], links: vec![idle; links], ..Self::default() }
+        Self { users: (0..links).map(|_| Vec::new()).collect(), links: vec![idle; links], ..Self::default() }
     }
 
-    /// Adds a message on these links.
-    pub fn add(&mut self, message: u32, route: impl Iterator<Item = u32>) {
+    /// Adds a message on these lanes.
+    pub fn add(&mut self, message: u32, route: &[Lane]) {
         if self.messages.len() <= message as usize {
             self.messages.resize_with(message as usize + 1, Sharer::default);
             self.stops.resize(message as usize + 1, Stop::NEVER);
         }
         self.stops[message as usize] = Stop::NEVER;
         self.messages[message as usize].hops.clear();
-        for link in route {
+        for Lane { link, share } in route.iter().copied() {
             let (users, hops) = (&mut self.users[link as usize], &mut self.messages[message as usize].hops);
-            users.push((message, hops.len() as u32));
+            users.push(User { message, hop: hops.len() as u32, share });
             hops.push((link, users.len() as u32 - 1));
             self.touch(link);
         }
@@ -127,8 +140,8 @@ impl Shares {
             let (link, place) = self.messages[message as usize].hops[hop];
             let users = &mut self.users[link as usize];
             users.swap_remove(place as usize);
-            if let Some((moved, hop)) = users.get(place as usize) {
-                self.messages[*moved as usize].hops[*hop as usize].1 = place;
+            if let Some(moved) = users.get(place as usize) {
+                self.messages[moved.message as usize].hops[moved.hop as usize].1 = place;
             }
             self.touch(link);
         }
@@ -196,8 +209,8 @@ impl Shares {
         let (mut next, mut number) = (0, 0);
         while let Some(link) = affected_links.get(next).copied() {
             next += 1;
-            for (user, _) in &users[link as usize] {
-                let message = &mut messages[*user as usize];
+            for user in &users[link as usize] {
+                let message = &mut messages[user.message as usize];
                 if std::mem::replace(&mut message.filling, *filling) < *filling {
                     message.number = number;
                     number += 1;
@@ -225,7 +238,7 @@ impl Shares {
             let entry = &mut self.links[link as usize];
             entry.next = next;
             let place = entry.full.place().min(next.place());
-            let is_late = |(user, _): &(u32, u32)| self.stops[*user as usize].place() > next.place();
+            let is_late = |user: &User| self.stops[user.message as usize].place() > next.place();
             let changes = entry.full != next || self.users[link as usize].iter().any(is_late);
             let place = (place.0, place.1, link);
             let before = std::mem::replace(&mut entry.changes, changes.then_some(place));
@@ -246,24 +259,26 @@ impl Shares {
         }
         let arriving = &mut self.arriving;
         arriving.clear();
-        for (user, _) in users {
-            let stop = self.stops[*user as usize];
+        let mut growing = 0;
+        for user in users {
+            let stop = self.stops[user.message as usize];
+            growing += u64::from(user.share);
             if stop.link != link && stop.link != Stop::NEVER.link {
-                arriving.push(stop);
+                arriving.push((stop, user.share));
             }
         }
-        arriving.sort_unstable_by_key(Stop::place);
-        let (mut left, mut growing) = (part, users.len() as u32);
+        arriving.sort_unstable_by_key(|(stop, _)| stop.place());
+        let mut left = part;
         let mut arriving = arriving.iter().peekable();
-        let share = |left: f64, growing: u32| left.max(0.0) / f64::from(growing);
+        let share = |left: f64, growing: u64| left.max(0.0) / (growing as f64 / f64::from(WHOLE));
         let mut level = share(left, growing).to_bits();
         loop {
-            while let Some(stop) = arriving.next_if(|stop| stop.level < level) {
-                left -= stop.rate;
-                growing -= 1;
+            while let Some((stop, share)) = arriving.next_if(|(stop, _)| stop.level < level) {
+                left -= stop.rate * (f64::from(*share) / f64::from(WHOLE));
+                growing -= u64::from(*share);
             }
             let rate = share(left, growing);
-            if growing == 0 {
+            if growing == 0 || rate > 1.0 {
                 return Stop::NEVER;
             }
             if rate.to_bits() <= level {
@@ -278,11 +293,11 @@ impl Shares {
         let SharedLink { next, .. } = self.links[link as usize];
         self.links[link as usize].full = next;
         self.links[link as usize].changes = None;
-        for (user, _) in &self.users[link as usize] {
-            let stop = &mut self.stops[*user as usize];
-            let message = &mut self.messages[*user as usize];
+        for user in &self.users[link as usize] {
+            let stop = &mut self.stops[user.message as usize];
+            let message = &mut self.messages[user.message as usize];
             if std::mem::replace(&mut message.filling, self.filling) < self.filling {
-                self.changed_messages.push(*user);
+                self.changed_messages.push(user.message);
             }
             if *stop == next || (stop.link != link && stop.place() <= next.place()) {
                 continue;
@@ -303,10 +318,14 @@ mod tests {
 
     const LINKS: usize = 6;
 
+    fn lanes(route: &[u32]) -> Vec<Lane> {
+        route.iter().map(|link| Lane::whole(*link)).collect()
+    }
+
     fn filled_shares(routes: &[Vec<u32>]) -> Shares {
         let mut shares = Shares::new(LINKS);
         for (message, route) in (0..).zip(routes) {
-            shares.add(message, route.iter().copied());
+            shares.add(message, &lanes(route));
             shares.fill();
             shares.settle();
         }
@@ -378,7 +397,7 @@ mod tests {
         let on_both = [vec![0, 2], vec![1, 2]];
         let routes = [&on_0, &on_0, &on_0, &on_both[0], &on_1, &on_1, &on_1, &on_both[1]];
         let mut shares = filled_shares(&routes.map(Clone::clone));
-        shares.add(8, [2].into_iter());
+        shares.add(8, &[Lane::whole(2)]);
         assert_eq!(shares.fill(), [3, 7, 8]);
         assert_eq!(shares.share(8), Share { rate: 1.0 - 1.0 / 4.0 - 1.0 / 4.0, bottleneck: Some(2) });
     }
@@ -386,7 +405,7 @@ mod tests {
     #[test]
     fn messages_are_sorted_from_those_that_have_come() {
         let mut shares = filled_shares(&[vec![0, 1], vec![2, 3], vec![1, 2]]);
-        shares.add(3, [3].into_iter());
+        shares.add(3, &[Lane::whole(3)]);
         let mut order = [0, 1, 2, 3];
         shares.sort_as_connected(&mut order);
         assert_eq!(order, [1, 3, 2, 0]);
@@ -404,7 +423,7 @@ mod tests {
         fn changes_add_up_to_a_whole_filling(routes in routes(), at_once in 1..4_usize) {
             let (mut shares, mut present) = (Shares::new(LINKS), Vec::<(u32, Vec<u32>)>::new());
             for (number, (route, goes)) in (0..).zip(routes) {
-                shares.add(number, route.iter().copied());
+                shares.add(number, &lanes(&route));
                 present.push((number, route));
                 if goes {
                     let (leaver, _) = present.remove(number as usize / 2 % present.len());

@@ -326,7 +326,7 @@ fn wrong_keys_are_refused_in_one_line() {
     expects_of(
         &format!("{FAIR}\n{WORMHOLE}"),
         "8: network.switching: unknown key, expected one of dims, layout, link_bandwidth, link_latency, local, map, \
-         model, permutation, protocol, ranks_on_nodes, ranks_per_node, sharing, tie, topology",
+         model, permutation, protocol, ranks_on_nodes, ranks_per_node, routing, sharing, tie, topology",
     );
     expects_of(
         "switching = \"circuit\"",

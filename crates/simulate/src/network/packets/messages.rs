@@ -2,8 +2,8 @@
 
 use hocket_machine::Hop;
 
-use super::super::Flight;
 use super::super::faults::Ways;
+use super::super::{Flight, Routing};
 use super::Packets;
 use super::wiring::Wiring;
 
@@ -65,15 +65,19 @@ pub(super) fn no_earlier(time_s: f64) -> f64 {
 /// A message under way.
 #[derive(Clone, Copy)]
 pub(super) struct Message {
-    /// The caller's id of the message.
-    pub id: u32,
+    /// The caller's message.
+    pub flight: Flight,
     /// From the highest bit: the sender's node, and the number of messages that left it before.
     pub key: u64,
-    /// The start of its route in [`Messages::steps`]; the last step is an ejection.
+    /// The start of its route in [`Messages::steps`]; the last step is an ejection. If packets take ways of their own, the
+    /// route of the next packet; [`NOBODY`] if there is none yet.
     pub route: u32,
     steps: u32,
     /// Number of packets that have not left.
     pub packets_left: u64,
+    /// Number of packets that have not arrived, and when the last of the others did.
+    pub packets_under_way: u64,
+    pub arrival_s: f64,
     /// From the start of a packet to the start of the next, in seconds.
     pub period_s: f64,
     /// Bytes of the last packet.
@@ -86,6 +90,11 @@ pub(super) struct Message {
     pub milestones_left: u8,
 }
 
+/// The number of packets of a message.
+pub(super) fn packets_of(network: &Packets, bytes: f64) -> u64 {
+    (bytes / network.packet_bytes).ceil().max(1.0) as u64
+}
+
 /// All messages. Records and routes of finished messages are reused.
 pub(super) struct Messages {
     all: Vec<Message>,
@@ -94,7 +103,8 @@ pub(super) struct Messages {
     pub steps: Vec<u32>,
     /// By length, the starts of unused routes.
     unused_routes: Vec<Vec<u32>>,
-    hops: Vec<Hop>,
+    /// The links of the route that is taken next.
+    pub hops: Vec<Hop>,
 }
 
 impl Messages {
@@ -118,81 +128,90 @@ impl Messages {
 
     /// Takes on a message.
     pub fn add(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight, key: u64) -> u32 {
-        let packets = (flight.bytes / network.packet_bytes).ceil().max(1.0);
-        let last_bytes = flight.bytes - (packets - 1.0) * network.packet_bytes;
+        let packets = packets_of(network, flight.bytes);
+        let last_bytes = flight.bytes - (packets - 1) as f64 * network.packet_bytes;
         let paced_s_per_byte = ((1.0 + flight.gap_packets) * network.link_s_per_byte).max(network.injection_s_per_byte);
-        self.hops.clear();
-        network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
-        let (route, steps) = self.add_route(network, wiring, flight.to);
         let message = Message {
-            id: flight.id,
+            flight: *flight,
             key,
-            route,
-            steps,
-            packets_left: packets as u64,
+            route: NOBODY,
+            steps: 0,
+            packets_left: packets,
+            packets_under_way: packets,
+            arrival_s: 0.0,
             period_s: nearest(network.packet_bytes * paced_s_per_byte),
             last_bytes,
             last: Pace::of(network, last_bytes),
             behind: NOBODY,
             milestones_left: 2,
         };
-        if let Some(number) = self.unused.pop() {
-            *self.get_mut(number) = message;
-            return number;
+        let number = self.unused.pop().unwrap_or(self.all.len() as u32);
+        match self.all.get_mut(number as usize) {
+            Some(place) => *place = message,
+            None => self.all.push(message),
         }
-        self.all.push(message);
-        self.all.len() as u32 - 1
+        if network.fabric.routing == Routing::Fixed {
+            self.hops.clear();
+            network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
+            self.take_route(number, network, wiring);
+        }
+        number
     }
 
     /// A message has been sent or has arrived. Returns the caller's id of the message.
     pub fn pass(&mut self, number: u32) -> u32 {
         let message = self.get_mut(number);
         message.milestones_left -= 1;
-        let Message { id, route, steps, milestones_left, .. } = *message;
-        if milestones_left == 0 {
+        if message.milestones_left == 0 {
             self.unused.push(number);
-            self.unused_routes[steps as usize].push(route);
+            self.drop_route(number);
         }
-        id
+        self.get(number).flight.id
     }
 
     /// A message leaves in a network with faults, over a way that it finds now. Returns false if it waits for ever.
-    pub fn leave(
-        &mut self,
-        number: u32,
-        now_s: f64,
-        network: &Packets,
-        wiring: &Wiring,
-        flight: &Flight,
-        ways: &mut Ways<'_>,
-    ) -> bool {
+    pub fn leave(&mut self, number: u32, now_s: f64, network: &Packets, wiring: &Wiring, ways: &mut Ways<'_>) -> bool {
+        let flight = self.get(number).flight;
         self.hops.clear();
         network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
-        if !ways.find(now_s, flight, &mut self.hops) {
-            return false;
+        let is_there = ways.find(now_s, &flight, &mut self.hops);
+        if is_there {
+            self.take_route(number, network, wiring);
         }
-        let Message { route, steps, .. } = *self.get(number);
-        self.unused_routes[steps as usize].push(route);
-        let (route, steps) = self.add_route(network, wiring, flight.to);
-        let message = self.get_mut(number);
-        (message.route, message.steps) = (route, steps);
-        true
+        is_there
     }
 
-    /// The start of a route, whose links are in `hops`, and its number of steps.
-    fn add_route(&mut self, network: &Packets, wiring: &Wiring, to: usize) -> (u32, u32) {
-        let length = self.hops.len() + 1;
+    /// A packet with a route of its own has arrived at its last step.
+    pub fn drop_route_before(&mut self, last: u32) {
+        let start = self.steps[last as usize + 1];
+        self.unused_routes[(last + 1 - start) as usize].push(start);
+    }
+
+    fn drop_route(&mut self, number: u32) {
+        let Message { route, steps, .. } = *self.get(number);
+        if route != NOBODY {
+            self.unused_routes[steps as usize].push(route);
+        }
+    }
+
+    /// The message, or its next packet, takes the route whose links are in `hops`. Behind the route of a packet is its start.
+    pub fn take_route(&mut self, number: u32, network: &Packets, wiring: &Wiring) {
+        self.drop_route(number);
+        let (length, to) = (self.hops.len() + 1, self.get(number).flight.to);
+        let behind = usize::from(network.fabric.routing != Routing::Fixed);
         if self.unused_routes.len() <= length {
             self.unused_routes.resize(length + 1, Vec::new());
         }
         let start = self.unused_routes[length].pop().unwrap_or(self.steps.len() as u32);
         let end = start as usize + length;
-        self.steps.resize(self.steps.len().max(end), 0);
-        let highest = network.channels as u8 - 1;
+        self.steps.resize(self.steps.len().max(end + behind), 0);
+        let classes = (network.channels / network.lanes) as u8;
         for (step, hop) in self.steps[start as usize..end].iter_mut().zip(&self.hops) {
-            *step = wiring.step(hop.link, hop.channel.min(highest));
+            *step = wiring.step(hop.link, u32::from(hop.channel.min(classes - 1)) * network.lanes as u32);
         }
         self.steps[end - 1] = wiring.step((wiring.links + to) as u32, 0);
-        (start, length as u32)
+        self.steps[end..end + behind].fill(start);
+        let message = self.get_mut(number);
+        (message.route, message.steps) = (start, length as u32);
     }
 }

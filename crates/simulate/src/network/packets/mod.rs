@@ -16,7 +16,8 @@
 //! Every vertex of the topology, node or switch, is a router.
 //!
 //! - *Packets.* A message of n bytes is cut into max(1, ceil(n / `packet`)) packets; the last may be shorter, and has
-//!   no bytes if n is 0. All take the topology's route, in order.
+//!   no bytes if n is 0. With fixed [routing](super::routing), all take the topology's route, in order; else each
+//!   takes a way of its own, and the message has arrived when the last of them has.
 //! - *Buffers.* Every link ends in an input buffer of `buffer` packets per virtual channel: a queue that forwards one
 //!   packet at a time. Only its first packet requests an output, so a blocked packet blocks those behind it.
 //! - *Cut-through.* A packet of b bytes that starts over a link at s occupies the link until s + b /
@@ -37,7 +38,7 @@
 //!   packet has left, the port is free and the message *sent*; a slow port may need longer for it than the link.
 //! - *Ejection.* A node takes in `ports` packets at a time, each from one input. Taking in b bytes lasts b /
 //!   `ejection_bandwidth`, or b / `link_bandwidth` if longer. A message has *arrived* when its last byte is in.
-//! - *Virtual channels* are the topology's, which are free of deadlock. If `virtual_channels` is less, the highest
+//! - *Virtual channels* are those of routes, which are free of deadlock. If `virtual_channels` is less, the highest
 //!   channel replaces all that are missing: with 1, all packets use channel 0, and a full ring deadlocks.
 //! - A message to its own node passes injection and ejection only.
 //! - *[Faults](super::faults).* A link that is slow holds a packet longer, and one that is down starts none. The next
@@ -58,6 +59,7 @@
 
 mod calendar;
 mod deadlock;
+mod departures;
 mod faulty;
 mod messages;
 mod pacing;
@@ -66,12 +68,13 @@ mod reference;
 mod router;
 #[cfg(test)]
 mod tests;
+mod ways;
 mod wiring;
 
 use hocket_core::Result;
 use hocket_machine::{Machine, Section};
 
-use super::{Fabric, Fault, SharedNetwork, Traffic};
+use super::{Fabric, Fault, Routing, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use messages::{least_s_per_byte, nearest};
 use router::Routers;
@@ -85,8 +88,10 @@ pub struct Packets {
     pub packet_bytes: f64,
     /// `buffer`: packets that an input buffer holds, per virtual channel; default 4.
     pub buffer_packets: usize,
-    /// `virtual_channels`: number of the topology's channels that exist; default all.
+    /// `virtual_channels`: number of the topology's channels that exist, default all; or as routing needs them.
     pub channels: usize,
+    /// `channels_per_hop`: channels for each link of a way; 1 for fixed routes.
+    pub lanes: usize,
     /// 1 / `link_bandwidth`, in seconds per byte.
     pub link_s_per_byte: f64,
     /// 1 / `injection_bandwidth`, or 1 / `link_bandwidth` if that is slower, in seconds per byte.
@@ -104,30 +109,44 @@ pub struct Packets {
     pub credit_latency_s: f64,
 }
 
+/// The most links of a way on which packets choose, and the largest `channels_per_hop`.
+const MOST_LINKS: usize = 255;
+const MOST_LANES: usize = 16;
+
 /// The largest `buffer`.
 const MOST_BUFFERED: usize = 4096;
 
 impl Packets {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let (mut fabric, section) = (Fabric::read(machine)?, &machine.network);
+        fabric.read_routing(section)?;
+        let is_adaptive = section.choice("pacing", &[("message", false), ("adaptive", true)])?;
+        if is_adaptive && fabric.routing != Routing::Fixed {
+            return Err(section.reject("pacing", "\"message\", as routing is not fixed"));
+        }
         let link_s_per_byte = 1.0 / fabric.read_bandwidth(section)?;
         let at_most_links = |key| -> Result<f64> {
             Ok(section.optional_bytes_per_s(key)?.map_or(link_s_per_byte, |rate| link_s_per_byte.max(1.0 / rate)))
         };
         let link_latency_s = section.time_s_or("link_latency", 0.0)?;
+        let own = fabric.topology.channels();
+        let (classes, lanes) = match fabric.routing.longest_way(&fabric.topology) {
+            None => (section.count_up_to("virtual_channels", own, own)?, 1),
+            Some(links) if links <= MOST_LINKS => (links, section.count_up_to("channels_per_hop", 4, MOST_LANES)?),
+            Some(_) => {
+                return Err(section.reject("routing", "\"fixed\": ways on this topology may have over 255 links"));
+            }
+        };
         Ok(Self {
             packet_bytes: packet_bytes(section)?,
             buffer_packets: section.count_up_to("buffer", 4, MOST_BUFFERED)?,
-            channels: section.count_up_to(
-                "virtual_channels",
-                fabric.topology.channels(),
-                fabric.topology.channels(),
-            )?,
+            channels: lanes * classes,
+            lanes,
             link_s_per_byte,
             injection_s_per_byte: at_most_links("injection_bandwidth")?,
             ejection_s_per_byte: at_most_links("ejection_bandwidth")?,
             link_latency_s,
-            is_adaptive: section.choice("pacing", &[("message", false), ("adaptive", true)])?,
+            is_adaptive,
             router_latency_s: section.time_s_or("router_latency", 0.0)?,
             credit_latency_s: section.time_s_or("credit_latency", link_latency_s)?,
             fabric,
@@ -149,6 +168,10 @@ impl SharedNetwork for Packets {
 
     fn add_faults(&mut self, faults: &[Fault]) -> Result<()> {
         self.fabric.add_faults(faults)
+    }
+
+    fn is_random(&self) -> bool {
+        self.fabric.routing.is_random(false)
     }
 
     fn latency_s(&self, nodes: [usize; 2]) -> f64 {

@@ -1,12 +1,13 @@
 //! The routers of a network, and the ports and ejections of its nodes.
 
 use super::super::traffic::ENDLESS;
-use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
+use super::super::{Flight, LinkUse, Milestone, Passages, Routing, Traffic};
 use super::Packets;
 use super::calendar::Calendar;
 use super::faulty::PacketFaults;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
+use super::ways::PacketWays;
 use super::wiring::Wiring;
 
 /// Number of the calendar's days that a packet takes over a link.
@@ -27,7 +28,7 @@ pub(super) struct Routers<'a> {
     pub inputs: Vec<Input>,
     /// The slots of one input after the other; ports do not use theirs.
     slots: Vec<Slot>,
-    outputs: Vec<Output>,
+    pub outputs: Vec<Output>,
     passages: Passages,
     /// For each output, the words after the first one, [`Output::wanting`].
     wanting_more: Vec<u64>,
@@ -37,12 +38,13 @@ pub(super) struct Routers<'a> {
     sending: Vec<u32>,
     pacing: Option<AdaptivePacing>,
     faulty: Option<Box<PacketFaults<'a>>>,
+    pub ways: Option<Box<PacketWays<'a>>>,
     /// For each node, the number of messages that have left it.
     injections: Vec<u32>,
     /// For each node, the first and the last message that wait for a port.
     waiting: Vec<(u32, u32)>,
     calendar: Calendar,
-    now_s: f64,
+    pub now_s: f64,
     full: Pace,
     /// From a packet's start over a link until it may leave the next router, in seconds.
     hop_s: f64,
@@ -69,12 +71,12 @@ pub(super) struct Input {
     /// The step that the first packet wants; only while it wants an output.
     pub step: u32,
     /// The source of the input, as in [`Wiring::feeders`].
-    feeder: u32,
+    pub feeder: u32,
     /// The slot of a buffer's first packet, and the slot for the next packet.
     first: u16,
     vacant: u16,
     /// Number of packets in the buffer.
-    packets: u16,
+    pub packets: u16,
     /// Whether its first packet wants an output.
     pub wants: bool,
 }
@@ -91,12 +93,12 @@ struct Slot {
 }
 
 /// The bit that marks the last packet of a message.
-const LAST: u32 = 1 << 31;
+pub(super) const LAST: u32 = 1 << 31;
 
 /// A link or the ejection of a node.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Output {
+pub(super) struct Output {
     free_s: f64,
     /// The time of its next attempt to serve an input; infinite when there is none.
     try_s: f64,
@@ -104,7 +106,7 @@ struct Output {
     /// The inputs whose first packet wants this output, a bit for each place in the router; the first 64.
     wanting: u64,
     /// Number of inputs that want it.
-    requests: u32,
+    pub requests: u32,
     /// The place of the input that is asked first.
     turn: u32,
     /// The first input of its router.
@@ -131,6 +133,7 @@ impl<'a> Routers<'a> {
             sending: vec![NOBODY; ports],
             pacing: network.is_adaptive.then(|| AdaptivePacing::new(wiring.nodes, wiring.ports, full.link_s, hop_s)),
             faulty: PacketFaults::new(network),
+            ways: PacketWays::new(network),
             injections: vec![0; wiring.nodes],
             waiting: vec![(NOBODY, NOBODY); wiring.nodes],
             calendar: Calendar::new((full.link_s / DAYS_PER_PACKET).max(SHORTEST_DAY_S)),
@@ -192,17 +195,17 @@ impl<'a> Routers<'a> {
                 return;
             }
         }
+        if !self.lead_packet(self.sending[port]) {
+            return;
+        }
         let at = self.messages.get(self.sending[port]).route;
         self.request(self.wiring.port_inputs[port] as usize, at, self.now_s);
     }
 
     /// A message leaves: with faults, it finds its way now. Returns false if it waits for ever.
-    fn finds_way(&mut self, message: u32, now_s: f64) -> bool {
-        let Self { network, wiring, messages, .. } = self;
-        self.faulty.as_mut().is_none_or(|faulty| {
-            let flight = faulty.flight(message);
-            messages.leave(message, now_s, network, wiring, &flight, &mut faulty.ways)
-        })
+    pub fn finds_way(&mut self, message: u32, now_s: f64) -> bool {
+        let Self { network, wiring, messages, faulty, .. } = self;
+        faulty.as_mut().is_none_or(|faulty| messages.leave(message, now_s, network, wiring, &mut faulty.ways))
     }
 
     /// Takes the first message that waits for a port of a node.
@@ -263,12 +266,24 @@ impl<'a> Routers<'a> {
         if output >= self.wiring.links {
             return 0.0;
         }
-        let buffer = (self.outputs[output].buffer + self.wiring.channel(step)) as usize;
+        let first = (self.outputs[output].buffer + self.wiring.channel(step)) as usize;
+        (first..first + self.network.lanes).map(|buffer| self.room_in_s(buffer)).fold(f64::INFINITY, f64::min)
+    }
+
+    fn room_in_s(&self, buffer: usize) -> f64 {
         let Input { packets, vacant, .. } = self.inputs[buffer];
         if usize::from(packets) == self.depth {
             return f64::INFINITY;
         }
         self.slots[self.slot(buffer, vacant)].time_s
+    }
+
+    /// The buffer behind a step that has the most room of those that have room now.
+    fn roomy(&self, step: u32) -> u32 {
+        let first = self.outputs[self.wiring.output(step)].buffer + self.wiring.channel(step);
+        let with_room =
+            (first..first + self.network.lanes as u32).filter(|buffer| self.room_in_s(*buffer as usize) <= self.now_s);
+        with_room.min_by_key(|buffer| self.inputs[*buffer as usize].packets).unwrap_or(first)
     }
 
     /// The input that a free output serves now. If there is none, the output tries again when one is known to be ready.
@@ -307,7 +322,8 @@ impl<'a> Routers<'a> {
         let up_s = faulty.up_s(output, self.now_s);
         if up_s.is_infinite() {
             if let Some(message) = self.first_that_wants(output) {
-                self.faulty.iter_mut().for_each(|faulty| faulty.stop(message, output, self.now_s));
+                let flight = self.messages.get(message).flight;
+                self.faulty.iter_mut().for_each(|faulty| faulty.ways.stop(&flight, output as u32, self.now_s));
             }
         } else if up_s > self.now_s {
             self.try_at(output, up_s);
@@ -349,7 +365,8 @@ impl<'a> Routers<'a> {
         if let Some(faulty) = &mut self.faulty
             && is_link
         {
-            duration_s = faulty.duration_s(packet & !LAST, output, self.now_s, full_s);
+            let flight = &self.messages.get(packet & !LAST).flight;
+            duration_s = faulty.duration_s(flight, output, self.now_s, full_s);
             if duration_s.is_infinite() {
                 self.outputs[output].free_s = f64::INFINITY;
                 return;
@@ -366,7 +383,7 @@ impl<'a> Routers<'a> {
         }
         if is_link {
             self.passages.note(output as u32, bytes, self.now_s, end_s);
-            let buffer = self.outputs[output].buffer + self.wiring.channel(step);
+            let buffer = self.roomy(step);
             let ready_s = self.now_s + self.hop_s + (duration_s - full_s);
             self.enter_buffer(buffer, packet, at + 1, ready_s);
         } else {
@@ -380,8 +397,14 @@ impl<'a> Routers<'a> {
             let hops = at - self.messages.get(message).route;
             pacing.arrive(self.now_s, message, node, hops, is_last, end_s);
         }
-        if is_last {
-            self.calendar.push(end_s, (self.outputs.len() + self.sending.len()) as u32 + message);
+        let of_message = self.messages.get_mut(message);
+        of_message.packets_under_way -= 1;
+        of_message.arrival_s = of_message.arrival_s.max(end_s);
+        if of_message.packets_under_way == 0 {
+            self.calendar.push(of_message.arrival_s, (self.outputs.len() + self.sending.len()) as u32 + message);
+        }
+        if self.ways.is_some() {
+            self.messages.drop_route_before(at);
         }
     }
 
@@ -445,7 +468,8 @@ impl<'a> Routers<'a> {
             self.try_at(link, room_s.max(self.outputs[link].free_s));
         }
         if packets > 0 {
-            let Slot { time_s, at, .. } = self.slots[self.slot(buffer, next)];
+            let Slot { time_s, packet, at } = self.slots[self.slot(buffer, next)];
+            self.choose_link_behind(buffer, packet, at);
             self.request(buffer, at, time_s.max(end_s));
         }
     }
@@ -455,6 +479,9 @@ impl<'a> Routers<'a> {
         let number = self.sending[port];
         let message = self.messages.get_mut(number);
         message.packets_left -= 1;
+        if self.ways.is_some() {
+            message.route = NOBODY;
+        }
         let asked_s = message.period_s;
         let leave = |own: &mut AdaptivePacing| own.leave(self.now_s, number, port, is_last, ready_s..end_s, asked_s);
         let period_s = self.pacing.as_mut().map_or(asked_s, leave);
@@ -469,6 +496,7 @@ impl<'a> Routers<'a> {
         let slot = self.occupy_slot(buffer);
         self.slots[slot] = Slot { time_s: ready_s, packet, at };
         if packets == 0 {
+            self.choose_link_behind(buffer, packet, at);
             self.request(buffer, at, ready_s.max(free_s));
         }
     }
@@ -519,7 +547,7 @@ impl<'a> Routers<'a> {
         let next = (buffer + self.wiring.channel(input.step)) as usize;
         let at = self.slots[self.slot(first, input.first)].at;
         let after = self.wiring.output(*self.messages.steps.get(at as usize + 1)?);
-        Some(self.slots[self.slot(next, self.inputs[next].first)].at.wrapping_add(self.outputs[after].turn))
+        Some(self.slots[self.slot(next, self.inputs[next].first)].at.wrapping_add(self.outputs.get(after)?.turn))
     }
 
     /// An output that serves no input although it could.
@@ -600,9 +628,6 @@ impl Traffic for Routers<'_> {
         let key = (flight.from as u64) << u32::BITS | u64::from(self.injections[flight.from]);
         self.injections[flight.from] += 1;
         let message = self.messages.add(self.network, &self.wiring, &flight, key);
-        if let Some(faulty) = &mut self.faulty {
-            faulty.add(message, flight);
-        }
         let idle = self.wiring.ports_of(flight.from).find(|port| self.sending[*port] == NOBODY);
         let Some(port) = idle else {
             return self.wait_for_port(flight.from, message);
@@ -641,6 +666,10 @@ impl Traffic for Routers<'_> {
         self.outputs[..self.wiring.links].iter().map(|output| output.usage).collect()
     }
 
+    fn set_seed(&mut self, seed: u64) {
+        self.ways.iter_mut().for_each(|ways| ways.set_seed(seed));
+    }
+
     fn passages(&mut self) -> Option<&mut Passages> {
         Some(&mut self.passages)
     }
@@ -651,7 +680,9 @@ impl Traffic for Routers<'_> {
 
     fn deadlock(&self) -> Option<String> {
         let is_stuck = self.messages.under_way() > 0 && self.next_s() == f64::INFINITY;
-        let can_deadlock = self.faulty.is_some() || self.network.channels < self.network.fabric.topology.channels();
+        let can_deadlock = self.faulty.is_some()
+            || self.network.fabric.routing == Routing::Fixed
+                && self.network.channels < self.network.fabric.topology.channels();
         is_stuck.then(|| if can_deadlock { self.who_waits() } else { ENDLESS.to_owned() })
     }
 }

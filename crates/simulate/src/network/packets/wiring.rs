@@ -3,7 +3,8 @@
 use super::Packets;
 
 /// Outputs are links, then ejections, `links + node`. Inputs are numbered router by router: the buffers of incoming
-/// links, channel by channel, then the node's ports. A step of a route is `output << shift | channel`.
+/// links, channel by channel, then the node's ports. A step of a route is `output << shift | channel`, the first
+/// channel of those for a link of the way.
 pub(super) struct Wiring {
     pub links: usize,
     pub nodes: usize,
@@ -75,8 +76,8 @@ impl Wiring {
     }
 
     /// The step over a link, or with `links + node` into the node.
-    pub fn step(&self, output: u32, channel: u8) -> u32 {
-        (output << self.shift) | u32::from(channel)
+    pub fn step(&self, output: u32, channel: u32) -> u32 {
+        (output << self.shift) | channel
     }
 
     pub fn output(&self, step: u32) -> usize {

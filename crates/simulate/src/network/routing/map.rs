@@ -1,0 +1,262 @@
+//! The shortest ways over the links of a topology.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
+
+use hocket_machine::AnyTopology;
+
+use super::super::faults::Faults;
+use super::course::{Course, Lane, one_of};
+
+/// A link by its number, its length, and the vertex to which it leads.
+#[derive(Clone, Copy)]
+pub(crate) struct Edge {
+    pub number: u32,
+    length: u16,
+    end: u32,
+}
+
+/// Where a way ends: at a vertex, or at any vertex of the set with this number in [`Map::middles`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    Vertex(u32),
+    Middle(u32),
+}
+
+/// The topology's links that are up now, and how far away vertices are.
+pub(crate) struct Map<'a> {
+    topology: &'a AnyTopology,
+    out: Vec<Vec<Edge>>,
+    into: Vec<Vec<Edge>>,
+    /// Sets of vertices; Valiant's routing passes through one of them.
+    pub middles: Vec<Range<usize>>,
+    /// For each target asked for, the length of the shortest way from each vertex to it.
+    distances: HashMap<Target, Rc<[u16]>>,
+    faults: &'a Faults,
+    /// The times at which links change, and how many of them have passed.
+    changes_s: Vec<f64>,
+    changes_passed: usize,
+}
+
+/// No way leads there.
+const NOWHERE: u16 = u16::MAX;
+
+impl<'a> Map<'a> {
+    pub fn new(topology: &'a AnyTopology, faults: &'a Faults) -> Self {
+        let mut out = vec![Vec::new(); topology.vertices()];
+        let mut into = out.clone();
+        for link in 0..topology.links() {
+            let (from, to) = topology.ends(link);
+            let leading_to =
+                |end: usize| Edge { number: link as u32, length: topology.length_of(link), end: end as u32 };
+            out[from].push(leading_to(to));
+            into[to].push(leading_to(from));
+        }
+        let mut changes_s: Vec<_> = faults.changes().into_iter().map(|(time_s, ..)| time_s).collect();
+        changes_s.sort_by(f64::total_cmp);
+        let (middles, distances) = (topology.middles(), HashMap::new());
+        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0 }
+    }
+
+    /// Whether links never change, once the run has begun.
+    pub fn is_steady(&self) -> bool {
+        self.changes_s.iter().all(|time_s| *time_s <= 0.0)
+    }
+
+    /// It is now so late. Returns whether links have changed since the last time.
+    pub fn advance(&mut self, now_s: f64) -> bool {
+        let count = self.changes_s.partition_point(|time_s| *time_s <= now_s);
+        let has_changed = std::mem::replace(&mut self.changes_passed, count) != count;
+        if has_changed {
+            self.distances.clear();
+        }
+        has_changed
+    }
+
+    /// The part of its bandwidth that a link has now.
+    pub fn part(&self, link: u32) -> f64 {
+        let now_s = self.changes_passed.checked_sub(1).map_or(0.0, |last| self.changes_s[last]);
+        self.faults.of(link).map_or(1.0, |rates| rates.part_at(now_s))
+    }
+
+    fn is_switch(&self, vertex: u32) -> bool {
+        let Self { topology, .. } = self;
+        vertex as usize >= topology.nodes() || topology.vertices() == topology.nodes()
+    }
+
+    /// The length of the shortest way from each vertex to a target.
+    pub fn distances_to(&mut self, target: Target) -> Rc<[u16]> {
+        if let Some(distances) = self.distances.get(&target) {
+            return Rc::clone(distances);
+        }
+        let mut distances = vec![NOWHERE; self.out.len()];
+        let members = match target {
+            Target::Vertex(vertex) => vertex as usize..vertex as usize + 1,
+            Target::Middle(number) => self.middles[number as usize].clone(),
+        };
+        distances[members.clone()].fill(0);
+        let mut at_distance = vec![members.map(|vertex| vertex as u32).collect::<Vec<_>>()];
+        let mut distance = 0;
+        while distance < at_distance.len() {
+            for vertex in std::mem::take(&mut at_distance[distance]) {
+                let is_passed = distance == 0 || self.is_switch(vertex);
+                if !is_passed || usize::from(distances[vertex as usize]) < distance {
+                    continue;
+                }
+                for link in self.into[vertex as usize].iter().filter(|link| self.is_up(link.number)) {
+                    let length = distance + usize::from(link.length);
+                    if length < usize::from(distances[link.end as usize]) {
+                        distances[link.end as usize] = length as u16;
+                        at_distance.resize(at_distance.len().max(length + 1), Vec::new());
+                        at_distance[length].push(link.end);
+                    }
+                }
+            }
+            distance += 1;
+        }
+        let distances: Rc<[u16]> = distances.into();
+        self.distances.insert(target, Rc::clone(&distances));
+        distances
+    }
+
+    /// The links of a vertex that begin shortest ways to a target.
+    pub fn nearer(&self, vertex: u32, distances: &[u16], links: &mut Vec<Edge>) {
+        let distance = distances[vertex as usize];
+        let comes_nearer = |link: &&Edge| {
+            let left = distances[link.end as usize];
+            Some(left) == distance.checked_sub(link.length)
+                && (left == 0 || self.is_switch(link.end))
+                && self.is_up(link.number)
+        };
+        links.clear();
+        links.extend(self.out[vertex as usize].iter().filter(comes_nearer));
+    }
+
+    fn is_up(&self, link: u32) -> bool {
+        self.faults.is_empty() || self.part(link) > 0.0
+    }
+
+    /// The sets of vertices by which Valiant's routing leads from node to node.
+    pub fn middles_between(&mut self, [from, to]: [u32; 2]) -> Vec<u32> {
+        let least = u16::from(self.topology.vertices() > self.topology.nodes());
+        let to_receiver = self.distances_to(Target::Vertex(to));
+        let is_away = |distance: u16| (least + 1..NOWHERE).contains(&distance);
+        let mut middles = Vec::new();
+        for number in 0..self.middles.len() as u32 {
+            let from_middle = to_receiver[self.middles[number as usize].clone()].iter().copied().min();
+            let to_middle = self.distances_to(Target::Middle(number))[from as usize];
+            if from_middle.is_some_and(is_away) && is_away(to_middle) {
+                middles.push(number);
+            }
+        }
+        middles
+    }
+
+    /// Walks from vertices with shares to a target. `keep` leaves those links of a vertex that are taken; they have equal
+    /// shares. Returns the shares with which ways arrive at vertices of the target, none where no way leads there.
+    pub fn walk(
+        &mut self,
+        starts: &[(u32, u32)],
+        target: Target,
+        keep: &mut dyn FnMut(u32, &mut Vec<Edge>),
+        course: &mut Course,
+    ) -> Vec<(u32, u32)> {
+        let distances = self.distances_to(target);
+        let place = |vertex: u32| (Reverse(distances[vertex as usize]), vertex);
+        let mut front: BTreeMap<_, _> =
+            starts.iter().map(|(vertex, share)| (place(*vertex), (*share, course.links))).collect();
+        let (mut ends, mut links) = (Vec::new(), Vec::new());
+        while let Some(((Reverse(distance), vertex), (share, behind))) = front.pop_first() {
+            if distance == 0 {
+                ends.push((vertex, share));
+                course.links = course.links.max(behind);
+            }
+            if distance == 0 || distance == NOWHERE {
+                continue;
+            }
+            self.nearer(vertex, &distances, &mut links);
+            keep(vertex, &mut links);
+            let (count, more) = (links.len() as u32, share % links.len() as u32);
+            for (number, link) in (0..).zip(&links) {
+                let share = share / count + u32::from(number < more);
+                course.lanes.push(Lane { link: link.number, share });
+                let (all, longest) = front.entry(place(link.end)).or_default();
+                (*all, *longest) = (*all + share, (behind + 1).max(*longest));
+            }
+        }
+        ends
+    }
+
+    /// Walks from node to node with a share of a message.
+    pub fn lead(
+        &mut self,
+        [from, to]: [usize; 2],
+        share: u32,
+        mut keep: impl FnMut(u32, &mut Vec<Edge>),
+        course: &mut Course,
+    ) {
+        self.walk(&[(from as u32, share)], Target::Vertex(to as u32), &mut keep, course);
+    }
+
+    /// Walks over the ways of the least load: all of them, or those that `one` of so many links of a vertex takes.
+    /// Returns this load.
+    pub fn lead_least(
+        &mut self,
+        [from, to]: [usize; 2],
+        share: u32,
+        load: &dyn Fn(u32) -> f64,
+        one: &mut dyn FnMut(u32, &mut Vec<Edge>),
+        course: &mut Course,
+    ) -> f64 {
+        let loads = self.least_loads(from as u32, to as u32, load);
+        let keep = |vertex: u32, links: &mut Vec<Edge>| {
+            links.retain(|link| load(link.number).max(loads[&link.end]) == loads[&vertex]);
+            one(vertex, links);
+        };
+        self.lead([from, to], share, keep, course);
+        loads[&(from as u32)]
+    }
+
+    /// For each vertex on shortest ways, the load of the least loaded way from there.
+    fn least_loads(&mut self, from: u32, to: u32, load: &dyn Fn(u32) -> f64) -> HashMap<u32, f64> {
+        let distances = self.distances_to(Target::Vertex(to));
+        let far = |vertex: u32| Reverse(distances[vertex as usize]);
+        let mut front = BTreeSet::from([(far(from), from)]);
+        let (mut order, mut links) = (Vec::new(), Vec::new());
+        while let Some((_, vertex)) = front.pop_first() {
+            self.nearer(vertex, &distances, &mut links);
+            front.extend(links.iter().map(|link| (far(link.end), link.end)));
+            order.push((vertex, links.clone()));
+        }
+        let mut loads = HashMap::from([(to, 0.0)]);
+        for (vertex, links) in order.into_iter().rev().filter(|(vertex, _)| *vertex != to) {
+            let least = links.iter().map(|link| load(link.number).max(loads[&link.end])).fold(f64::INFINITY, f64::min);
+            loads.insert(vertex, least);
+        }
+        loads
+    }
+}
+
+/// Keeps a link in turn, beginning with that of d-mod-k. What is left of both numbers is for the next switch.
+pub(super) fn in_turn(links: &mut Vec<Edge>, to: &mut u64, turn: &mut u64) {
+    let count = links.len() as u64;
+    let place = (*to % count + *turn % count) % count;
+    (*to, *turn) = (*to / count, *turn / count);
+    only(links, place as usize);
+}
+
+/// Keeps all links.
+pub(super) fn all(_: u32, _: &mut Vec<Edge>) {}
+
+/// Keeps one of the links, by a random number.
+pub(super) fn any(links: &mut Vec<Edge>, random: u64) {
+    only(links, one_of(links.len(), random));
+}
+
+/// Keeps the link at this place.
+pub(super) fn only(links: &mut Vec<Edge>, place: usize) {
+    links.swap(0, place);
+    links.truncate(1);
+}
