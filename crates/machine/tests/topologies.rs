@@ -22,6 +22,25 @@ fn examples(name: &str) -> Vec<String> {
             "nodes_per_router = 3; routers_per_group = 3; global_links_per_router = 1; groups = 1",
             "nodes_per_router = 1; routers_per_group = 1; global_links_per_router = 1; groups = 1",
         ],
+        "dragonfly_plus" => &[
+            "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2",
+            "nodes_per_leaf = 1; leaves_per_group = 3; spines_per_group = 2; global_links_per_spine = 4; groups = 3",
+            "nodes_per_leaf = 3; leaves_per_group = 1; spines_per_group = 1; global_links_per_spine = 1; groups = 1",
+        ],
+        "hyperx" => &[
+            "dims = [3]; nodes_per_switch = 2",
+            "dims = [2, 3]; nodes_per_switch = 1",
+            "dims = [4, 3, 2]; nodes_per_switch = 2",
+            "dims = [1]; nodes_per_switch = 1",
+        ],
+        "rails" => &[
+            "nodes = 5; rails = 3",
+            "nodes = 1; rails = 1",
+            "nodes = 6; rails = 2; nodes_per_pod = 3; spines = 2",
+            "nodes = 7; rails = 2; nodes_per_pod = 3; spines = 1",
+        ],
+        "file" => &["file = \"tests/networks/topology.conf\"", "file = \"tests/networks/edges.csv\""],
+        "slim_fly" => &["q = 5; nodes_per_switch = 1", "q = 7; nodes_per_switch = 1"],
         "fat_tree" => &[
             "down = [4, 4]; up = [1, 4]",
             "down = [2, 2, 2]; up = [1, 2, 2]",
@@ -204,6 +223,25 @@ fn routes_are_as_short_as_can_be() {
             }
         }
     }
+}
+
+/// The numbers of nodes, of links and of the longest route's links, and how many nodes are the fewest and most links away.
+#[test]
+fn shapes_have_the_sizes_of_their_formulas() {
+    let sizes = |name: &str, keys: &str| {
+        let shape = topology(name, keys);
+        (shape.nodes(), shape.links(), shape.longest_route())
+    };
+    // p l g nodes; 2 (p l g + l s g + g (g - 1) / 2) links; leaf, spine, spine, leaf.
+    let dragonfly_plus = "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2";
+    assert_eq!(sizes("dragonfly_plus", dragonfly_plus), (20, 2 * (20 + 20 + 10), 5));
+    // T switches' lines: each axis of k switches has k (k - 1) / 2 cables for each of the other switches.
+    assert_eq!(sizes("hyperx", "dims = [4, 3, 2]; nodes_per_switch = 2"), (48, 2 * (48 + 24 * (3 + 2 + 1) / 2), 5));
+    assert_eq!(sizes("rails", "nodes = 8; rails = 4; nodes_per_pod = 4; spines = 2"), (8, 2 * (8 * 4 + 2 * 4 * 2), 4));
+    // 2 q^2 switches of degree (3 q - 1) / 2 or, for q = 4 w - 1, (3 q + 1) / 2; two links apart at most.
+    assert_eq!(sizes("slim_fly", "q = 5; nodes_per_switch = 1"), (50, 2 * (50 + 50 * 7 / 2), 4));
+    assert_eq!(sizes("slim_fly", "q = 7; nodes_per_switch = 2"), (196, 2 * (196 + 98 * 11 / 2), 4));
+    assert_eq!(sizes("slim_fly", "q = 13; nodes_per_switch = 1"), (338, 2 * (338 + 338 * 19 / 2), 4));
 }
 
 /// Tries all ways to put half of the nodes, and any of the switches, on one side.

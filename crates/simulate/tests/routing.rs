@@ -190,3 +190,68 @@ proptest! {
         prop_assert_eq!(times_s, run(&platform, seed, &messages, 10_000.0).0);
     }
 }
+
+/// A generator of random numbers for traffic (G. Marsaglia, "Xorshift RNGs", J. Stat. Softw. 8, 2003).
+fn xorshift(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Packets of one flit, that takes 1 ns on a link: each node sends one each nanosecond with this probability, to the node
+/// that `receiver` gives. Returns how many arrive for each node and nanosecond in the second half of the time.
+fn accepted(platform: &Platform, load: f64, receiver: impl Fn(usize, usize) -> usize) -> f64 {
+    const STEPS: usize = 3000;
+    let mut traffic = platform.network.shared_network().unwrap().traffic();
+    let nodes = platform.network.fabric().unwrap().topology.nodes();
+    let (mut state, mut progress, mut unused_ids, mut ids, mut count) = (1, Vec::new(), Vec::new(), 0, 0);
+    for step in 0..STEPS {
+        let now_s = step as f64 * 1e-9;
+        while traffic.next_s() < now_s {
+            traffic.advance(&mut progress);
+        }
+        for (id, milestone) in progress.drain(..) {
+            if matches!(milestone, Milestone::Arrives(_)) {
+                unused_ids.push(id);
+                count += usize::from(step > STEPS / 2);
+            }
+        }
+        for node in 0..nodes {
+            if (xorshift(&mut state) >> 11) as f64 / (1_u64 << 53) as f64 <= load {
+                let id = unused_ids.pop().unwrap_or_else(|| std::mem::replace(&mut ids, ids + 1));
+                let to = receiver(node, (xorshift(&mut state) >> 20) as usize);
+                traffic.inject(now_s, Flight::from((id, node, to, 16.0)));
+            }
+        }
+    }
+    count as f64 / (STEPS / 2) as f64 / nodes as f64
+}
+
+/// Flits that BookSim2 accepts for each node and cycle at a load of 1, or at the given one: routers with 8 virtual channels
+/// of 64 flits on the fat tree, 2 or 3 of 256 on the dragonfly.
+#[test]
+fn throughput_is_as_in_booksim() {
+    let model = "packet = \"16 B\"\nlink_latency = \"1 ns\"\nrouter_latency = \"1 ns\"\nmodel = \"packets\"";
+    let network = |keys: &str, topology: &str, routing: &str| {
+        let text = format!(
+            "name = \"test\"\n[network]\nlink_bandwidth = \"16 GB/s\"\n{model}\n{keys}\n{topology}\nrouting = \"{routing}\"\n"
+        );
+        Platform::new(&Machine::parse(&text, "m.toml").unwrap()).unwrap()
+    };
+    let tree = "topology = \"fat_tree\"\ndown = [4, 4, 4]\nup = [1, 4, 4]";
+    let bits_reversed = |node: usize, _| (0..6).map(|bit| (node >> bit & 1) << (5 - bit)).sum();
+    for routing in ["spray", "adaptive"] {
+        let network = network("buffer = 64\nchannels_per_hop = 8", tree, routing);
+        let [uniform, reversed] =
+            [accepted(&network, 1.0, |_, random| random % 64), accepted(&network, 1.0, bits_reversed)];
+        assert!((uniform / 0.9956 - 1.0).abs() < 0.05, "{routing}: {uniform}");
+        assert!((reversed / 0.9975 - 1.0).abs() < 0.05, "{routing}: {reversed}");
+    }
+    let next_group = |node: usize, random| (node / 8 + 1) % 9 * 8 + random % 8;
+    let fixed = accepted(&network("buffer = 256", DRAGONFLY, "fixed"), 0.4, next_group);
+    assert!((fixed / 0.125 - 1.0).abs() < 0.05, "{fixed}");
+    let ugal = network("buffer = 64", DRAGONFLY, "ugal");
+    assert!(accepted(&ugal, 0.3, next_group) > 0.95 * 0.2997);
+    assert!((accepted(&ugal, 0.6, |_, random| random % 72) / 0.5997 - 1.0).abs() < 0.05);
+}

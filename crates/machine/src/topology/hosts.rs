@@ -30,34 +30,61 @@ const OF_SLURM: &str = "SLURM_JOB_NODELIST=node[1-3] and SLURM_TASKS_PER_NODE=2(
 /// # Errors
 /// A line of another form than the first one, ranks that are missing, or more than 2^22 ranks.
 pub fn nodes_of_ranks(text: &str, file: &str) -> Result<Vec<usize>> {
+    hosts_of_ranks(text, file).map(|hosts| hosts.of_ranks)
+}
+
+/// The hosts of a job.
+pub(super) struct Hosts {
+    /// For each rank, the number of its host.
+    pub of_ranks: Vec<usize>,
+    /// The name of each host.
+    pub names: Vec<String>,
+}
+
+/// As [`nodes_of_ranks`], with the names of the nodes.
+pub(super) fn hosts_of_ranks(text: &str, file: &str) -> Result<Hosts> {
     let lines = text.lines().map(|line| line.split_once('#').map_or(line, |(before, _)| before).trim());
     let lines: Vec<_> = (1..).zip(lines).filter(|(_, line)| !line.is_empty()).collect();
     let reader = Lines { lines, file };
     let Some((_, first)) = reader.lines.first() else {
         return Err(Error::new("got no lines, expected a rankfile, a hostfile or variables of Slurm").at(file));
     };
-    let nodes = match () {
+    let hosts = match () {
         () if first.starts_with("SLURM_") => reader.variables()?,
         () if of_rankfile(first).is_some() => reader.of_ranks(of_rankfile, OF_RANKFILE)?,
         () if of_label(first).is_some() => reader.of_ranks(of_label, OF_LABELS)?,
         () => reader.hostfile()?,
     };
-    if nodes.len() > MOST_LISTED {
+    if hosts.of_ranks.len() > MOST_LISTED {
         return Err(Error::new("got more ranks, expected at most 2^22").at(file));
     }
-    Ok(renumber(&nodes))
+    Ok(hosts.in_order_of_ranks())
 }
 
-/// The same nodes, with the numbers 0, 1, and so on, in the order of their first ranks.
-fn renumber(nodes: &[usize]) -> Vec<usize> {
-    let mut numbers = HashMap::new();
-    nodes
-        .iter()
-        .map(|node| {
-            let next = numbers.len();
-            *numbers.entry(node).or_insert(next)
-        })
-        .collect()
+impl Hosts {
+    fn of(ranks: impl IntoIterator<Item = usize>, names: impl IntoIterator<Item: Into<String>>) -> Self {
+        Self { of_ranks: ranks.into_iter().collect(), names: names.into_iter().map(Into::into).collect() }
+    }
+
+    /// The same hosts, with the numbers 0, 1, and so on, in the order of their first ranks.
+    fn in_order_of_ranks(self) -> Self {
+        let (mut numbers, mut names) = (HashMap::new(), Vec::new());
+        let mut renumber = |host: usize| {
+            *numbers.entry(host).or_insert_with(|| {
+                names.push(self.names[host].clone());
+                names.len() - 1
+            })
+        };
+        let of_ranks = self.of_ranks.iter().map(|host| renumber(*host)).collect();
+        Self { of_ranks, names }
+    }
+}
+
+/// The names of hosts in the order of their numbers.
+fn in_order<N>(numbers: HashMap<N, usize>) -> Vec<N> {
+    let mut names: Vec<_> = numbers.into_iter().collect();
+    names.sort_unstable_by_key(|(_, number)| *number);
+    names.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The node of each rank if each node is filled before the next one.
@@ -110,7 +137,7 @@ fn of_hostfile(line: &str) -> Option<(Vec<String>, usize)> {
 }
 
 /// The hosts of a list such as `login1,node[001-004]`.
-fn expand_list(list: &str) -> Option<Vec<String>> {
+pub(super) fn expand_list(list: &str) -> Option<Vec<String>> {
     let mut hosts = Vec::new();
     let mut depth = 0;
     let is_comma = |letter: char| {
@@ -174,7 +201,7 @@ impl Lines<'_> {
     }
 
     /// The hosts of ranks that are named line by line, in any order.
-    fn of_ranks(&self, read: fn(&str) -> Option<(usize, &str)>, expected: &str) -> Result<Vec<usize>> {
+    fn of_ranks(&self, read: fn(&str) -> Option<(usize, &str)>, expected: &str) -> Result<Hosts> {
         let mut numbers = HashMap::new();
         let mut hosts = vec![None; self.lines.len()];
         let last = hosts.len() - 1;
@@ -186,10 +213,10 @@ impl Lines<'_> {
             let place = place.ok_or_else(|| self.refuse(*line, &format!("each of the ranks 0 to {last} once")))?;
             *place = Some(host);
         }
-        Ok(hosts.into_iter().flatten().collect())
+        Ok(Hosts::of(hosts.into_iter().flatten(), in_order(numbers)))
     }
 
-    fn hostfile(&self) -> Result<Vec<usize>> {
+    fn hostfile(&self) -> Result<Hosts> {
         let mut numbers = HashMap::new();
         let mut nodes = Vec::new();
         for line in &self.lines {
@@ -202,11 +229,11 @@ impl Lines<'_> {
                 nodes.extend(std::iter::repeat_n(*numbers.entry(host).or_insert(next), count));
             }
         }
-        Ok(nodes)
+        Ok(Hosts::of(nodes, in_order(numbers)))
     }
 
     /// The nodes by the variables that Slurm sets in a job; those of a step come first.
-    fn variables(&self) -> Result<Vec<usize>> {
+    fn variables(&self) -> Result<Hosts> {
         let mut variables = BTreeMap::new();
         for line in &self.lines {
             let (name, value) = line.1.split_once('=').ok_or_else(|| self.refuse(*line, OF_SLURM))?;
@@ -224,8 +251,8 @@ impl Lines<'_> {
         let expected = format!("the numbers of ranks of {} hosts, such as 2(x2),1", hosts.len());
         let counts = counts.ok_or_else(|| self.refuse(count_line, &expected))?;
         match find("SLURM_DISTRIBUTION").map(|(line, value)| (line, value.split([':', ',']).next())) {
-            None | Some((_, Some("block"))) => Ok(fill(&counts)),
-            Some((_, Some("cyclic"))) => Ok(deal(&counts)),
+            None | Some((_, Some("block"))) => Ok(Hosts::of(fill(&counts), hosts)),
+            Some((_, Some("cyclic"))) => Ok(Hosts::of(deal(&counts), hosts)),
             Some((line, _)) => Err(self.refuse(line, "block or cyclic, or the output of `srun -l hostname`")),
         }
     }

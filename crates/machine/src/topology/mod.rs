@@ -9,6 +9,7 @@
 //! dims = [8, 8]
 //! ```
 
+mod graph;
 mod grid;
 pub mod hosts;
 mod layout;
@@ -16,6 +17,7 @@ mod overlap;
 mod picture;
 pub(crate) mod placement;
 
+pub use graph::Graph;
 pub use layout::Layout;
 pub use overlap::overlap;
 pub use placement::Placement;
@@ -80,6 +82,10 @@ pub trait Topology {
         let nodes = if self.vertices() > self.nodes() { self.nodes() } else { 0 };
         (nodes..self.vertices()).map(|vertex| vertex..vertex + 1).collect()
     }
+    /// The part of the bandwidth of the network's links that a link has.
+    fn part_of(&self, _link: usize) -> f64 {
+        1.0
+    }
     /// The length of a link, for shortest ways.
     fn length_of(&self, _link: usize) -> u16 {
         1
@@ -105,6 +111,18 @@ pub trait Topology {
     /// If the topology is a torus: its sizes, first axis first.
     fn torus(&self) -> Option<&[usize]> {
         None
+    }
+    /// Whether its nodes have the names of hosts.
+    fn has_hosts(&self) -> bool {
+        false
+    }
+    /// The node that is this host.
+    fn host(&self, _name: &str) -> Option<usize> {
+        None
+    }
+    /// What is lopsided, a sentence each.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
     /// How the job lies on the topology, unless its ranks fill the nodes in the order of their numbers.
     fn layout(&self) -> Option<&Layout> {
@@ -140,35 +158,41 @@ pub struct Hop {
 }
 
 macro_rules! topologies {
-    ($($name:ident: $shape:ident),+ $(,)?) => {
+    (with_formulas: $($name:ident: $shape:ident),+; of_cables: $($graph:ident),+ $(,)?) => {
         $(
             mod $name;
             pub use $name::$shape;
         )+
+        $(mod $graph;)+
 
         /// A topology with its parameters.
         #[allow(missing_docs)]
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyTopology {
             $($shape($shape),)+
+            Graph(Graph),
         }
 
         impl AnyTopology {
             /// Names of all topologies.
-            pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+            pub const NAMES: &[&str] = &[$(stringify!($name),)+ $(stringify!($graph)),+];
 
             /// The topology that the section names under `topology`, with its parameters.
             pub fn read(section: &Section) -> Result<Self> {
                 type Read = fn(&Section) -> Result<AnyTopology>;
-                let topologies: &[(&str, Read)] =
-                    &[$((stringify!($name), |section| $shape::read(section).map(AnyTopology::$shape)),)+];
-                section.required_choice("topology", topologies)?(section)
+                let mut topologies: Vec<(&str, Read)> = vec![
+                    $((stringify!($name), |section| $shape::read(section).map(AnyTopology::$shape)),)+
+                    $((stringify!($graph), |section| $graph::read(section).map(AnyTopology::Graph)),)+
+                ];
+                topologies.sort_unstable_by_key(|(name, _)| *name);
+                section.required_choice("topology", &topologies)?(section)
             }
 
             /// Its name in machine files.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$shape(_) => stringify!($name),)+
+                    Self::Graph(graph) => graph.name(),
                 }
             }
         }
@@ -180,6 +204,7 @@ macro_rules! topologies {
             fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$shape(shape) => shape,)+
+                    Self::Graph(graph) => graph,
                 }
             }
         }
@@ -187,11 +212,8 @@ macro_rules! topologies {
 }
 
 topologies! {
-    crossbar: Crossbar,
-    dragonfly: Dragonfly,
-    fat_tree: FatTree,
-    mesh: Mesh,
-    torus: Torus,
+    with_formulas: crossbar: Crossbar, dragonfly: Dragonfly, fat_tree: FatTree, mesh: Mesh, torus: Torus;
+    of_cables: dragonfly_plus, file, hyperx, rails, slim_fly,
 }
 
 /// Refuses a topology with more than 2^26 nodes or 2^32 - 1 links, blaming `key`.

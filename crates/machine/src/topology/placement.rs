@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hocket_core::{Error, NodeList, Nodes, Result};
 
-use super::Layout;
-use super::hosts::{MOST_LISTED, deal, fill, nodes_of_ranks};
+use super::hosts::{Hosts, MOST_LISTED, deal, expand_list, fill, hosts_of_ranks};
+use super::{Layout, Topology};
 use crate::Section;
 use crate::section::MOST_NODES;
 
@@ -15,6 +15,9 @@ use crate::section::MOST_NODES;
 /// - `map` = "block" (successive ranks share a node; the default), "cyclic" (the nodes take the ranks in turn, those that
 ///   are full excepted), a list of the node of each rank, or the path of a file that has it ([`super::hosts`]).
 /// - `permutation`: the nodes of a topology in the order in which ranks fill them (default: ascending).
+///
+/// - `hosts`, on a topology whose nodes have the names of hosts: those that ranks fill, in this order, as a node list of
+///   Slurm ("nid[001-064]"). A file of hosts names them, too.
 ///
 /// A job with `ranks_per_node` takes as many nodes as hold its ranks. Other keys list the ranks; smaller jobs are the
 /// first of them.
@@ -144,11 +147,18 @@ const EXPECTED_MAP: &str = "\"block\", \"cyclic\", a list of nodes, or the path 
 
 /// The node of each rank, if `map` names the file that has it.
 pub(crate) fn places_in_file(section: &Section) -> Result<Option<Vec<usize>>> {
-    if !section.is_text("map") || ["block", "cyclic"].contains(&section.text("map")?.as_str()) {
+    if !section.is_text("map") || PATTERNS.contains(&section.text("map")?.as_str()) {
         return Ok(None);
     }
+    hosts_in_file(section).map(|hosts| Some(hosts.of_ranks))
+}
+
+/// Maps that are no file.
+const PATTERNS: [&str; 2] = ["block", "cyclic"];
+
+fn hosts_in_file(section: &Section) -> Result<Hosts> {
     let (file, text) = section.file("map").map_err(|_| section.reject("map", EXPECTED_MAP))?;
-    nodes_of_ranks(&text, &file).map(Some)
+    hosts_of_ranks(&text, &file)
 }
 
 impl Placement {
@@ -182,6 +192,37 @@ impl Placement {
             (permutation, places) => permutation.or(places).unwrap_or_default(),
         };
         Ok(Self { map, listed_ranks, order: Order::unless_ascending(in_order, nodes) })
+    }
+
+    /// As [`Placement::read`], on a topology whose nodes may have the names of hosts.
+    pub fn read_on(section: &Section, topology: &dyn Topology) -> Result<Self> {
+        let nodes = topology.nodes();
+        let find = |key: &str, name: &String| {
+            let refusal = || section.reject(key, &format!("hosts of the network, which has no {name:.80?}"));
+            topology.host(name).ok_or_else(refusal)
+        };
+        if let Some(list) = section.optional_text("hosts", |text| Ok(text.to_owned()))? {
+            let other =
+                ["map", "ranks_on_nodes", "permutation", "layout"].into_iter().find(|key| section.contains(key));
+            if let Some(key) = other {
+                return Err(section.reject(key, "no such key beside network.hosts"));
+            }
+            let names = expand_list(&list).ok_or_else(|| section.reject("hosts", "a list such as \"nid[001-064]\""))?;
+            let order: Vec<_> = names.iter().map(|name| find("hosts", name)).collect::<Result<_>>()?;
+            let placement = Self::read(section, order.len(), None)?;
+            let ranks = placement.room(order.len());
+            let is_once = Order::new(order.clone(), nodes).is_some();
+            let order = is_once.then(|| Order::unless_ascending(order, nodes));
+            let order = order.ok_or_else(|| section.reject("hosts", "each host once"))?;
+            return Ok(Self { listed_ranks: Some(ranks), order, ..placement });
+        }
+        if topology.has_hosts() && section.is_text("map") && !PATTERNS.contains(&section.text("map")?.as_str()) {
+            let Hosts { of_ranks, names } = hosts_in_file(section)?;
+            let order: Vec<_> = names.iter().map(|name| find("map", name)).collect::<Result<_>>()?;
+            let MapOfFile { map, listed_ranks, .. } = MapOfFile::of_places(&of_ranks);
+            return Ok(Self { map, listed_ranks, order: Order::unless_ascending(order, nodes) });
+        }
+        Self::read(section, nodes, topology.layout())
     }
 
     /// The placement of a job that has these of the ranks here, in this order, on a topology of so many nodes if there is

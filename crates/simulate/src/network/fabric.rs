@@ -80,7 +80,7 @@ impl Fabric {
             }
             Some(host) => Level::read_parts(host, None)?,
         };
-        let placement = Placement::read(network, topology.nodes(), topology.layout())?;
+        let placement = Placement::read_on(network, &*topology)?;
         let levels = Levels::read(machine, Level::read, Level::read_local, None)?;
         Ok(Self {
             resources: Resources::read(node, levels.as_ref())?,
@@ -114,11 +114,9 @@ impl Fabric {
         let topology = &self.topology;
         let rates = section.rates_bytes_per_s("link_bandwidth", topology.kinds())?;
         let highest = rates.iter().copied().fold(0.0, f64::max);
-        if rates.iter().any(|rate| *rate < highest) {
-            let parts = (0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest);
-            self.slower = Faults::always(parts);
-            self.faults = self.slower.clone();
-        }
+        let parts = (0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest * topology.part_of(link));
+        self.slower = Faults::always(parts);
+        self.faults = self.slower.clone();
         Ok(highest)
     }
 

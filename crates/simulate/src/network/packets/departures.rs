@@ -1,14 +1,14 @@
 //! Packets choose their ways, and routers the next links of packets.
 
-use super::messages::{Message, packets_of};
 use super::router::{LAST, Routers};
 
 impl Routers<'_> {
     /// The next packet of a message takes its way. Returns false if it waits for ever.
     pub fn lead_packet(&mut self, number: u32) -> bool {
         let Some(mut ways) = self.ways.take() else { return true };
-        let Message { flight, packets_left, .. } = *self.messages.get(number);
-        let count = packets_of(self.network, flight.bytes) - packets_left;
+        let flight = self.messages.get(number).flight;
+        let count = ways.counts[flight.from];
+        ways.counts[flight.from] += 1;
         let mut hops = std::mem::take(&mut self.messages.hops);
         let queue = |link: u32| self.queue(link);
         let is_led = ways.chooser.lead_packet(self.now_s, &flight, count, &queue, &mut hops);

@@ -90,11 +90,6 @@ pub(super) struct Message {
     pub milestones_left: u8,
 }
 
-/// The number of packets of a message.
-pub(super) fn packets_of(network: &Packets, bytes: f64) -> u64 {
-    (bytes / network.packet_bytes).ceil().max(1.0) as u64
-}
-
 /// All messages. Records and routes of finished messages are reused.
 pub(super) struct Messages {
     all: Vec<Message>,
@@ -128,16 +123,16 @@ impl Messages {
 
     /// Takes on a message.
     pub fn add(&mut self, network: &Packets, wiring: &Wiring, flight: &Flight, key: u64) -> u32 {
-        let packets = packets_of(network, flight.bytes);
-        let last_bytes = flight.bytes - (packets - 1) as f64 * network.packet_bytes;
+        let packets = (flight.bytes / network.packet_bytes).ceil().max(1.0);
+        let last_bytes = flight.bytes - (packets - 1.0) * network.packet_bytes;
         let paced_s_per_byte = ((1.0 + flight.gap_packets) * network.link_s_per_byte).max(network.injection_s_per_byte);
         let message = Message {
             flight: *flight,
             key,
             route: NOBODY,
             steps: 0,
-            packets_left: packets,
-            packets_under_way: packets,
+            packets_left: packets as u64,
+            packets_under_way: packets as u64,
             arrival_s: 0.0,
             period_s: nearest(network.packet_bytes * paced_s_per_byte),
             last_bytes,

@@ -10,6 +10,8 @@ use super::Packets;
 /// Chooses the ways of packets.
 pub(super) struct PacketWays<'a> {
     pub chooser: Box<Chooser<'a>>,
+    /// For each node, the number of packets that have left it.
+    pub counts: Vec<u64>,
     /// For each router, how many links it has chosen, if routers choose.
     pub turns: Option<Vec<u32>>,
     /// A reused buffer.
@@ -21,7 +23,8 @@ impl<'a> PacketWays<'a> {
     pub fn new(network: &'a Packets) -> Option<Box<Self>> {
         let chooser = network.fabric.chooser()?;
         let turns = chooser.goes_by_routers().then(|| vec![0; network.fabric.topology.vertices()]);
-        Some(Box::new(Self { chooser, turns, links: Vec::new() }))
+        let counts = vec![0; network.fabric.topology.nodes()];
+        Some(Box::new(Self { chooser, counts, turns, links: Vec::new() }))
     }
 
     pub fn set_seed(&mut self, seed: u64) {

@@ -60,7 +60,7 @@ pub struct Leaving<'a> {
     pub nodes: [usize; 2],
     /// Its connection, as a random number that the seed and its ranks give.
     pub flow: u64,
-    /// The number of the packet in its message, or of a message that is led as a packet.
+    /// The number of packets that have left the node, or of messages that are led as packets.
     pub number: u64,
     /// Whether a message is led as all its packets.
     pub is_whole: bool,

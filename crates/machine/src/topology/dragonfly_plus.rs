@@ -1,0 +1,64 @@
+//! Dragonfly+: groups of leaf and spine switches; every leaf of a group has a link to every spine, and the spines have links
+//! to other groups.
+//!
+//! Keys: `nodes_per_leaf`, `leaves_per_group`, `spines_per_group`, `global_links_per_spine`, `groups` (default and maximum
+//! spines x global links + 1).
+//!
+//! Global port k of a group is at its spine k / `global_links_per_spine` and leads to the group 1 + k mod (groups - 1)
+//! further on, as on dragonflies. All pairs of groups have the same number of links, as many as fit.
+//!
+//! Source: A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology for scaling
+//! datacenters", HiPINEB 2017.
+
+use hocket_core::Result;
+
+use super::check_size;
+use super::graph::{Graph, Parts};
+use crate::Section;
+
+pub(super) fn read(section: &Section) -> Result<Graph> {
+    let per_leaf = section.count("nodes_per_leaf")?;
+    let leaves = section.count("leaves_per_group")?;
+    let spines = section.count("spines_per_group")?;
+    let per_spine = section.count("global_links_per_spine")?;
+    let most = spines.saturating_mul(per_spine).saturating_add(1);
+    let groups = section.count_or("groups", most)?;
+    if groups > most {
+        let expected = format!("at most {most}, so that a global link leads to each other group");
+        return Err(section.reject("groups", &expected));
+    }
+    let per_group = leaves.saturating_mul(per_leaf);
+    let nodes = groups.saturating_mul(per_group);
+    let in_group = per_group.saturating_add(leaves.saturating_mul(spines)).saturating_add(most);
+    check_size(section, "leaves_per_group", nodes, groups.saturating_mul(in_group).saturating_mul(2))?;
+    let mut parts = Parts::new(nodes, 3, "kind: links of nodes, links within groups, links between groups");
+    let first = |group: usize| nodes + group * (leaves + spines);
+    for group in 0..groups {
+        parts.names.extend((0..leaves).map(|leaf| format!("leaf {group}.{leaf}")));
+        parts.names.extend((0..spines).map(|spine| format!("spine {group}.{spine}")));
+        for leaf in 0..leaves {
+            let start = (group * leaves + leaf) * per_leaf;
+            (start..start + per_leaf).for_each(|node| parts.join(node, first(group) + leaf, 0));
+            (0..spines).for_each(|spine| parts.join(first(group) + leaf, first(group) + leaves + spine, 1));
+        }
+        parts.middles.push(first(group)..first(group + 1));
+    }
+    let others = groups - 1;
+    let ports = (spines * per_spine).checked_div(others).unwrap_or(0) * others;
+    let spine = |group: usize, port: usize| first(group) + leaves + port / per_spine;
+    for group in 0..groups {
+        for port in 0..ports {
+            let distance = 1 + port % others;
+            let (other, back) = ((group + distance) % groups, port / others * others + others - distance);
+            if group < other {
+                parts.join(spine(group, port), spine(other, back), 2);
+            }
+        }
+    }
+    let group_of_switch = |switch: usize| switch / (leaves + spines);
+    let is_first = |group: usize| group < groups / 2;
+    let of_nodes = (0..nodes).map(|node| is_first(node / per_group));
+    parts.half =
+        of_nodes.chain((0..groups * (leaves + spines)).map(|switch| is_first(group_of_switch(switch)))).collect();
+    parts.connect("dragonfly_plus").map_err(|_| section.reject("groups", "a connected network"))
+}
