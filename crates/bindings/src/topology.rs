@@ -72,6 +72,7 @@ pub fn facts(fabric: &Fabric) -> Value {
         "mean_route": topology.mean_route(),
         "bisection": topology.bisection(),
         "ranks": shape.ranks(),
+        "remarks": topology.remarks(),
         "picture": shape.picture(),
     })
 }

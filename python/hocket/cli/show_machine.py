@@ -46,6 +46,8 @@ def show_machine(name: str, *, route: tuple[int, int] | None, plot: str | None, 
         say("\nno topology: messages share no links")
         return
     print_facts([("topology", topology.name), *_keys(machine), *_facts(topology)])
+    for remark in topology.remarks:
+        say(f"note: {remark}")
     say(f"\n{topology.picture.rstrip()}")
     if route and hops is not None:
         source, target = route

@@ -128,6 +128,7 @@ class Topology(Result):
         mean_route: Number of links of a route, on average over all pairs of distinct nodes.
         bisection: Smallest number of links from one half of the nodes to the other; None if it is not known.
         ranks: Number of ranks that fit.
+        remarks: What is lopsided in a network from a file, and its taper; a sentence each.
         picture: A drawing that shows each node by its ranks.
         file: The name of the machine file, for error messages.
         handle: The machine as an object of the compiled module.
@@ -144,6 +145,7 @@ class Topology(Result):
     mean_route: float
     bisection: int | None
     ranks: int
+    remarks: tuple[str, ...]
     picture: str = field(repr=False)
     file: str = field(repr=False)
     handle: _native.Machine = field(repr=False, compare=False)

@@ -1,7 +1,7 @@
 //! The shortest ways over the links of a topology.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -38,6 +38,8 @@ pub(crate) struct Map<'a> {
     /// The times at which links change, and how many of them have passed.
     changes_s: Vec<f64>,
     changes_passed: usize,
+    /// The places of vertices among the ways that are looked at; others are not in range.
+    places: Vec<usize>,
 }
 
 /// No way leads there.
@@ -57,7 +59,7 @@ impl<'a> Map<'a> {
         let mut changes_s: Vec<_> = faults.changes().into_iter().map(|(time_s, ..)| time_s).collect();
         changes_s.sort_by(f64::total_cmp);
         let (middles, distances) = (topology.middles(), HashMap::new());
-        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0 }
+        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0, places: Vec::new() }
     }
 
     /// Whether links never change, once the run has begun.
@@ -178,12 +180,10 @@ impl<'a> Map<'a> {
             }
             self.nearer(vertex, &distances, &mut links);
             keep(vertex, &mut links);
-            let (count, more) = (links.len() as u32, share % links.len() as u32);
-            for (number, link) in (0..).zip(&links) {
-                let share = share / count + u32::from(number < more);
-                course.lanes.push(Lane { link: link.number, share });
+            for (lane, link) in divide(share, &links) {
+                course.lanes.push(lane);
                 let (all, longest) = front.entry(place(link.end)).or_default();
-                (*all, *longest) = (*all + share, (behind + 1).max(*longest));
+                (*all, *longest) = (*all + lane.share, (behind + 1).max(*longest));
             }
         }
         ends
@@ -201,7 +201,7 @@ impl<'a> Map<'a> {
     }
 
     /// Walks over the ways of the least load: all of them, or those that `one` of so many links of a vertex takes.
-    /// Returns this load.
+    /// Returns this load; infinite if no way leads there.
     pub fn lead_least(
         &mut self,
         [from, to]: [usize; 2],
@@ -210,33 +210,81 @@ impl<'a> Map<'a> {
         one: &mut dyn FnMut(u32, &mut Vec<Edge>),
         course: &mut Course,
     ) -> f64 {
-        let loads = self.least_loads(from as u32, to as u32, load);
-        let keep = |vertex: u32, links: &mut Vec<Edge>| {
-            links.retain(|link| load(link.number).max(loads[&link.end]) == loads[&vertex]);
-            one(vertex, links);
-        };
-        self.lead([from, to], share, keep, course);
-        loads[&(from as u32)]
+        let distances = self.distances_to(Target::Vertex(to as u32));
+        let mut ways = self.ways(from as u32, &distances);
+        let mut links = Vec::new();
+        for way in (0..ways.len()).rev() {
+            if ways[way].vertex == to as u32 {
+                continue;
+            }
+            let of_link = |link: &Edge| load(link.number).max(ways[self.places[link.end as usize]].load);
+            ways[way].load = ways[way].links.iter().map(of_link).fold(f64::INFINITY, f64::min);
+        }
+        ways[0].share = share;
+        for way in 0..ways.len() {
+            let Way { vertex, load: least, share, behind, .. } = ways[way];
+            if vertex == to as u32 {
+                course.links = course.links.max(behind);
+            }
+            if share == 0 || ways[way].links.is_empty() {
+                continue;
+            }
+            let is_least = |link: &&Edge| load(link.number).max(ways[self.places[link.end as usize]].load) == least;
+            links.clear();
+            links.extend(ways[way].links.iter().filter(is_least));
+            one(vertex, &mut links);
+            for (lane, link) in divide(share, &links) {
+                course.lanes.push(lane);
+                let next = &mut ways[self.places[link.end as usize]];
+                (next.share, next.behind) = (next.share + lane.share, next.behind.max(behind + 1));
+            }
+        }
+        ways.iter().for_each(|way| self.places[way.vertex as usize] = usize::MAX);
+        ways[0].load
     }
 
-    /// For each vertex on shortest ways, the load of the least loaded way from there.
-    fn least_loads(&mut self, from: u32, to: u32, load: &dyn Fn(u32) -> f64) -> HashMap<u32, f64> {
-        let distances = self.distances_to(Target::Vertex(to));
-        let far = |vertex: u32| Reverse(distances[vertex as usize]);
-        let mut front = BTreeSet::from([(far(from), from)]);
-        let (mut order, mut links) = (Vec::new(), Vec::new());
-        while let Some((_, vertex)) = front.pop_first() {
-            self.nearer(vertex, &distances, &mut links);
-            front.extend(links.iter().map(|link| (far(link.end), link.end)));
-            order.push((vertex, links.clone()));
+    /// The vertices on shortest ways from a vertex, the farthest first, with their places in this order.
+    fn ways(&mut self, from: u32, distances: &[u16]) -> Vec<Way> {
+        let way = |vertex: u32| Way { vertex, links: Vec::new(), load: 0.0, share: 0, behind: 0 };
+        let mut ways = vec![way(from)];
+        self.places.resize(self.out.len(), usize::MAX);
+        let mut next = 0;
+        while next < ways.len() {
+            let mut links = Vec::new();
+            self.nearer(ways[next].vertex, distances, &mut links);
+            for link in &links {
+                if self.places[link.end as usize] == usize::MAX {
+                    self.places[link.end as usize] = 0;
+                    ways.push(way(link.end));
+                }
+            }
+            ways[next].links = links;
+            next += 1;
         }
-        let mut loads = HashMap::from([(to, 0.0)]);
-        for (vertex, links) in order.into_iter().rev().filter(|(vertex, _)| *vertex != to) {
-            let least = links.iter().map(|link| load(link.number).max(loads[&link.end])).fold(f64::INFINITY, f64::min);
-            loads.insert(vertex, least);
-        }
-        loads
+        ways.sort_by_key(|way| Reverse(distances[way.vertex as usize]));
+        ways.iter().enumerate().for_each(|(place, way)| self.places[way.vertex as usize] = place);
+        ways
     }
+}
+
+/// A vertex on shortest ways.
+struct Way {
+    vertex: u32,
+    /// Its links that come nearer.
+    links: Vec<Edge>,
+    /// The load of the least loaded way from here.
+    load: f64,
+    /// The share of the message that passes here, and the number of links behind it.
+    share: u32,
+    behind: u32,
+}
+
+/// The lanes of equal parts of a share on these links.
+fn divide(share: u32, links: &[Edge]) -> impl Iterator<Item = (Lane, &Edge)> {
+    let (count, more) = (links.len() as u32, share % links.len() as u32);
+    let lane =
+        move |(number, link): (u32, &Edge)| Lane { link: link.number, share: share / count + u32::from(number < more) };
+    (0..).zip(links).map(move |(number, link)| (lane((number, link)), link))
 }
 
 /// Keeps a link in turn, beginning with that of d-mod-k. What is left of both numbers is for the next switch.
