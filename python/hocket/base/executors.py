@@ -29,14 +29,10 @@ _LOOK_S = 2.0
 
 @dataclass(frozen=True)
 class ExecutorKind:
-    """A kind of executor.
+    """A kind of executor."""
 
-    Attributes:
-        name: "local", "mpi" or "dask".
-        address: The address of a running Dask scheduler; without it Dask starts workers on this computer.
-    """
-
-    name: str
+    name: str  # "local", "mpi" or "dask"
+    # The address of a running Dask scheduler; without it Dask starts workers on this computer.
     address: str | None = None
 
     @classmethod

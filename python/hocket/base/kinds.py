@@ -18,19 +18,12 @@ _FIRST_BYTES = 1 << 16
 
 
 class Kind(NamedTuple):
-    """A kind of file.
+    """A kind of file."""
 
-    Attributes:
-        readers: The kinds of readers that read it; none if Hocket does not.
-        what: What it is.
-        advice: What reads it.
-        pattern: What the beginning of such a file has.
-    """
-
-    readers: tuple[str, ...]
-    what: str
-    advice: str
-    pattern: re.Pattern[bytes]
+    readers: tuple[str, ...]  # the kinds of readers that read it; none if Hocket does not
+    what: str  # what it is
+    advice: str  # what reads it
+    pattern: re.Pattern[bytes]  # what the beginning of such a file has
 
 
 _COMMANDS = {

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table in words.
+    """A table in words."""
 
-    Attributes:
-        columns: The titles of its columns.
-        rows: The cells of each row.
-        right: The right-aligned columns.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[str, ...] = ()
+    columns: tuple[str, ...]  # the titles of its columns
+    rows: tuple[tuple[str, ...], ...]  # the cells of each row
+    right: tuple[str, ...] = ()  # the right-aligned columns

@@ -8,30 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """A kind of calls, and two factors of the simulated time: nine of ten measured calls took a time between them.
+    """A kind of calls, and two factors of the simulated time: nine of ten measured calls took a time between them."""
 
-    Attributes:
-        collective: The collective of the calls; None for any.
-        algorithm: Their algorithm; None for any.
-        from_bytes: Their least size.
-        below_bytes: Their sizes are below it; None if there is no limit.
-        low: The smaller factor.
-        high: The larger factor.
-        ratio: The ratio of the measured times of two algorithms in such a call was within this factor of the ratio of
-            the simulated times, nine of ten times; without such measurements it is `high / low`.
-        calls: How many calls of this kind were measured. The machine was not fitted to them.
-        ranks: On how many ranks at most they were measured.
-    """
-
-    collective: str | None
-    algorithm: str | None
-    from_bytes: int
-    below_bytes: int | None
-    low: float
-    high: float
+    collective: str | None  # the collective of the calls; None for any
+    algorithm: str | None  # their algorithm; None for any
+    from_bytes: int  # their least size
+    below_bytes: int | None  # their sizes are below it; None if there is no limit
+    low: float  # the smaller factor
+    high: float  # the larger factor
+    # The ratio of the measured times of two algorithms in such a call was within this factor of the ratio of the
+    # simulated times, nine of ten times; without such measurements it is `high / low`.
     ratio: float
+    # How many calls of this kind were measured. The machine was not fitted to them.
     calls: int
-    ranks: int
+    ranks: int  # on how many ranks at most they were measured
 
     def holds(self, collective: str, algorithm: str, size_bytes: int) -> bool:
         """Return whether a call is of this kind."""

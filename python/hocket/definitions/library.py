@@ -31,33 +31,20 @@ GAP = "gap"
 
 @dataclass(frozen=True)
 class Collective:
-    """Properties of a collective.
-
-    Attributes:
-        name: Its name.
-        reduces: Whether contributions are combined by an operator.
-        has_root: Whether one rank, the root, has a special role.
-        has_neighbors: Whether ranks communicate with their neighbours only.
-        has_size: Whether a call has a message, and so a size.
-        size_is_known: Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one
-            size.
-        size_is_one_block: Whether the size of a call is the size of one block; otherwise it is the size of the whole
-            vector.
-        is_from_root: Whether only the root contributes.
-        sends_blocks: Whether a contribution has a block for each rank, whose size is the size of the call.
-        with_equal_blocks: The name of the collective that does the same with blocks of one size.
-    """
+    """Properties of a collective."""
 
     name: str
-    reduces: bool
-    has_root: bool
-    has_neighbors: bool
-    has_size: bool
+    reduces: bool  # whether contributions are combined by an operator
+    has_root: bool  # whether one rank, the root, has a special role
+    has_neighbors: bool  # whether ranks communicate with their neighbours only
+    has_size: bool  # whether a call has a message, and so a size
+    # Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one size.
     size_is_known: bool
+    # Whether the size of a call is the size of one block; otherwise it is the size of the whole vector.
     size_is_one_block: bool
-    is_from_root: bool
-    sends_blocks: bool
-    with_equal_blocks: str
+    is_from_root: bool  # whether only the root contributes
+    sends_blocks: bool  # whether a contribution has a block for each rank, whose size is the size of the call
+    with_equal_blocks: str  # the name of the collective that does the same with blocks of one size
 
 
 COLLECTIVES = {each["name"]: Collective(**each) for each in _native.collectives()}

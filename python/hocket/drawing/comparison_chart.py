@@ -37,25 +37,16 @@ _SAME = 1e-6  # relative difference up to which times count as the same, because
 
 @dataclass(frozen=True)
 class _Curve:
-    """A line of the picture.
+    """A line of the picture."""
 
-    Attributes:
-        label: Its name, at its end.
-        times_s: Time by size, in seconds.
-        colour: Its colour.
-        width: Its width in pixels.
-        dash: Alternating lengths of dashes and gaps, in pixels.
-        intervals_s: Intervals by size, for times that have one.
-        is_of_answer: Whether the answer uses it.
-    """
-
-    label: str
-    times_s: Mapping[int, float]
+    label: str  # its name, at its end
+    times_s: Mapping[int, float]  # time by size, in seconds
     colour: str
-    width: float = 1.5
-    dash: tuple[int, int] = (1, 0)
+    width: float = 1.5  # its width in pixels
+    dash: tuple[int, int] = (1, 0)  # alternating lengths of dashes and gaps, in pixels
+    # Intervals by size, for times that have one.
     intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    is_of_answer: bool = False
+    is_of_answer: bool = False  # whether the answer uses it
 
     @property
     def is_grey(self) -> bool:

@@ -30,22 +30,14 @@ _STEPS = 4  # intervals between the labels of a legend
 
 @dataclass(frozen=True)
 class Colour:
-    """The colours of cells; all panels share them.
+    """The colours of cells; all panels share them."""
 
-    Attributes:
-        expressions: Vega expressions for additional fields: "shown", the load as a share of the largest one, and
-            others.
-        labels: The texts of the legend, from `scale_labels`, as a Vega expression.
-        title: The title of the legend.
-        tooltip: The fields in the tooltip of a cell.
-        parameters: The controls for the reader of a page.
-    """
-
+    # Vega expressions for additional fields: "shown", the load as a share of the largest one, and others.
     expressions: Mapping[str, str]
-    labels: str
-    title: str
-    tooltip: tuple[str, ...]
-    parameters: tuple[alt.Parameter, ...] = ()
+    labels: str  # the texts of the legend, from `scale_labels`, as a Vega expression
+    title: str  # the title of the legend
+    tooltip: tuple[str, ...]  # the fields in the tooltip of a cell
+    parameters: tuple[alt.Parameter, ...] = ()  # the controls for the reader of a page
 
 
 def link_chart(

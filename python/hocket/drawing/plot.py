@@ -47,21 +47,13 @@ datum.value > 0.99 ? format(datum.value, '.3~r') + ' s'
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a picture.
+    """A line of a picture."""
 
-    Attributes:
-        label: Its name in the legend.
-        colour: The colour of the line and its markers.
-        marker: The shape of its markers; "stroke" for no markers.
-        dash: Alternating lengths of dashes and gaps, in pixels.
-        times_s: Time by size, in seconds.
-    """
-
-    label: str
-    colour: str
-    marker: str
-    dash: tuple[int, ...] = _SOLID
-    times_s: Mapping[int, float] = field(default_factory=dict)
+    label: str  # its name in the legend
+    colour: str  # the colour of the line and its markers
+    marker: str  # the shape of its markers; "stroke" for no markers
+    dash: tuple[int, ...] = _SOLID  # alternating lengths of dashes and gaps, in pixels
+    times_s: Mapping[int, float] = field(default_factory=dict)  # time by size, in seconds
 
     @property
     def drawn_share(self) -> float:

@@ -47,27 +47,16 @@ _JUDGE = "judge"
 
 @dataclass(frozen=True)
 class View:
-    """The content that a page or a report shows.
-
-    Attributes:
-        title: Its title.
-        source: Commands that reproduce it; None if there is no answer.
-        facts: Names and their values.
-        refusals: Parts without an answer, and the reasons; pages fold them.
-        chart: The picture, as a Vega-Lite chart; None if there is nothing to draw.
-        tables: Tables.
-        texts: Texts with several lines.
-        other_view: The same view for another machine.
-    """
+    """The content that a page or a report shows."""
 
     title: str
-    source: reproducing.Source | None
-    facts: tuple[tuple[str, str], ...] = ()
-    refusals: tuple[tuple[str, str], ...] = ()
-    chart: Mapping[str, Any] | None = None
+    source: reproducing.Source | None  # commands that reproduce it; None if there is no answer
+    facts: tuple[tuple[str, str], ...] = ()  # names and their values
+    refusals: tuple[tuple[str, str], ...] = ()  # parts without an answer, and the reasons; pages fold them
+    chart: Mapping[str, Any] | None = None  # the picture, as a Vega-Lite chart; None if there is nothing to draw
     tables: tuple[TextTable, ...] = ()
-    texts: tuple[str, ...] = ()
-    other_view: View | None = None
+    texts: tuple[str, ...] = ()  # texts with several lines
+    other_view: View | None = None  # the same view for another machine
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""

@@ -28,20 +28,13 @@ NATIVE = Path(__file__).parent / "native"
 
 @dataclass(frozen=True)
 class Installation:
-    """An MPI to compile programs against and to run them under.
+    """An MPI to compile programs against and to run them under."""
 
-    Attributes:
-        mpicc: Its compiler wrapper.
-        launcher: What starts its ranks.
-        library: The first line of its library version: the MPI's own name and version.
-        abi: The ABI of its programs, one of `FAMILIES`; empty if it is none of them.
-        on_compiling: Called with a line of words before a binary is compiled for this MPI, which takes seconds.
-    """
-
-    mpicc: Path
-    launcher: Template
-    library: str
-    abi: str = ""
+    mpicc: Path  # its compiler wrapper
+    launcher: Template  # what starts its ranks
+    library: str  # the first line of its library version: the MPI's own name and version
+    abi: str = ""  # the ABI of its programs, one of `FAMILIES`; empty if it is none of them
+    # Called with a line of words before a binary is compiled for this MPI, which takes seconds.
     on_compiling: Callable[[str], object] = field(default=ignore, compare=False, repr=False)
 
     @staticmethod

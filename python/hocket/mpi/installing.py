@@ -28,24 +28,16 @@ _NO_RULES = (
 
 @dataclass(frozen=True)
 class InstalledLibrary:
-    """The installed files.
+    """The installed files."""
 
-    Attributes:
-        name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI
-            of an MPICH. The module is "hocket/mpich-5.0.2".
-        library: The library that programs preload.
-        rules: The file of rules.
-        environment: The file that a shell reads instead of loading the module.
-        launch: The script that preloads the library into one program only, not into every process of a shell.
-        module: The module file, in Tcl, for Environment Modules and Lmod.
-    """
-
+    # The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI of an MPICH.
+    # The module is "hocket/mpich-5.0.2".
     name: str
-    library: Path
-    rules: Path
-    environment: Path
-    launch: Path
-    module: Path
+    library: Path  # the library that programs preload
+    rules: Path  # the file of rules
+    environment: Path  # the file that a shell reads instead of loading the module
+    launch: Path  # the script that preloads the library into one program only, not into every process of a shell
+    module: Path  # the module file, in Tcl, for Environment Modules and Lmod
 
     @property
     def load(self) -> str:

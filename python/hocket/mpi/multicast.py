@@ -63,19 +63,12 @@ class _Multicast(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Status:
-    """The status of a received message.
+    """The status of a received message."""
 
-    Attributes:
-        id: The multicast's number in its domain, counted from 1.
-        size_bytes: Length of the message.
-        rank: This rank's number among the members, from 0 on.
-        size: Number of members.
-    """
-
-    id: int
-    size_bytes: int
-    rank: int
-    size: int
+    id: int  # the multicast's number in its domain, counted from 1
+    size_bytes: int  # length of the message
+    rank: int  # this rank's number among the members, from 0 on
+    size: int  # number of members
 
 
 def build(mpicc: str | None = None) -> Path:

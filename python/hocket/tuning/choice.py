@@ -33,17 +33,12 @@ class Point:
 
 @dataclass(frozen=True, order=True)
 class Choice:
-    """A way to do a collective.
+    """A way to do a collective."""
 
-    Attributes:
-        owner: The owner of the algorithm.
-        name: The owner's name for it.
-        parameters: Values of its parameters that differ from the defaults; for the MPI's own algorithms, the variables
-            that choose them.
-    """
-
-    owner: Owner
-    name: str
+    owner: Owner  # the owner of the algorithm
+    name: str  # the owner's name for it
+    # Values of its parameters that differ from the defaults; for the MPI's own algorithms, the variables that choose
+    # them.
     parameters: tuple[tuple[str, int | str], ...] = ()
 
     def __str__(self) -> str:

@@ -42,25 +42,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """A measurement that the user asks for.
+    """A measurement that the user asks for."""
 
-    Attributes:
-        installation: The MPI.
-        candidates: The algorithms; None is the MPI's own.
-        call: Ranks, root and parameters.
-        sizes_bytes: The sizes.
-        share: Largest distance between a median and the ends of its interval, as a share of the median.
-        limit_s: Time limit for each size, in seconds.
-        scene: When the ranks begin the call, and how often they call.
-    """
-
-    installation: Installation
-    candidates: tuple[Algorithm | None, ...]
-    call: Call
-    sizes_bytes: tuple[int, ...]
-    share: float
-    limit_s: float
-    scene: Scene = NO_SCENE
+    installation: Installation  # the MPI
+    candidates: tuple[Algorithm | None, ...]  # the algorithms; None is the MPI's own
+    call: Call  # ranks, root and parameters
+    sizes_bytes: tuple[int, ...]  # the sizes
+    share: float  # largest distance between a median and the ends of its interval, as a share of the median
+    limit_s: float  # time limit for each size, in seconds
+    scene: Scene = NO_SCENE  # when the ranks begin the call, and how often they call
 
     @property
     def simulated(self) -> dict[str, Any]:

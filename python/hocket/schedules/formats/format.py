@@ -14,31 +14,21 @@ from hocket.schedules.schedule import Schedule
 
 @dataclass(frozen=True)
 class Format:
-    """A format of schedules.
+    """A format of schedules."""
 
-    Attributes:
-        name: Its name, as in `--format`.
-        ending: The ending of its file names.
-        is_text: Whether it is text, which may be printed to a terminal.
-        begins: Returns whether the first bytes of a file belong to this format.
-        read: Reads a file, given its name and, if `is_sized`, the bytes of a rank's larger buffer.
-        as_bytes: Returns the content of the file; None if a schedule has several files.
-        save: Writes a schedule, and returns the names of the written files; by default one with its content.
-        is_sized: Whether its files do not contain the size of the call.
-        lacks: Why only the messages of a file can be checked; empty if `verify` checks everything.
-        verify: Checks a file.
-    """
-
-    name: str
-    ending: str
-    is_text: bool
-    begins: Callable[[bytes], bool]
+    name: str  # its name, as in `--format`
+    ending: str  # the ending of its file names
+    is_text: bool  # whether it is text, which may be printed to a terminal
+    begins: Callable[[bytes], bool]  # returns whether the first bytes of a file belong to this format
+    # Reads a file, given its name and, if `is_sized`, the bytes of a rank's larger buffer.
     read: Callable[[str, int | None], Schedule]
+    # Returns the content of the file; None if a schedule has several files.
     as_bytes: Callable[[Schedule, Machine | None], bytes] | None
+    # Writes a schedule, and returns the names of the written files; by default one with its content.
     save: Callable[[Schedule, str, Machine | None], tuple[str, ...]] | None = None
-    is_sized: bool = False
-    lacks: str = ""
-    verify: Callable[[str], Verdict] | None = None
+    is_sized: bool = False  # whether its files do not contain the size of the call
+    lacks: str = ""  # why only the messages of a file can be checked; empty if `verify` checks everything
+    verify: Callable[[str], Verdict] | None = None  # checks a file
 
     def write(self, schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
         """Write a schedule, and return the names of the written files."""
