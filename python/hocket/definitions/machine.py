@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
 from os import PathLike, fspath
 from pathlib import Path
@@ -28,7 +28,10 @@ _TIMES_PER_BYTE = [
 PLACES = ("ranks_on_nodes", "map")  # keys that place each rank
 _NO_TIME_S_PER_BYTE = 1e-12  # 1 TB/s: beyond what the networks of nodes reach
 
-_PRESETS = Path(__file__).parent / "machines"
+_FOLDER = Path(__file__).parent / "machines"
+_PRESETS = {path.stem: path for path in _FOLDER.rglob("*.toml")}
+PAPERS = frozenset(name for name, path in _PRESETS.items() if path.parent != _FOLDER)
+"""The presets of papers, which are there to repeat what these say."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +156,9 @@ def _text(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{key} {value}" for key, value in keys.items())
 
 
-@cache
 def presets() -> tuple[str, ...]:
     """Return the names of the machines that come with Hocket."""
-    return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+    return tuple(sorted(_PRESETS))
 
 
 def shape_of_job(layout: str) -> tuple[int, ...]:
@@ -171,7 +173,7 @@ def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
 
 def is_preset(name: str) -> bool:
     """Return whether a name is that of a preset, or of one with a protocol."""
-    return name.partition(":")[0] in presets()
+    return name.partition(":")[0] in _PRESETS
 
 
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
@@ -195,8 +197,7 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
 
 def _read(name: str) -> tuple[str, str] | None:
     """Return the text and the file name of a preset or of a machine file; None if there is none."""
-    if name in presets():
-        preset = _PRESETS / f"{name}.toml"
+    if preset := _PRESETS.get(name):
         return read_text(preset), preset.name
     return (read_text(name), name) if os.path.exists(name) else None
 
