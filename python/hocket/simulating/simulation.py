@@ -31,6 +31,9 @@ from hocket.simulating.scenes import NO_SCENE, Scene, SceneLike, as_scene
 Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
 
+HOW = ("engine", "measured_as")
+"""The arguments of `plan` that are options of commands: each has a row in `hocket/cli/options.csv`."""
+
 Detail: TypeAlias = Literal["events", "links", "passages", "critical_path"]
 """What a simulation can keep of the first trial."""
 
