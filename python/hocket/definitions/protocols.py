@@ -9,9 +9,8 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error
 from hocket.base.checks import quote
-from hocket.base.files import key_lines, parse_toml
+from hocket.base.files import key_lines, parse_toml, toml
 from hocket.base.names import hint
-from hocket.base.toml import toml
 
 _SECTIONS = ("network", "node", "host")  # with "level", what a protocol has values of
 _LEVEL = re.compile(r"level\[(\d+)\]")

@@ -1,7 +1,8 @@
 """Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length, or as JSON.
 
 Source: in mlcommons/chakra, for lengths src/third_party/utils/protolib.py, for the fields of attributes
-src/feeder/et_feeder_node.cpp; chakra_schema.py has the messages, chakra_json.py the forms in JSON.
+src/feeder/et_feeder_node.cpp, for messages schema/protobuf/et_def.proto, version 0.0.4: chakra_messages.csv has the
+fields that Hocket reads or writes, chakra_json.py the forms in JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import chain
@@ -18,10 +20,44 @@ from typing import Any
 from warnings import warn
 
 from hocket._native import Error
+from hocket.base.files import read_rows
 from hocket.base.units import format_count
 from hocket.traces import chakra_json
-from hocket.traces.chakra_schema import classes
 from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
+
+
+@cache
+def classes() -> Mapping[str, Any]:
+    """Return the classes of messages, made on first use, so that nothing else needs protobuf.
+
+    Raises:
+        Error: Protobuf is missing.
+    """
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        raise Error("Chakra's traces need protobuf: pip install 'hocket[chakra]'") from error
+    package = "ChakraProtoMsg"
+    descriptor = descriptor_pb2.FileDescriptorProto(name="hocket/et_def.proto", package=package, syntax="proto3")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    rows = read_rows(__file__, "chakra_messages.csv")
+    messages = {name: descriptor.message_type.add(name=name) for name in dict.fromkeys(row["message"] for row in rows)}
+    for row in rows:
+        message, kind = messages[row["message"]], row["type"].removesuffix("*")
+        field = message.field.add(name=row["field"], number=int(row["number"]))
+        field.label = kinds.LABEL_OPTIONAL if kind == row["type"] else kinds.LABEL_REPEATED
+        field.type = kinds.TYPE_MESSAGE if kind in messages else kinds.Type.Value(f"TYPE_{kind.upper()}")
+        if kind in messages:
+            field.type_name = f".{package}.{kind}"
+        if row["oneof"]:
+            field.oneof_index = 0
+            if not message.oneof_decl:
+                message.oneof_decl.add(name=row["oneof"])
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(descriptor)
+    by_name = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in messages}
+    return {name: message_factory.GetMessageClass(message) for name, message in by_name.items()}
+
 
 METADATA, COMPUTE, SEND, RECEIVE, COLLECTIVE = 1, 4, 5, 6, 7
 """The NodeTypes that matter here; nodes of other types only take time."""
