@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from hocket.base.places import Place
+from hocket.base.results import Place
 from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.cli.output import GrowingTable
 from hocket.cli.printing import StyledText

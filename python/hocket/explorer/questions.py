@@ -19,9 +19,17 @@ from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import algorithms_for, declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS, library_named
-from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
+from hocket.definitions.library import (
+    COLLECTIVES,
+    Algorithm,
+    algorithms_named,
+    catalogue,
+    find,
+    find_collective,
+    parse_parameter,
+    values_of,
+)
 from hocket.definitions.machine import Machine, find_machine, is_preset, presets
-from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 from hocket.simulating.arrivals import describe

@@ -16,7 +16,7 @@ from hocket._native import Error
 from hocket.base.names import among
 from hocket.base.packages import alt
 from hocket.base.processors import processors
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.base.units import format_count, format_ranks, format_time
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart

@@ -15,8 +15,7 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
-from hocket.base.places import Place, places
-from hocket.base.results import NoTime
+from hocket.base.results import NoTime, Place, places
 from hocket.base.units import format_choice
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.base.units import format_bytes, format_count, format_rate, format_time
 from hocket.definitions.library import REDUCTIONS
 from hocket.words.scenes import measured_in_scene

@@ -19,9 +19,8 @@ from hocket.cli.mpi.options import command
 from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import StyledText, say
 from hocket.cli.sizes import SizeTable
-from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named
+from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named, values_of
 from hocket.definitions.machine import Machine
-from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import MOST_LINES, bench_chart
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
