@@ -123,9 +123,7 @@ def test_edges_from_missing_nodes_are_dropped_with_a_note(tmp_path: Path, capsys
     path = _put(tmp_path, *map(_training, range(2)))
     whole = traces.load(path)
     for rank in range(2):
-        node = chakra.classes()["Node"](
-            id=9, type=COMPUTE, ctrl_deps=[5, 70, 71], data_deps=[72]
-        ).SerializeToString()
+        node = chakra.classes()["Node"](id=9, type=COMPUTE, ctrl_deps=[5, 70, 71], data_deps=[72]).SerializeToString()
         with (tmp_path / f"job.{rank}.et").open("ab") as file:
             file.write(bytes([len(node)]) + node)
     with pytest.warns(UserWarning, match=r"job\.[01]\.et: dropped 2 control edges and 1 data edge from nodes that"):

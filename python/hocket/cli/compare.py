@@ -56,8 +56,7 @@ from hocket.words.comparisons import (
     measured_table,
     not_compared_lines,
 )
-from hocket.words.scenes import played_words
-from hocket.words.simulations import alike, measured
+from hocket.words.simulations import alike, measured, played_words
 
 if TYPE_CHECKING:
     from hocket.measurements.measurement import Measurement

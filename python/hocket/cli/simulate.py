@@ -27,8 +27,7 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.encoding import PICTURES, picture_of
-from hocket.drawing.link_activity import activity_chart
-from hocket.drawing.link_map import drawn_links, link_chart
+from hocket.drawing.link_map import activity_chart, drawn_links, link_chart
 from hocket.drawing.space_time import check_operations
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends

@@ -15,7 +15,7 @@ from hocket.base.units import format_bytes
 from hocket.drawing.plot import COLOURS, MOST_LINES, frame, nearest, point_of, size_axis, time_ticks
 from hocket.simulating.answers import WITHIN
 from hocket.words.comparisons import answer_words
-from hocket.words.scenes import scene_lines
+from hocket.words.simulations import scene_lines
 
 if TYPE_CHECKING:
     from hocket.simulating.answers import Use

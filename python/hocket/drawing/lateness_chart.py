@@ -22,7 +22,7 @@ from hocket.drawing.plot import (
 )
 from hocket.drawing.winner_map import winner, winner_chart
 from hocket.simulating.comparison import Comparison
-from hocket.words.scenes import scene_lines
+from hocket.words.simulations import scene_lines
 
 _GROUPS = 8
 """The rows of a map."""

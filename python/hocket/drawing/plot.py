@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
-from hocket.words.scenes import played_on_clocks
+from hocket.words.simulations import played_on_clocks
 
 if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction

@@ -6,11 +6,10 @@ rules choose, over the MPI's own sends and receives. Programs need no changes.
 
 from __future__ import annotations
 
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, build
 from hocket.mpi.installing import InstalledLibrary, install
 from hocket.mpi.job_logs import JobLog, LogEntry, Report, ReportRow, Use, read_job_log
 from hocket.mpi.launch import command, environment, saved_rules
-from hocket.mpi.preload import build
 
 __all__ = [
     "Installation",

@@ -19,9 +19,8 @@ from hocket.base.results import NoTime, Place, places
 from hocket.base.units import format_choice
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.launch import Launcher, command, environment, is_crowded, launcher_environment
-from hocket.mpi.preload import cached_build
 from hocket.mpi.scene import Director, bench_scene, play
 
 _Z = 1.96  # the quantile for 95 %

@@ -13,10 +13,9 @@ import numpy as np
 from hocket._native import Error
 from hocket.base.processors import processors
 from hocket.mpi.fits import Estimate, Floats, Resamples, line, parts_of, resample
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import lines_of, parse_line
 from hocket.mpi.launch import Launcher, command, launcher_environment
-from hocket.mpi.preload import cached_build
 
 _LARGE_BYTES = 64 * 1024  # from this size on, both directions of an exchange count as meeting if all messages are eager
 

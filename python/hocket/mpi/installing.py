@@ -13,8 +13,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.version import VERSION
 from hocket.definitions.mpi_products import product_in
-from hocket.mpi.installation import Installation
-from hocket.mpi.preload import build
+from hocket.mpi.installation import Installation, build
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _MODULES = "modulefiles"

@@ -13,9 +13,8 @@ from typing import TypeAlias, TypeGuard
 from hocket._native import Error, check_rules
 from hocket.base import files
 from hocket.base.processors import processors
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, build, own_folder
 from hocket.mpi.launchers import number_of_nodes
-from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]

@@ -28,8 +28,7 @@ import numpy as np
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.mpi.installation import Installation
-from hocket.mpi.preload import cached_build
+from hocket.mpi.installation import Installation, cached_build
 
 _LEFT, _COMPLETE = 0, 1
 _MOST_RANK = 2**31 - 1

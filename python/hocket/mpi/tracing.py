@@ -12,10 +12,9 @@ from pathlib import Path
 from hocket import traces
 from hocket._native import Error
 from hocket.base import files
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import command, launcher_environment
-from hocket.mpi.preload import cached_build
 from hocket.traces import Trace
 from hocket.traces.file import compress
 

@@ -30,7 +30,7 @@ from hocket.mpi.launch import Launcher
 from hocket.mpi.scene import draws
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials
-from hocket.words.scenes import played_on_clocks
+from hocket.words.simulations import played_on_clocks
 
 if TYPE_CHECKING:
     from hocket.cli.packages import Lab
