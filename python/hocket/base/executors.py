@@ -17,14 +17,11 @@ from hocket.base.units import format_duration
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_WAIT_S = 30.0
-"""How long to wait for the first worker."""
+_WAIT_S = 30.0  # how long to wait for the first worker
 
-_WAIT_AGAIN_S = 300.0
-"""How long to wait for another worker when all have ended."""
+_WAIT_AGAIN_S = 300.0  # how long to wait for another worker when all have ended
 
-_LOOK_S = 2.0
-"""Time between two looks at the workers."""
+_LOOK_S = 2.0  # time between two looks at the workers
 
 
 @dataclass(frozen=True)

@@ -412,10 +412,8 @@ def _print_losses(comparison: Comparison, sizes: Sequence[int]) -> None:
 _MOST_MAPS = 3
 """Of links in a picture, unless algorithms are named or all are asked for: as many as a row of the table has places."""
 
-_SOON_S = 5.0
-"""If all simulations take longer, rows are printed as soon as they are known, and the answer below them."""
-_LEAST_S = 0.001
-"""Simulations cost at least this many seconds."""
+_SOON_S = 5.0  # if all simulations take longer, rows are printed as soon as they are known, and the answer below them
+_LEAST_S = 0.001  # simulations cost at least this many seconds
 
 _EXPECTED = "nine of ten"
 _WIDEST_EXPECTED = "0.99x to 99.9x"

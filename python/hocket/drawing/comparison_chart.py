@@ -29,8 +29,7 @@ _LETTER_WIDTH = 7.5  # pixels, about
 _ROWS_OF_SIZES = 3  # in which the sizes stand where the answer switches, as one row has no room for neighbours
 _GREY, _MEASURED_COLOUR = "#b0b0b0", "#555555"
 _LIBRARY_COLOURS = ("#f9cfe3", "#a8e6f5")
-_LIBRARY_WIDTHS = (13, 7)
-"""For the libraries' own choices: each leaves the ones below visible."""
+_LIBRARY_WIDTHS = (13, 7)  # for the libraries' own choices: each leaves the ones below visible
 _LABEL_COLOURS = {_GREY: "#808080", **dict.fromkeys(_LIBRARY_COLOURS, _MEASURED_COLOUR)}  # where lines are too pale
 _SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
 

@@ -69,8 +69,7 @@ def _point(kind: str, size_bytes: int, time_s: float, algorithm: str) -> dict[st
 
 _SHAPES = {"slower": "triangle-up", "faster": "triangle-down", "same": "circle", "cannot tell": "cross"}
 _TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
-_MOST_WIDENING = 3.0
-"""How far an interval is drawn, times the farthest ratio: a wide one would press all others flat."""
+_MOST_WIDENING = 3.0  # how far an interval is drawn, times the farthest ratio: a wide one would press all others flat
 
 
 def changes_chart(result: Changes) -> alt.LayerChart:

@@ -24,8 +24,7 @@ from hocket.drawing.winner_map import winner, winner_chart
 from hocket.simulating.comparison import Comparison
 from hocket.words.simulations import scene_lines
 
-_GROUPS = 8
-"""The rows of a map."""
+_GROUPS = 8  # the rows of a map
 
 
 def is_over_lateness(comparison: Comparison) -> bool:

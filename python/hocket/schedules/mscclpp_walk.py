@@ -12,8 +12,7 @@ from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
 
 T = TypeVar("T")
 
-_SCRATCH_BYTES = 1 << 26
-"""The size of the scratch buffer that all plans share, if they reuse it."""
+_SCRATCH_BYTES = 1 << 26  # the size of the scratch buffer that all plans share, if they reuse it
 
 Block = tuple[int, int]
 """A GPU, and a thread block of it."""
