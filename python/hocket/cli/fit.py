@@ -17,7 +17,7 @@ from hocket.cli.measurements import FORMATS_MEASURED, facts_of
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
 from hocket.cli.values import Read
-from hocket.definitions.discrepancies import Discrepancy
+from hocket.definitions.machine import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine

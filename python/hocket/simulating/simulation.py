@@ -17,9 +17,8 @@ from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
-from hocket.definitions.discrepancies import discrepancy_of, ratio_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
-from hocket.definitions.machine import Machine, MachineLike, as_machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine, discrepancy_of, ratio_of
 from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import path_machines
 from hocket.schedules.schedule import Schedule

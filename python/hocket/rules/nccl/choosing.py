@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hocket.base.units import format_count, format_time
-from hocket.rules.nccl.constants import by_protocol, single
-from hocket.rules.nccl.table import Entry, Job, cost_table
+from hocket.rules.nccl.table import Entry, Job, by_protocol, cost_table, single
 from hocket.rules.tuning_files.form import Choice
 
 _WARP = 32

@@ -15,8 +15,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.choosing import Decision, chunk_bytes, decide, sharing
-from hocket.rules.nccl.constants import VERSION, Version, constants
-from hocket.rules.nccl.table import LIBRARY, Entry, Graph, Hardware, Job, cost_table
+from hocket.rules.nccl.table import LIBRARY, VERSION, Entry, Graph, Hardware, Job, Version, constants, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.grid import spans

@@ -14,8 +14,8 @@ from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, usual_element_bytes
 from hocket.definitions.machine import Machine, ranks_on_nodes
 from hocket.rules.choosing import choose
-from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
+from hocket.rules.nccl.table import VERSION, Version
 from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, by_composition
