@@ -1,4 +1,4 @@
-"""Machines: each is a TOML file, of the user or a preset, and may say how far measured times were from simulated ones."""
+"""Machines: each is a TOML file, of the user or a preset, and may say how far off simulated times are."""
 
 from __future__ import annotations
 

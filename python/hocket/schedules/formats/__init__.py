@@ -17,15 +17,16 @@ from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
 from hocket.base.names import among
 from hocket.definitions.machine import Machine
-from hocket.schedules.formats import chakra, msccl_xml, mscclpp_json
+from hocket.schedules.formats import chakra
 from hocket.schedules.formats.format import Format
+from hocket.schedules.formats.gpus import MSCCL, MSCCLPP
 from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
 from hocket.schedules.schedule import Schedule, Sends
 
 if TYPE_CHECKING:
     from hocket.definitions.verification import Verdict
 
-_FORMATS = (mscclpp_json.FORMAT, JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
+_FORMATS = (MSCCLPP, JSON, GOAL_BINARY, MSCCL, chakra.FORMAT, GOAL)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _FORMATS})
 """The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
