@@ -34,11 +34,7 @@ class ExecutorKind:
 
     @classmethod
     def parse(cls, text: str) -> ExecutorKind:
-        """Return the executor that a text names, such as "local" or "dask=tcp://host:8786".
-
-        Raises:
-            Error: There is no executor of that name.
-        """
+        """Return the executor that a text names, such as "local" or "dask=tcp://host:8786"; refuse others."""
         name, equals, address = text.partition("=")
         if name not in _KINDS or bool(equals) != bool(address) or (address and name != "dask"):
             raise Error(f'got "{text}", expected local, mpi, dask or dask=ADDRESS')
@@ -80,11 +76,7 @@ def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Itera
 
 
 def _client(dask: Any, scheduler: Any) -> Any:
-    """Return a client of a scheduler that has workers.
-
-    Raises:
-        Error: There is no scheduler at that address, or it gets no workers.
-    """
+    """Return a client of a scheduler that has workers; an Error if none is at that address, or it gets no workers."""
     try:
         client = dask.Client(scheduler)
         client.wait_for_workers(1, timeout=_WAIT_S)

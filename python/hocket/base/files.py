@@ -1,4 +1,7 @@
-"""Files: input is limited in size, output is either complete or absent; tables in CSV; TOML, read and written."""
+"""Files: input is limited in size, output is either complete or absent; tables in CSV; TOML, read and written.
+
+An Error names the file that cannot be read or written, and says why.
+"""
 
 from __future__ import annotations
 
@@ -78,11 +81,7 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
 
 
 def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
-    """Return the members of the JSON object in a file.
-
-    Raises:
-        Error: The text is not a JSON object, is nested too deeply, or has an integer of too many digits.
-    """
+    """Return the members of the JSON object in a file; refuse deep nesting, and integers of too many digits."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):  # invalid JSON, invalid UTF-8, or an integer that Python does not convert
@@ -108,10 +107,9 @@ def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Return the values of a TOML file, given its text: texts, finite numbers, truths, and lists and tables of them.
+    """Return the values of a TOML file, given its text; refuse deep nesting, and other values, such as dates.
 
-    Raises:
-        Error: The text is not TOML, is nested too deeply, or has a value of another kind, such as a date.
+    Values are texts, finite numbers, truths, and lists and tables of them.
     """
     try:
         values = tomllib.loads(text)
@@ -156,11 +154,7 @@ def is_stdout(path: str | PathLike[str]) -> bool:
 
 
 def writable(path: str | PathLike[str]) -> str:
-    """Return a path if it can probably be written. Commands check this before long work.
-
-    Raises:
-        Error: The path is a folder, or its folder does not exist or cannot be written.
-    """
+    """Return a path that can probably be written, and refuse others. Commands check this before long work."""
     file = path_of("file", path)
     if os.path.isdir(file):
         raise Error(f"{file}: cannot be written: it is a directory")
@@ -172,22 +166,14 @@ def writable(path: str | PathLike[str]) -> str:
 
 
 def writable_folder(path: str) -> str:
-    """Return the path of a folder if files can probably be written to it, or if it can be made.
-
-    Raises:
-        Error: The path is not a folder or cannot be written, or its parent folder does not exist or cannot be written.
-    """
+    """Return the path of a folder if files can probably be written to it, or if it can be made; refuse others."""
     target = os.path.realpath(path_of("folder", path))
     _check_folder(path, target if os.path.lexists(target) else os.path.dirname(target))
     return path
 
 
 def make_folder(path: str | PathLike[str]) -> None:
-    """Make a folder if it does not exist; its parent folder must exist.
-
-    Raises:
-        Error: The folder cannot be made.
-    """
+    """Make a folder if it does not exist; its parent folder must exist. An Error if it cannot be made."""
     with naming(path):
         Path(path).mkdir(exist_ok=True)
 
@@ -195,9 +181,7 @@ def make_folder(path: str | PathLike[str]) -> None:
 def write(path: str | PathLike[str], content: bytes | str) -> None:
     """Write a file atomically: a reader sees the old content or the new one, never a part. `-` is standard output.
 
-    Raises:
-        Error: The file cannot be written.
-        BrokenPipeError: The path is a pipe whose reader has gone.
+    A BrokenPipeError says that the path is a pipe whose reader has gone.
     """
     if is_stdout(path):
         _print(content)
@@ -207,11 +191,7 @@ def write(path: str | PathLike[str], content: bytes | str) -> None:
 
 
 def write_all(contents: Mapping[str, bytes | str]) -> None:
-    """Write several files that belong together, each atomically: if one cannot be written, none is.
-
-    Raises:
-        Error: A file cannot be written.
-    """
+    """Write several files that belong together, each atomically: if one cannot be written, none is."""
     targets = [Path(os.path.realpath(writable(path))) for path in contents]
     for folder in {target.parent for target in targets}:
         _remove_left(folder)
@@ -230,9 +210,7 @@ def write_all(contents: Mapping[str, bytes | str]) -> None:
 def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
     """Write a file atomically: `writer` writes to the path of a temporary file, and may raise `OSError`.
 
-    Raises:
-        Error: The file cannot be written.
-        BrokenPipeError: The path is a pipe whose reader has gone.
+    A BrokenPipeError says that the path is a pipe whose reader has gone.
     """
     file = path_of("file", path)
     with naming(file):

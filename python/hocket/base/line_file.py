@@ -48,11 +48,7 @@ class LineFile:
         self._file.close()
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Append a line.
-
-        Raises:
-            Error: The line cannot be written.
-        """
+        """Append a line; an Error if it cannot be written."""
         rest = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with naming(self.path):
             self._file.truncate()

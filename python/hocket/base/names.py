@@ -20,11 +20,7 @@ def unknown(what: str, name: str, names: Iterable[str]) -> Error:
 
 
 def among(what: str, value: object, choices: Iterable[str]) -> str:
-    """Return a value if it is one of the known names.
-
-    Raises:
-        Error: The value is another name, or has another type.
-    """
+    """Return a value if it is one of the known names; refuse others."""
     names = list(choices)
     if isinstance(value, str) and value in names:
         return value

@@ -116,11 +116,7 @@ def draw_with(load: Callable[[], object]) -> None:
 
 @singledispatch
 def draw(result: Result, **options: Any) -> Any:
-    """Return the chart of a result.
-
-    Raises:
-        Error: There is nothing to draw, or an option is invalid.
-    """
+    """Return the chart of a result; an Error if there is nothing to draw, or an option is invalid."""
     for load in _drawings:
         load()
     if draw.dispatch(type(result)) is draw.dispatch(object):

@@ -228,11 +228,7 @@ def bench(
 
 
 def check_sizes(collective: str, sizes: Sequence[int], ranks: int, what: str = "--sizes") -> None:
-    """Check that calls of sorted sizes can be made; `what` names the sizes in messages.
-
-    Raises:
-        Error: A size is too large, or is not a whole number of elements for each rank.
-    """
+    """Refuse sorted sizes that are too large, or no whole numbers of elements for each rank; `what` names them."""
     unit = unit_bytes(collective, ranks)
     odd = [size for size in sizes if size % unit]
     if odd:
@@ -250,22 +246,14 @@ def rule_of(name: str, algorithm: Algorithm | None, call: Call) -> str:
 
 
 def compiled_program(installation: Installation, name: str) -> Path:
-    """Return a compiled program that measures under the preloaded library.
-
-    Raises:
-        Error: The program cannot be compiled.
-    """
+    """Return a program that measures under the preloaded library, compiled; an Error if it cannot be."""
     helpers = ("scene", "timing", "together") if name in ("bench", "jobs") else ("timing", "together")
     sources = (f"measuring/{each}.c" for each in (name, *helpers))
     return cached_build(installation, f"hocket-{name}", " ".join(sources), ["-fno-math-errno"])
 
 
 def check_right(proof: Mapping[str, Any], label: str) -> None:
-    """Check that a proving call had the right result; `label` names its algorithm.
-
-    Raises:
-        Error: The result is wrong.
-    """
+    """Refuse a wrong result of a proving call; `label` names its algorithm."""
     if not proof["is_right"]:
         raise Error(f"{label}, {proof['size']} B: the result is wrong")
 

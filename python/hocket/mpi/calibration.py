@@ -89,11 +89,7 @@ class Calibration:
 def measured(
     installation: Installation, ranks: int, *, most_bytes: int, limit_s: float, launcher: Launcher = command
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Measure between rank 0 and each other rank; return the samples and the host of each rank.
-
-    Raises:
-        Error: The program cannot be compiled, or fails.
-    """
+    """Measure between rank 0 and each other rank; return the samples and the host of each rank, or say what failed."""
     program = cached_build(installation, "hocket-calibrate", "measuring/calibrate.c measuring/together.c", [])
     samples: list[dict[str, Any]] = []
     hosts: list[str] = []
@@ -113,11 +109,7 @@ def measured(
 
 
 def calibrate(samples: Iterable[Mapping[str, Any]], *, mpi: str, hosts: Iterable[str]) -> Calibration:
-    """Fit the models to samples. Samples are of plain MPI: they do not include the overhead of Hocket's library.
-
-    Raises:
-        Error: A kind of sample is missing.
-    """
+    """Fit the models to samples of each kind, which are of plain MPI, without the overhead of Hocket's library."""
     names, all_samples = tuple(hosts), list(samples)
     local_peers = {rank for rank, host in enumerate(names) if host == names[0]}
     is_on_hosts = len(set(names)) > 1

@@ -59,11 +59,7 @@ class Installation:
 
     @staticmethod
     def of_product(name: str, launcher: str | None = None) -> Installation:
-        """Find an MPI of a product of `PRODUCTS`: by its own wrapper, such as `mpicc.openmpi`, or a usual one.
-
-        Raises:
-            Error: There is no such MPI, or no such launcher.
-        """
+        """Find an MPI of a product by its own wrapper, such as `mpicc.openmpi`, or a usual one; refuse others."""
         product = PRODUCTS[name]
         Template.find(launcher)
         names = (f"mpicc.{name}", *product.wrappers, "mpicc")
@@ -98,11 +94,7 @@ class Installation:
 
     @property
     def mpiexec(self) -> Path:
-        """The MPI's own launcher.
-
-        Raises:
-            Error: There is none.
-        """
+        """The MPI's own launcher; an Error if there is none."""
         return Path(_own_launcher(self.mpicc).words[0])
 
     @property
@@ -143,11 +135,7 @@ def _is_wrapper(compiler: Path) -> bool:
 
 
 def _own_launcher(mpicc: Path) -> Template:
-    """Return the launcher that belongs to a wrapper: `mpiexec.openmpi` goes with `mpicc.openmpi`.
-
-    Raises:
-        Error: There is none.
-    """
+    """Return the launcher of a wrapper: `mpiexec.openmpi` goes with `mpicc.openmpi`; an Error if there is none."""
     neighbours = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
     own = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
     if own is None:
@@ -174,11 +162,7 @@ def _who(mpicc: Path) -> tuple[str, str]:
 
 
 def compile_with(mpicc: Path, arguments: list[str]) -> None:
-    """Compile with the wrapper.
-
-    Raises:
-        Error: Compilation fails; the message contains the first error.
-    """
+    """Compile with the wrapper; an Error has the compiler's first one."""
     try:
         ran = subprocess.run([mpicc, *arguments], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -196,11 +180,7 @@ _LIBHOCKET = NATIVE / "libhocket.so"
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled libraries and rules.
-
-    Raises:
-        Error: LD_PRELOAD cannot name files in this folder.
-    """
+    """Return the folder of compiled libraries and rules; refuse one whose files LD_PRELOAD cannot name."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
     if " " in str(base) or ":" in str(base):
         raise Error(f"XDG_CACHE_HOME: got {base}, expected a path without spaces and colons, which split LD_PRELOAD")
@@ -208,11 +188,7 @@ def cache_folder() -> Path:
 
 
 def own_folder(*inside: str) -> Path:
-    """Return the cache folder, or a folder inside it that only the user can write; it is made if necessary.
-
-    Raises:
-        Error: The folder cannot be made, or others can write it.
-    """
+    """Return the cache folder, or one inside it; make it if necessary, and refuse it if others can write it."""
     top = cache_folder()
     folder = top.joinpath(*inside)
     try:
@@ -240,11 +216,7 @@ def _check_own(path: Path) -> None:
 
 
 def build(installation: Installation) -> Path:
-    """Return the library to preload under an MPI. It is compiled if necessary, which takes seconds.
-
-    Raises:
-        Error: The library cannot be compiled or written.
-    """
+    """Return the library to preload under an MPI, compiled if necessary, in seconds; an Error if it cannot be."""
     return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", ["-shared", "-pthread"])
 
 
@@ -253,10 +225,8 @@ def cached_build(
 ) -> Path:
     """Return the library or program that C sources compile to, linked with libhocket; it is compiled if necessary.
 
-    The patterns name files in the folder `native`, separated by spaces, such as `tracing/*.c`.
-
-    Raises:
-        Error: The binary cannot be compiled or written, or others can write it.
+    The patterns name files in the folder `native`, separated by spaces, such as `tracing/*.c`. A binary that others can
+    write is refused.
     """
     if not _LIBHOCKET.exists():
         raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")

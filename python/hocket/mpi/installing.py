@@ -45,11 +45,7 @@ class InstalledLibrary:
 
 
 def name_of(library: str) -> str:
-    """Return a short name with the version, from the MPI's own name.
-
-    Raises:
-        Error: The MPI's own name contains no version.
-    """
+    """Return a short name with the version, from the MPI's own name; refuse a name without a version."""
     product, version = product_in(library) or (None, "")
     if product is not None:
         return f"{product.name}-{version.replace(' ', '-')}"

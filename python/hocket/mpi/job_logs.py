@@ -65,11 +65,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
-    """Return the given job logs, and the logs in given folders and their subfolders, in order.
-
-    Raises:
-        Error: A folder has no logs, or cannot be read.
-    """
+    """Return job logs, and those in folders and their subfolders, in order; refuse a folder that has none."""
     log_paths: list[str] = []
     for path in paths:
         if not Path(path).is_dir():
@@ -86,10 +82,9 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
 
 
 def read_job_log(path: str | PathLike[str]) -> JobLog:
-    """Read a job log. Only regular files are read, because anyone may put files where jobs write their logs.
+    """Read a job log, a regular file only: anyone may put files where jobs write their logs.
 
-    Raises:
-        Error: The file cannot be read, or a line is invalid: file, line, what was expected.
+    An Error says what is wrong: file, line, what was expected.
     """
     name = fspath(path)
     lines = files.read_text(path, only_regular=True).splitlines()

@@ -28,11 +28,7 @@ from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
 
 @cache
 def classes() -> Mapping[str, Any]:
-    """Return the classes of messages, made on first use, so that nothing else needs protobuf.
-
-    Raises:
-        Error: Protobuf is missing.
-    """
+    """Return the classes of messages, made on first use, as nothing else needs protobuf; an Error if it is missing."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
@@ -97,9 +93,7 @@ class Node:
     def whole(self, name: str, most: int, file: str, default: int | None = None, value: Any = None) -> int:
         """Return a numeric attribute; `value` stands for it if it is not None.
 
-        Raises:
-            Error: The attribute is missing and has no default, or is not a whole number from 0 to `most`: file and
-                node.
+        An Error names file and node of one that is missing without a default, or no whole number from 0 to `most`.
         """
         value = self.attributes.get(name, default) if value is None else value
         if type(value) is not int or not 0 <= value <= most:
@@ -139,11 +133,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def files_of(first: str) -> list[str]:
-    """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and the others beside it.
-
-    Raises:
-        Error: The file has another kind of name.
-    """
+    """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and those beside it; refuse others."""
     parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
         expected = "the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder with the other ranks"
@@ -157,9 +147,7 @@ def files_of(first: str) -> list[str]:
 def nodes_of(file: str, budget: Budget) -> list[Node]:
     """Read the nodes of a rank. Warns of edges from nodes that the trace lacks, and drops them.
 
-    Raises:
-        Error: The file cannot be read, is cut off or is not a trace, or protobuf is missing: file, and number of the
-            message.
+    An Error names the file, and the number of the message, if the file is cut off or is not a trace.
     """
     with lines_of(file) as lines:
         is_json = chakra_json.begins(lines.read(FIRST_BYTES))
@@ -186,11 +174,7 @@ def _messages(lines: Lines) -> Iterator[Node]:
 
 
 def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
-    """Return nodes sorted by id, but each after the nodes it waits for.
-
-    Raises:
-        Error: Two nodes have the same id, or nodes wait for each other.
-    """
+    """Return nodes sorted by id, but each after the nodes it waits for; refuse equal ids, and cycles of waits."""
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         twice = next(node for node in nodes if by_id[node.id] is not node)
@@ -212,11 +196,7 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
 
 
 def encode(nodes: Sequence[Node]) -> bytes:
-    """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts.
-
-    Raises:
-        Error: Protobuf is missing.
-    """
+    """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts."""
     schema_classes = classes()
     messages = [schema_classes["GlobalMetadata"](version=_VERSION)]
     for node in nodes:

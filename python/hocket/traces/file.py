@@ -46,11 +46,7 @@ def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
-    """Write a trace, compressed; equal traces give equal files.
-
-    Raises:
-        Error: The file cannot be written.
-    """
+    """Write a trace, compressed; equal traces give equal files. An Error if it cannot be written."""
     text = "".join(f"{line}\n" for line in _lines(trace))
     files.write(path, compress(text.encode()))
 

@@ -111,11 +111,7 @@ def choice_at(decisions: Iterable[Decision], point: Point) -> Choice:
 
 
 def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
-    """Return a rule for a choice that rules can express: of the catalogue, or the MPI's default.
-
-    Raises:
-        Error: Rules cannot express the choice.
-    """
+    """Return a rule for a choice of the catalogue, or the MPI's default; refuse others, which rules cannot express."""
     if choice.owner not in ("default", "catalogue"):
         raise Error(f"{choice}: got a choice of {choice.owner}, expected a choice that rules can express")
     return f"{collective}{conditions}: {choice}"

@@ -357,11 +357,7 @@ class _Job(AbstractContextManager["_Job"]):
         return self._turns
 
     def _exclude_culprit(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
-        """Return the MPI's own algorithm that ended the program; it is left out after the restart.
-
-        Raises:
-            Error: Something else ended the program.
-        """
+        """Return the MPI's own algorithm that ended the program, left out after the restart; or raise the error."""
         turns = self._turns
         assert turns is not None
         self._turns = None

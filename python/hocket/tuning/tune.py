@@ -117,11 +117,7 @@ def run_plan(
 def check_defaults(
     plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
 ) -> GuidelineCheck:
-    """Measure the defaults of an MPI, and find the guidelines that they violate.
-
-    Raises:
-        Error: The folder has results of something else, or a program fails.
-    """
+    """Measure the defaults of an MPI, and find the guidelines that they violate; refuse a folder of something else."""
     with _open_records(folder, _GUIDELINES_FILE, work, None) as records:
         on_begin(plan)
         work.do(plan.training, (), records, end_share=JUDGING_END)

@@ -87,11 +87,7 @@ def _network_of(values: Mapping[str, Any], file: str) -> tuple[int, float]:
 
 
 def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:
-    """Return a communicator on the first nodes of a machine.
-
-    Raises:
-        Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
-    """
+    """Return a communicator on the first nodes of a machine; refuse one rank, and a function that NCCL lacks."""
     if function not in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{LIBRARY} does not have {function}, expected {', '.join(LIBRARIES[LIBRARY].algorithms)}")
     if ranks < 2:

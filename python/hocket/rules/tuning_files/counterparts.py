@@ -183,12 +183,9 @@ LIBRARIES: Mapping[str, Library] = {row["library"]: _library(row) for row in rea
 
 
 def library_of(name: str) -> Library:
-    """Return a library by its name, which needs no version where one version alone is known.
+    """Return a library by its name, which needs no version where one version alone is known; refuse none, or several.
 
     A library whose choices only hand calls on is none.
-
-    Raises:
-        Error: There is none, or there are several.
     """
     names = [each for each in LIBRARIES if not LIBRARIES[each].flat]
     of_kind = [each for each in names if name in (each, each.split("-")[0])]

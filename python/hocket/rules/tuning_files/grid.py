@@ -24,8 +24,7 @@ Row = tuple[tuple[Span, Choice | None], ...]
 def rows(rules: Iterable[Rule]) -> list[tuple[Span, Row]]:
     """Return what the rules of one function amount to: a row for each range of ranks.
 
-    Raises:
-        Error: A rule asks for more than ranks and sizes, or two count sizes in different ways.
+    A rule that asks for more than ranks and sizes is refused, and two that count sizes in different ways.
     """
     items = tuple(rules)
     for rule in items:

@@ -59,11 +59,7 @@ class Line(Place):
 
 
 def lines(text: str, file: str, split: Callable[[str], Sequence[str]]) -> Iterator[Line]:
-    """Give the lines that are neither empty nor a comment.
-
-    Raises:
-        Error: One is longer than what NCCL reads as a line.
-    """
+    """Give the lines that are neither empty nor a comment; refuse one that is longer than what NCCL reads as a line."""
     for number, line in enumerate(text.split("\n"), start=1):
         content = line.strip(" \t\r")
         if content and not content.startswith("#"):
@@ -80,11 +76,7 @@ def name_of(function: str) -> str:
 
 
 def words_of(choice: Choice, also: Sequence[str] = ()) -> tuple[str, str, str]:
-    """Return an algorithm, its protocol and its channels as fields.
-
-    Raises:
-        Error: It is not NCCL's, or has parameters besides these and those in `also`.
-    """
+    """Return an algorithm of NCCL, its protocol and channels as fields; refuse others, and parameters beside `also`."""
     values = {"protocol": "simple", "channels": -1, **dict(choice.parameters)}
     if choice.algorithm not in ALGORITHMS or not values.keys() <= {"protocol", "channels", *also}:
         raise Error(f"got {choice}, expected an algorithm of NCCL with {', '.join(('protocol', 'channels', *also))}")
