@@ -44,13 +44,7 @@ class ExecutorKind:
 def open_executor(kind: ExecutorKind, *, jobs: int, say: Callable[[str], object]) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
-    Args:
-        kind: The kind.
-        jobs: The number of workers.
-        say: Receives what the work waits for, and how long.
-
-    Raises:
-        Error: A package is missing, or the executor was lost.
+    `say` receives what the work waits for, and how long. An Error if a package is missing, or the executor was lost.
     """
     return _KINDS[kind.name](kind, jobs, say)
 

@@ -47,15 +47,10 @@ _UNFINISHED_NAME = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
-    """Return the text of a file. The file may be a pipe or a device without end.
+    """Return the text of a file; it may be a pipe or a device without end, of which `most_bytes` are accepted.
 
-    Args:
-        path: The file.
-        most_bytes: The longest text that is accepted.
-        only_regular: Whether to refuse pipes and devices at once; for files that other users may have put there.
-
-    Raises:
-        Error: The file cannot be read, is not text, is longer than `most_bytes`, or does not fit into memory.
+    If `only_regular`, pipes and devices are refused at once, for files that other users may have put there. So is what
+    is no text, or does not fit into memory.
     """
     file = path_of("file", path)
     pieces = []

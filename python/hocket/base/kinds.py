@@ -60,16 +60,7 @@ def kind_of(path: str | PathLike[str]) -> Kind | None:
 
 @contextmanager
 def expecting(path: str | PathLike[str], reader: str, what: str) -> Iterator[None]:
-    """Name the kind of a file that a reader refuses because it is of another kind.
-
-    Args:
-        path: The file.
-        reader: The kind of reader.
-        what: What it expects.
-
-    Raises:
-        Error: The error of the reader, or the kind of the file.
-    """
+    """Name the kind of a file that a kind of reader refuses, because it is another than `what` the reader expects."""
     try:
         yield
     except Error:

@@ -153,12 +153,7 @@ class Place:
 
 
 def places(times_s: Mapping[str, float], fastest: Collection[str]) -> tuple[Place, ...]:
-    """Return the places, the fastest first; names with equal times share one.
-
-    Args:
-        times_s: The times by name.
-        fastest: The names that share the first place.
-    """
+    """Return the places, the fastest first: `fastest` share the first, and other names with equal times one each."""
     if not fastest:
         return ()
     first = Place(tuple(fastest), min(times_s[name] for name in fastest))

@@ -80,13 +80,9 @@ def hand_out(
 ) -> None:
     """Write a picture and results to the requested files, and print the results.
 
-    Args:
-        entry: The results; the name of the picture and the version are added.
-        plot: The file for the picture, if any.
-        output: The file for the results as JSON, if any; if that is stdout, nothing else is printed.
-        as_json: Whether to print JSON.
-        draw: Draws the picture.
-        show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
+    `draw` draws the picture for the file `plot`. The results get its name and the version; where their file, `output`,
+    is stdout, nothing else is printed. `show` prints them for people unless `as_json` is on: it gets what each written
+    file is, and its name.
     """
     entry = {**entry, "plot": plot, "version": VERSION}
     if not write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):

@@ -56,17 +56,11 @@ class _Curve:
 def comparison_chart(
     comparison: Comparison, most: int | None = MOST_LINES, *, within: float = WITHIN
 ) -> alt.LayerChart:
-    """Return the picture as a chart with two logarithmic axes.
+    """Return the picture as a chart with two logarithmic axes; an Error if no size and no time is above zero.
 
-    Args:
-        comparison: The comparison.
-        most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
-            of the same times. Those of the answer, those with measured times, libraries and the lower bound are always
-            drawn.
-        within: How much slower than the fastest the algorithms of the answer may be, as a share.
-
-    Raises:
-        Error: No simulation has a size and a time above zero.
+    `most` is how many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
+    of the same times. Those of the answer, which are slower than the fastest by the share `within` at most, those with
+    measured times, libraries and the lower bound are always drawn.
     """
     uses = comparison.answer(within=within)
     algorithms = _algorithms(comparison, uses, most)

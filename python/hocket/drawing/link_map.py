@@ -57,16 +57,9 @@ def link_chart(
 ) -> alt.VConcatChart:
     """Return the map as a chart, with the runs below each other in the same colours.
 
-    Args:
-        uses: By name of the run, the load of each link, as `hocket.link_uses` returns it.
-        topology: The network of the machine.
-        title: The title of the picture.
-        load: The load that the colours show; if it can be chosen, the initial one.
-        faults: The faults of links, as texts; their links are framed in red.
-        is_choosable: Whether the reader can choose the load below the map.
-
-    Raises:
-        Error: The load is unknown, there is no run, there are no links, or there are too many.
+    `uses` has the load of each link by name of the run, as `hocket.link_uses` returns it. Colours show one `load`, or
+    show it first, if the reader can choose it below the map (`is_choosable`). Links of faults, which are texts, are
+    framed in red. An unknown load is refused, and no runs, no links, and too many.
     """
     among("load", load, get_args(Load))
     links = drawn_links(topology, len(uses))
@@ -236,18 +229,10 @@ def activity_chart(
     faults: Sequence[str] = (),
     has_slider: bool = False,
 ) -> alt.VConcatChart:
-    """Return the load of links over time as a chart.
+    """Return the load of links over time as a chart: a map with a slider over the time (`has_slider`), or a few maps.
 
-    Args:
-        passages: The load of links over time, as `hocket.link_passages` returns it.
-        topology: The network of the machine.
-        title: The title of the picture.
-        end_s: End of the call, in seconds.
-        faults: The faults of links, as texts; their links are framed in red.
-        has_slider: Whether the map has a slider over the time; else there are a few maps.
-
-    Raises:
-        Error: The call takes no time, there are no links, or there are too many.
+    The passages are as `hocket.link_passages` returns them, up to the end of the call. Links of faults, which are
+    texts, are framed in red. A call that takes no time is refused, and no links, and too many.
     """
     if not end_s > 0:
         raise Error("nothing to draw, expected a call that takes time")

@@ -309,10 +309,7 @@ def time_together(
     """Time calls at once and alone, in turns, in one program; return their times, and the largest error of the clocks.
 
     A time counts from when the last rank begins its first call until the last rank ends its last one. Each part has the
-    next ranks of the program. Limit, rounds and director are as in `bench`.
-
-    Raises:
-        Error: A parameter or a size is invalid, the program fails, an algorithm did not run, or a result is wrong.
+    next ranks of the program. Limit, rounds and director are as in `bench`, and so is what is refused.
     """
     program = compiled_program(installation, "jobs")
     ranks = sum(part.call.ranks for part in parts)

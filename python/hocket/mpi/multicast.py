@@ -71,11 +71,7 @@ class Status:
 
 
 def build(mpicc: str | None = None) -> Path:
-    """Return the library for an MPI, by default the one beside this Python. It is compiled if necessary.
-
-    Raises:
-        Error: There is no such MPI, or the library cannot be compiled.
-    """
+    """Return the library for an MPI, by default the one beside this Python; an Error if it cannot be compiled."""
     mpicc_of_python = Path(sys.executable).with_name("mpicc")
     installation = Installation.find(mpicc or (str(mpicc_of_python) if mpicc_of_python.exists() else None))
     return cached_build(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
@@ -203,11 +199,7 @@ class Domain:
             return bytes(multicast.data)
 
     def recv_into(self, buffer: Any) -> Status:
-        """Receive the next multicast into contiguous memory.
-
-        Raises:
-            Error: The message is longer than the memory; this rank then loses it.
-        """
+        """Receive the next multicast into contiguous memory; an Error if it is longer, and this rank then loses it."""
         address, length, _keeper = _memory(buffer, is_written=True)
         status = _Status()
         self._call("recv", self._domain, address, ctypes.c_int64(length), self._byte, ctypes.byref(status))

@@ -22,9 +22,7 @@ from hocket.traces.file import compress
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
     """Run a program and write a trace of its calls; return the trace and the program's exit status.
 
-    Raises:
-        Error: The tracing library cannot be compiled, or the program leaves no trace, because it failed or did not
-            reach MPI_Finalize of this MPI.
+    An Error says why the program leaves none: it failed, or did not reach MPI_Finalize of this MPI.
     """
     tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", ["-shared", "-pthread"])
     preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])

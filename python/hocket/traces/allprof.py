@@ -29,9 +29,6 @@ def write_allprof(folder: str | PathLike[str], trace: Trace) -> Path:
     Times are rounded to microseconds, as in liballprof. Clock differences are also in microseconds, as there, although
     liballprof labels them s. A wait for several requests is written as one wait for each. Left out are looks that found
     nothing, messages from and to MPI_PROC_NULL, persistent requests, and collectives with blocks of different sizes.
-
-    Raises:
-        Error: A file cannot be written.
     """
     target = Path(checks.path("folder", folder))
     files.make_folder(target)

@@ -44,19 +44,13 @@ def is_log(line: bytes) -> bool:
 
 
 def read_allprof(first: str | PathLike[str]) -> Trace:
-    """Read liballprof's logs.
+    """Read liballprof's logs, given that of rank 0, such as `pmpi-trace-rank-0.txt`, which Schedgen also takes.
 
-    The message of a receive follows from MPI's rules. A communicator as large as MPI_COMM_WORLD counts as
-    MPI_COMM_WORLD, and one with a single rank as MPI_COMM_SELF; the logs do not say which ranks other communicators
-    have. Probes and functions that make communicators are left out.
-
-    Args:
-        first: The log of rank 0, such as `pmpi-trace-rank-0.txt`, which Schedgen also takes. The other logs are beside
-            it, with numbers of the same width.
-
-    Raises:
-        Error: A log is missing, cannot be read, is malformed, or is ambiguous about a call; or the ranks do not agree:
-            file, rank, line, what was expected.
+    The other logs are beside it, with numbers of the same width. The message of a receive follows from MPI's rules. A
+    communicator as large as MPI_COMM_WORLD counts as MPI_COMM_WORLD, and one with a single rank as MPI_COMM_SELF; the
+    logs do not say which ranks other communicators have. Probes and functions that make communicators are left out. An
+    Error says where a log is missing, malformed or ambiguous, or ranks do not agree: file, rank, line, what was
+    expected.
     """
     name = fspath(first)
     with reading(name):

@@ -61,15 +61,10 @@ class Lint:
 def lint(first: str | PathLike[str]) -> Lint:
     """Find dependencies that Chakra execution traces probably lack.
 
-    A collective, or a send of NCCL, is found if it waits for no computing and no communication, not even through other
-    nodes, although the rank has computed before: nodes of lower ids compute. Computing on the CPU does not count if the
-    trace has kernels. A rank is found if no node waits for any of its kernels.
-
-    Args:
-        first: The trace of rank 0, named PREFIX.0.et or PREFIX.0.json; the others are beside it.
-
-    Raises:
-        Error: A trace cannot be read, is no Chakra trace or is malformed, or protobuf is missing.
+    The traces are that of rank 0, named PREFIX.0.et or PREFIX.0.json, and the others beside it. A collective, or a send
+    of NCCL, is found if it waits for no computing and no communication, not even through other nodes, although the rank
+    has computed before: nodes of lower ids compute. Computing on the CPU does not count if the trace has kernels. A
+    rank is found if no node waits for any of its kernels. Malformed traces are refused.
     """
     name = fspath(checks.path("trace", first))
     with lines_of(name) as lines:

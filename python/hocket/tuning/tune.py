@@ -101,10 +101,8 @@ def run_plan(
 ) -> Tuning:
     """Run all stages of a plan, with times from a source; the tolerance and the folder are as in `tune`.
 
-    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage.
-
-    Raises:
-        Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
+    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage. A
+    folder of something else is refused, and ranks for which the machine has no room; an Error says why a program fails.
     """
     plan = plan.with_points(work.switches(plan.training))
     with _open_records(folder, _RECORDS, work, machine) as records:

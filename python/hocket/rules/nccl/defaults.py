@@ -35,10 +35,8 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
 
     On one node, channels are as the section says. On several, NCCL's search is approximated: a channel for each network
     card, with the largest rate of NCCL's steps that a card and its share of the node's channels have. On two nodes,
-    trees have more within a node (`ncclTopoCompute` in src/graph/search.cc: "increase bwIntra for trees").
-
-    Raises:
-        Error: The machine has no section [gpu], or says nothing of the network that a job on several nodes needs.
+    trees have more within a node (`ncclTopoCompute` in src/graph/search.cc: "increase bwIntra for trees"). A machine
+    without the section is refused, and one that says nothing of the network that a job on several nodes needs.
     """
     values = machine.quantities
     if "gpu.generation" not in values:

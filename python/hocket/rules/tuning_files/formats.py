@@ -60,11 +60,7 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
 
 
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
-    """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
-
-    Raises:
-        Error: The format is unknown, the file cannot be read, or is not of the format.
-    """
+    """Return the rules of a file, or a library's decisions by its name, where there is no such file; refuse others."""
     library = fspath(path)
     if library in (*DEFAULTS, *CLOSED_TABLES) and not Path(path).exists():
         if library in CLOSED_TABLES:
