@@ -1,4 +1,4 @@
-"""Schedules in the formats of other tools: reading, writing, detection by content.
+"""Schedules in the formats of other tools: reading, writing, detection by content, checks of messages.
 
 The list of formats here is their registry. docs/schedules.md describes the formats.
 """
@@ -9,22 +9,20 @@ import os
 from collections.abc import Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import get_args
 
+from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
 from hocket.base.names import among
 from hocket.definitions.machine import Machine
+from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.formats import chakra
-from hocket.schedules.formats.format import Format
+from hocket.schedules.formats.format import GOAL, GOAL_BINARY, JSON, Format
 from hocket.schedules.formats.gpus import MSCCL, MSCCLPP
-from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
 from hocket.schedules.schedule import Schedule, Sends
-
-if TYPE_CHECKING:
-    from hocket.definitions.verification import Verdict
 
 _FORMATS = (MSCCLPP, JSON, GOAL_BINARY, MSCCL, chakra.FORMAT, GOAL)
 
@@ -60,8 +58,6 @@ def verify_file(path: str | PathLike[str], *, sends: Sends = "waiting") -> Verdi
 
     A format with a check of its own says which sends wait.
     """
-    from hocket.schedules.checking import verify_schedule
-
     file, format = os.fspath(path), format_of(path)
     with expecting(path, "schedule", "a schedule"):
         return verify_schedule(format.read(file, None), sends=sends) if format.verify is None else format.verify(file)
@@ -102,3 +98,23 @@ def save(
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
     return format_for(path, format).write(schedule, os.fspath(path), machine)
+
+
+def verify_schedule(schedule: Schedule, *, sends: Sends = "waiting") -> Verdict:
+    """Check the messages of a schedule, with eager and with rendezvous sends.
+
+    All messages have to be received, every receive needs room for its message, and every rank has to reach its end.
+    Receives from any source take messages in all orders, or in a sample of many orders.
+
+    A schedule does not say what its result should be; `verify` checks the algorithm that it was recorded from.
+
+    Args:
+        schedule: The schedule.
+        sends: Whether sends may wait for their receives; "buffered" checks eager sends only.
+
+    Raises:
+        Error: The argument is not a schedule.
+    """
+    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
+    sends_wait = among("sends", sends, get_args(Sends)) == "waiting"
+    return Verdict((Finding(**_native.verify_schedule(schedule.name, schedule.content, sends_wait)),))

@@ -1,4 +1,4 @@
-"""The interface of a schedule format."""
+"""The interface of a schedule format; GOAL and Hocket's own format, which the compiled module streams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.definitions.machine import Machine
 from hocket.definitions.verification import Verdict
-from hocket.schedules.schedule import Schedule
+from hocket.schedules.schedule import Form, Schedule
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,48 @@ def size_for(size_bytes: int | None, what: str) -> int:
     if size_bytes is None:
         raise Error(f"{what} contains no size, expected --size, the bytes of a GPU's larger buffer")
     return size_bytes
+
+
+_MAGIC = (4223).to_bytes(8, "little")
+
+
+def _native(
+    form: Form,
+    ending: str,
+    begins: Callable[[bytes], bool],
+    lacks: str,
+    load: Callable[[str], Schedule] = Schedule.load,
+) -> Format:
+    """Return one of the formats of the compiled module."""
+
+    def save(schedule: Schedule, file: str, machine: Machine | None) -> tuple[str, ...]:
+        schedule.save(file, format=form, machine=machine)
+        return (file,)
+
+    return Format(
+        name=form,
+        ending=ending,
+        is_text=form != "goal_binary",
+        begins=begins,
+        read=lambda file, _: load(file),
+        save=save,
+        as_bytes=lambda schedule, machine: schedule.as_bytes(form, machine=machine),
+        lacks=lacks,
+    )
+
+
+GOAL = _native("goal", ".goal", lambda _: True, "GOAL has no data")
+"""GOAL as text: the format of files that no other format recognises."""
+
+GOAL_BINARY = _native("goal_binary", ".bin", lambda first: first.startswith(_MAGIC), "GOAL has no data")
+"""GOAL in binary form."""
+
+JSON = _native(
+    "json",
+    ".json",
+    lambda first: first.lstrip().startswith(b"{"),
+    "it names no collective, whose result could be checked",
+    # If the name of a file tells the format, the compiled module reads it as a stream.
+    lambda file: Schedule.load(file) if file.endswith(".json") else Schedule.load_json(file),
+)
+"""Hocket's own format, which keeps all tasks and their data."""
