@@ -20,20 +20,12 @@ class LineFile:
 
     The file is made if necessary, and locked as long as it is open. It has to be a regular file of this user: a link
     that somebody else has put there could lead anywhere.
-
-    Args:
-        path: The file.
-
-    Attributes:
-        path: The file.
-        lines: Its lines when it was opened.
-        cut_off: What stood behind the last complete line.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        self.lines: list[bytes] = []
-        self.cut_off = b""
+        self.lines: list[bytes] = []  # when it was opened
+        self.cut_off = b""  # what stood behind the last complete line
 
     def __enter__(self) -> LineFile:
         with naming(self.path):

@@ -68,13 +68,7 @@ async def worker(sources: Sources, *, most_answer_bytes: int = _MOST_ANSWER_BYTE
 
 
 class Jobs:
-    """The jobs of a server, and the processes that work on them.
-
-    Args:
-        sources: The files that the user named.
-        start_worker: Starts a process that makes views.
-        unseen_s: A job that no page has looked at for so many seconds is cancelled.
-    """
+    """The jobs of a server, and the processes that work on them; a job that no page looks at is cancelled."""
 
     def __init__(
         self,
