@@ -8,10 +8,8 @@ from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import Topology
-from hocket.drawing.comparison_chart import comparison_chart
-from hocket.drawing.fit_chart import judged_chart
-from hocket.drawing.judging_charts import assessment_chart, changes_chart
-from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
+from hocket.drawing.comparison_chart import comparison_chart, is_over_lateness, lateness_chart, lateness_map
+from hocket.drawing.judging_charts import assessment_chart, changes_chart, judged_chart
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, by_kind, frame
 from hocket.drawing.space_time import space_time_chart

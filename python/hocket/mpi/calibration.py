@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hocket._native import Error
-from hocket.base.processors import processors
+from hocket.base.parallel import processors
 from hocket.mpi.fits import Estimate, Floats, Resamples, line, parts_of, resample
 from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import lines_of, parse_line

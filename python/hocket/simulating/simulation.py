@@ -13,7 +13,7 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, number, quote, several, share, text, whole
 from hocket.base.names import among
 from hocket.base.packages import alt
-from hocket.base.processors import processors
+from hocket.base.parallel import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of

@@ -11,9 +11,9 @@ from os import PathLike
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.kinds import expecting
+from hocket.traces.allprof import is_log
+from hocket.traces.allprof import read_allprof as read_allprof
 from hocket.traces.allprof import write_allprof as write_allprof
-from hocket.traces.allprof_reading import is_log
-from hocket.traces.allprof_reading import read_allprof as read_allprof
 from hocket.traces.chakra import FIRST_BYTES, begins
 from hocket.traces.chakra_lint import Gap as Gap
 from hocket.traces.chakra_lint import Lint as Lint
