@@ -1,4 +1,4 @@
-"""Checks of values that callers give: each function returns a valid value, or raises an error that names the value."""
+"""Checks of values that callers give, and errors that name the value; for unknown names, with suggestions."""
 
 from __future__ import annotations
 
@@ -169,3 +169,21 @@ def json_text(what: str, value: Any) -> str:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise Error(f"{what}: cannot be written as JSON: {error}") from None
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """Return a hint for an unknown name: the names that are similar, or else all known names."""
+    return _native.hint(name.encode(errors="replace").decode(), list(names))
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> Error:
+    """Return the error for an unknown name."""
+    return Error(f'unknown {what} "{name}", {hint(name, names)}')
+
+
+def among(what: str, value: object, choices: Iterable[str]) -> str:
+    """Return a value if it is one of the known names; refuse others."""
+    names = list(choices)
+    if isinstance(value, str) and value in names:
+        return value
+    raise Error(f"{what}: got {quote(value)}, {hint(value if isinstance(value, str) else '', names)}")

@@ -19,7 +19,10 @@ from hocket.cli import options
 from hocket.cli.command import command
 from hocket.cli.effort import announce
 from hocket.cli.output import (
+    MOST_PLACES,
     Bar,
+    SizeTable,
+    factor,
     print_csv,
     print_files,
     print_json,
@@ -30,7 +33,6 @@ from hocket.cli.output import (
     write_all,
 )
 from hocket.cli.printing import StyledText, note, say
-from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials
 from hocket.cli.values import Read
 from hocket.definitions.calls import algorithms_for

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from hocket.base.checks import unknown
 from hocket.base.files import read_rows
-from hocket.base.names import unknown
 
 
 def commands_of(group: str) -> list[dict[str, str]]:

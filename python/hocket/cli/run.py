@@ -13,9 +13,8 @@ import click
 from click.shell_completion import shell_complete
 
 from hocket._native import Error
-from hocket.base.checks import memory, one_line, quote
+from hocket.base.checks import hint, memory, one_line, quote
 from hocket.base.error import printable
-from hocket.base.names import hint
 from hocket.cli.app import hocket
 from hocket.cli.limits import bad_input
 from hocket.cli.printing import note

@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from hocket._native import Error
+from hocket.base.checks import among
 from hocket.base.executors import ExecutorKind
 from hocket.base.files import writable, writable_folder
-from hocket.base.names import among
 from hocket.base.parallel import processors
 from hocket.base.units import (
     format_duration,

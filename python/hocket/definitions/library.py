@@ -12,8 +12,8 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
+from hocket.base.checks import unknown
 from hocket.base.files import read_rows
-from hocket.base.names import unknown
 from hocket.base.units import format_value, parse_bytes, parse_count
 from hocket.typing import Program, Steps
 

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.checks import hint
 from hocket.base.files import read_text
 from hocket.base.kinds import expecting
-from hocket.base.names import hint
 from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.checks import quote
+from hocket.base.checks import hint, quote
 from hocket.base.files import key_lines, parse_toml, toml
-from hocket.base.names import hint
 
 _SECTIONS = ("network", "node", "host")  # with "level", what a protocol has values of
 _LEVEL = re.compile(r"level\[(\d+)\]")

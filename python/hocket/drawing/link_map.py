@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from hocket._native import Error
-from hocket.base.names import among
+from hocket.base.checks import among
 from hocket.base.packages import alt
 from hocket.base.units import RATES, format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import quote
+from hocket.base.checks import among, quote
 from hocket.base.files import parse_toml
-from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import algorithms_for, declared_values

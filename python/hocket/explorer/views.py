@@ -13,7 +13,7 @@ from itertools import chain, count, product
 from typing import Any, TypeAlias, TypeVar
 
 from hocket._native import Error
-from hocket.base.names import among
+from hocket.base.checks import among
 from hocket.base.packages import alt
 from hocket.base.parallel import processors
 from hocket.base.results import TextTable

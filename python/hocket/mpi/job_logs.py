@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.names import among
+from hocket.base.checks import among
 
 _VERSION = 1
 _LARGEST = (1 << 63) - 1

@@ -8,8 +8,7 @@ from os import PathLike, fspath, path
 from hocket import _native
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.checks import text
-from hocket.base.names import unknown
+from hocket.base.checks import text, unknown
 from hocket.definitions.calls import made_of_any
 from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import Algorithm, find, find_collective

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.checks import function, instance, number, quote, several, share, text, whole
-from hocket.base.names import among
+from hocket.base.checks import among, function, instance, number, quote, several, share, text, whole
 from hocket.base.packages import alt
 from hocket.base.parallel import processors
 from hocket.base.results import Later, Result, draw, parameter_columns

@@ -11,8 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
-from hocket.base.names import among
+from hocket.base.checks import among, instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.parallel import ignore
 from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, MachineLike, as_machine

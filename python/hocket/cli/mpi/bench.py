@@ -16,9 +16,8 @@ from hocket.base.units import format_bytes, format_count, format_reach, format_t
 from hocket.cli import options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import command
-from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
+from hocket.cli.output import SizeTable, hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import StyledText, say
-from hocket.cli.sizes import SizeTable
 from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named, values_of
 from hocket.definitions.machine import Machine
 from hocket.drawing.plot import MOST_LINES, bench_chart

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hocket._native import Error
 from hocket.base import files
+from hocket.base.checks import among, hint
 from hocket.base.kinds import expecting
-from hocket.base.names import among, hint
 from hocket.definitions.libraries import CLOSED_TABLES, DEFAULTS, no_defaults
 from hocket.rules.tuning_files import (
     hocket_rules,

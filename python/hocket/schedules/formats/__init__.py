@@ -14,9 +14,9 @@ from typing import get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.checks import among
 from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
-from hocket.base.names import among
 from hocket.definitions.machine import Machine
 from hocket.definitions.verification import Finding, Verdict
 from hocket.schedules.formats import chakra
