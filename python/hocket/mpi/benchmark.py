@@ -148,26 +148,16 @@ def bench(
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
-    """Time algorithms in one MPI program; `None` stands for the MPI's own.
+    """Time algorithms of one collective in one MPI program; `None` stands for the MPI's own.
 
-    Args:
-        installation: The MPI.
-        candidates: The algorithms, all for the same collective.
-        call: Ranks, root and parameters; each algorithm takes the parameters that it declares.
-        sizes_bytes: The sizes.
-        share: Largest distance of the ends of the 95 % confidence interval from a median, as a share of the median.
-        limit_s: Time limit for each size in seconds, unless the minimum number of rounds takes longer.
-        least_rounds: Minimum number of samples of each algorithm.
-        only_by_mpi: Whether short messages within a node also go through MPI, as in a calibration.
-        arrivals: When the ranks begin the call, as in `hocket.simulate`. A time then counts from the last arrival.
-        cadence: When the ranks begin each of several calls, as in `hocket.simulate`. A time is then the mean of the
-            calls. With several calls at a time, or a computation, they are nonblocking.
-        director: Tells the start of each sample, and what happens to the network then.
-        launcher: Returns the command that starts the program.
-        on_done: Called after each algorithm at each size.
+    Each algorithm takes the parameters of the call that it declares. Samples are taken until the ends of all 95 %
+    confidence intervals are within `share` of the medians, or until the time limit of a size, but at least
+    `least_rounds` of each algorithm. With `only_by_mpi` short messages within a node also go through MPI, as in a
+    calibration. Arrivals and cadence are as in `hocket.simulate`: a time counts from the last arrival; in a cadence it
+    is the mean of the calls, which are nonblocking if there are several at a time, or a computation. The director tells
+    the start of each sample, and what happens to the network then.
 
-    Raises:
-        Error: A parameter is invalid, the program fails, or a result is wrong.
+    An Error says that a parameter is invalid, that the program fails, or that a result is wrong.
     """
     collective = next(one.collective for one in candidates if one is not None)
     sizes = sorted(set(sizes_bytes))

@@ -64,19 +64,12 @@ def install(
     job_logs: str | None = None,
     requires: str | None = None,
 ) -> InstalledLibrary:
-    """Install the library for one MPI for all users; it replaces an earlier one.
+    """Install the library for one MPI for all users, in a folder that can serve several; it replaces an earlier one.
 
-    Args:
-        installation: The MPI.
-        prefix: The folder; it can serve several MPIs.
-        rules: The text of the rules; by default the installed rules stay, if there are any.
-        name: A name with the version, without "-abi", and not "modulefiles"; by default derived from the MPI's own
-            name.
-        job_logs: The folder for job logs, if they are wanted.
-        requires: The MPI's module, which users have to load first, if there is one.
-
-    Raises:
-        Error: A file cannot be written, the library cannot be compiled, or a name is invalid.
+    Without rules the installed ones stay, if there are any. The name has the version but no "-abi"; by default it is
+    derived from the MPI's own. `job_logs` is the folder for job logs, `requires` the MPI's module, which users have to
+    load first. An Error says that a file cannot be written, that the library cannot be compiled, or what name is
+    invalid.
     """
     name = name or name_of(installation.library)
     if installation.is_standard_abi:
