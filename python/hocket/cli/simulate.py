@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from hocket._native import Error
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
 from hocket.cli.command import command

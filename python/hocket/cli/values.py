@@ -14,7 +14,7 @@ from hocket._native import Error
 from hocket.base.checks import among
 from hocket.base.executors import ExecutorKind
 from hocket.base.files import writable, writable_folder
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.units import (
     format_duration,
     parse_bytes,

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from hocket._native import Error
 from hocket.base.checks import among
 from hocket.base.packages import alt
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.results import TextTable
 from hocket.base.units import format_count, format_ranks, format_time
 from hocket.definitions.verification import verify

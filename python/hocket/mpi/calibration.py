@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hocket._native import Error
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import lines_of, parse_line
 from hocket.mpi.launch import Launcher, command, launcher_environment

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeGuard
 
 from hocket._native import Error, check_rules
 from hocket.base import files
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.mpi.installation import Installation, build, own_folder
 from hocket.mpi.launchers import number_of_nodes
 from hocket.rules.choosing import rules_text

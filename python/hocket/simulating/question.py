@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.parallel import do_all, ignore, processors, room_for_threads
+from hocket.base.parallel import do_all, ignore
+from hocket.base.processors import processors, room_for_threads
 from hocket.base.results import ORPHANS, Later
 from hocket.definitions.calls import request_of
 from hocket.definitions.library import Algorithm

@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import among, function, instance, number, quote, several, share, text, whole
 from hocket.base.packages import alt
-from hocket.base.parallel import processors
+from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
