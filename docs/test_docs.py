@@ -34,7 +34,7 @@ from hocket.cli import main
 from hocket.cli.app import hocket as commands
 from hocket.cli.group import Group
 from hocket.definitions.library import COLLECTIVES
-from hocket.mpi.preload import cache_folder
+from hocket.mpi.installation import cache_folder
 from hocket.typing import Call, Rank, Span, Steps
 
 DOCS = Path(__file__).parent

@@ -9,7 +9,7 @@ import altair as alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.topology import LinkUse, Topology
 from hocket.drawing.link_map import link_chart
-from hocket.words.scenes import fault_words, played_on_clocks
+from hocket.words.simulations import fault_words, played_on_clocks
 from hocket_lab.comparing import Compared
 
 Chart: TypeAlias = "alt.LayerChart | alt.VConcatChart"

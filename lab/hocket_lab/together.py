@@ -8,10 +8,9 @@ from functools import partial
 
 from hocket._native import Error
 from hocket.base.version import VERSION
-from hocket.mpi.benchmark import deviation
+from hocket.mpi.benchmark import Part, PartTimes, deviation, time_together
 from hocket.mpi.installation import Installation
 from hocket.mpi.scene import Director
-from hocket.mpi.together import Part, PartTimes, time_together
 from hocket.simulating.faults import Faults
 from hocket.simulating.jobs import Job
 from hocket.simulating.scenes import Scene

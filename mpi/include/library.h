@@ -112,4 +112,22 @@ static inline void check_ranks(void)
                 ranks == 1 ? "" : "s", expected, ranks == 1 ? ": it may not know this MPI, and start each rank alone" : "");
 }
 
+/* Defines MPI_Init and MPI_Init_thread: each checks the library before MPI's own function, and the ranks after it. */
+#define DEFINE_INIT(before, after)                                                                                     \
+    INIT_FUNCTION(before, after, Init, (int *argc, char ***argv), (argc, argv))                                        \
+    INIT_FUNCTION(before, after, Init_thread, (int *argc, char ***argv, int required, int *provided),                  \
+                  (argc, argv, required, provided))
+#define INIT_FUNCTION(before, after, name, parameters, arguments)                                                      \
+    int MPI_##name parameters                                                                                          \
+    {                                                                                                                  \
+        check_library();                                                                                               \
+        before;                                                                                                        \
+        int code = PMPI_##name arguments;                                                                              \
+        if (code == MPI_SUCCESS) {                                                                                     \
+            check_ranks();                                                                                             \
+            after;                                                                                                     \
+        }                                                                                                              \
+        return code;                                                                                                   \
+    }
+
 #endif

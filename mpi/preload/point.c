@@ -9,29 +9,7 @@
 #include "library.h"
 #include "wait.h"
 
-int MPI_Init(int *argc, char ***argv)
-{
-    check_library();
-    shim_be_present();
-    int code = PMPI_Init(argc, argv);
-    if (code == MPI_SUCCESS) {
-        check_ranks();
-        shim_begin();
-    }
-    return code;
-}
-
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    check_library();
-    shim_be_present();
-    int code = PMPI_Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS) {
-        check_ranks();
-        shim_begin();
-    }
-    return code;
-}
+DEFINE_INIT(shim_be_present(), shim_begin())
 
 int MPI_Finalize(void)
 {

@@ -9,27 +9,7 @@
 
 /* Beginning and end */
 
-int MPI_Init(int *argc, char ***argv)
-{
-    check_library();
-    int code = PMPI_Init(argc, argv);
-    if (code == MPI_SUCCESS) {
-        check_ranks();
-        trace_begin();
-    }
-    return code;
-}
-
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    check_library();
-    int code = PMPI_Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS) {
-        check_ranks();
-        trace_begin();
-    }
-    return code;
-}
+DEFINE_INIT(, trace_begin())
 
 int MPI_Finalize(void)
 {

@@ -29,8 +29,8 @@ from hocket.measurements.formats import read_measurements as read_measurements
 from hocket.measurements.measurement import Measurement as Measurement
 from hocket.measurements.measurement import Spread as Spread
 from hocket.rules.choosing import choose as choose
-from hocket.schedules.checking import verify_schedule as verify_schedule
 from hocket.schedules.dependencies import dependency_graph as dependency_graph
+from hocket.schedules.formats import verify_schedule as verify_schedule
 from hocket.schedules.schedule import Schedule as Schedule
 from hocket.schedules.schedule import record as record
 from hocket.simulating.bounds import Bound as Bound

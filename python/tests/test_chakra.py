@@ -16,7 +16,7 @@ import hocket
 from hocket import traces
 from hocket.cli.run import run
 from hocket.schedules import formats as schedule_formats
-from hocket.traces import chakra, chakra_schema
+from hocket.traces import chakra
 from hocket.traces.chakra import COLLECTIVE, COMPUTE, METADATA, RECEIVE, SEND, Node
 from hocket.traces.lines import Budget
 
@@ -123,9 +123,7 @@ def test_edges_from_missing_nodes_are_dropped_with_a_note(tmp_path: Path, capsys
     path = _put(tmp_path, *map(_training, range(2)))
     whole = traces.load(path)
     for rank in range(2):
-        node = chakra_schema.classes()["Node"](
-            id=9, type=COMPUTE, ctrl_deps=[5, 70, 71], data_deps=[72]
-        ).SerializeToString()
+        node = chakra.classes()["Node"](id=9, type=COMPUTE, ctrl_deps=[5, 70, 71], data_deps=[72]).SerializeToString()
         with (tmp_path / f"job.{rank}.et").open("ab") as file:
             file.write(bytes([len(node)]) + node)
     with pytest.warns(UserWarning, match=r"job\.[01]\.et: dropped 2 control edges and 1 data edge from nodes that"):
@@ -396,7 +394,7 @@ def test_text_is_no_chakra() -> None:
 
 def test_without_protobuf_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _put(tmp_path, _training(0))
-    chakra_schema.classes.cache_clear()
+    chakra.classes.cache_clear()
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
     with pytest.raises(hocket.Error, match=r"^Chakra's traces need protobuf: pip install 'hocket\[chakra\]'$"):
         traces.load(path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hocket
-from hocket.definitions.discrepancies import Discrepancy, discrepancy_of
+from hocket.definitions.machine import Discrepancy, discrepancy_of
 from hocket.definitions.variants import with_network
 from tests.conftest import Ran
 

@@ -9,7 +9,7 @@ import pytest
 
 import hocket
 from hocket.drawing.encoding import picture_of
-from hocket.drawing.link_activity import activity_chart, bytes_over_time
+from hocket.drawing.link_map import activity_chart, bytes_over_time
 from hocket.simulating.simulation import Passage
 from tests.test_link_map import cells, legend, network, panels, text
 

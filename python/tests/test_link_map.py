@@ -11,8 +11,7 @@ import pytest
 
 import hocket
 from hocket.drawing.encoding import picture_of
-from hocket.drawing.link_activity import activity_chart
-from hocket.drawing.link_map import link_chart
+from hocket.drawing.link_map import activity_chart, link_chart
 from hocket.simulating.simulation import LinkUse
 
 TOPOLOGIES = {

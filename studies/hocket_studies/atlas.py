@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.base.units import format_bytes
 from hocket.definitions.machine import Machine
-from hocket.drawing.fit_chart import judged_chart
+from hocket.drawing.judging_charts import judged_chart
 from hocket.fitting.discrepancies import LARGE_BYTES, discrepancies, insides, with_discrepancies
 from hocket.fitting.fit import fit
 from hocket.fitting.result import Judgement, deviation

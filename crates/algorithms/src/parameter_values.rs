@@ -27,11 +27,10 @@ impl ParameterValues {
         surroundings: &Surroundings,
     ) -> Result<Self> {
         let automatic: Vec<&str> = automatic.into_iter().collect();
-        let parameters = entry.about.parameters;
-        let default = |name| parameters.iter().find(|declared| declared.name == name).map_or(0, |p| p.default);
+        let default = |name| entry.about.parameter(name).map_or(0, |parameter| parameter.default);
         let defaults = automatic.iter().map(|name| ((*name).to_owned(), default(*name)));
         let all: Vec<_> = numbers.iter().cloned().chain(defaults).collect();
-        complete(parameters, &all, 1).map_err(|error| error.at(entry))?;
+        complete(entry.about.parameters, &all, 1).map_err(|error| error.at(entry))?;
         let formula = Formula { cost: entry.about.cost, ports: entry.about.ports };
         let automatic = automatic.into_iter().map(|name| {
             let declared = entry.about.automatic.iter().find(|automatic| automatic.parameter == name);

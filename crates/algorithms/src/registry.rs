@@ -1,6 +1,6 @@
 //! The registry: turns the list of files into modules, entries and programs.
 
-use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Part, Result, Unit};
+use hocket_core::{AnyProgram, Call, Collective, Error, Parameter, Part, Result, Unit, ensure};
 
 use crate::about::{About, Piece};
 
@@ -128,13 +128,13 @@ pub fn complete(
         let Some(parameter) = declared.iter().find(|p| p.name == name) else {
             return Err(Error::new(hocket_core::names::unknown("parameter", name, declared.iter().map(|p| p.name))));
         };
-        if *value < parameter.least {
-            return Err(Error::new(format!("parameter {name} = {value}, expected at least {}", parameter.least)));
-        }
+        ensure(*value >= parameter.least, || {
+            format!("parameter {name} = {value}, expected at least {}", parameter.least)
+        })?;
         let words = parameter.words();
-        if !words.is_empty() && *value >= words.len() as u64 {
-            return Err(Error::new(format!("parameter {name} = {value}, expected one of {}", words.join(", "))));
-        }
+        ensure(words.is_empty() || *value < words.len() as u64, || {
+            format!("parameter {name} = {value}, expected one of {}", words.join(", "))
+        })?;
     }
     let value = |name: &str| values.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value);
     let whole = |p: &Parameter, value: u64| match p.unit {

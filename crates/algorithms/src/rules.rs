@@ -24,7 +24,7 @@ mod fixed_order;
 use std::ops::Range;
 
 use hocket_core::units::parse_bytes;
-use hocket_core::{Call, Collective, Error, Result, Unit, names};
+use hocket_core::{Call, Collective, Error, Result, Unit, ensure, names};
 
 use crate::automatic::{AUTO, Surroundings};
 use crate::parameter_values::ParameterValues;
@@ -67,10 +67,13 @@ pub struct Rule {
     pub value_texts: Vec<(String, String)>,
 }
 
+/// An algorithm, with the values of its parameters; none where a rule leaves calls to MPI.
+type Choice = Option<(&'static Entry, ParameterValues)>;
+
 impl Rule {
     /// The algorithm; none where the rule leaves calls to MPI.
     pub fn entry(&self) -> Option<&'static Entry> {
-        if let Choice::Algorithm(entry, _) = self.choice { Some(entry) } else { None }
+        self.choice.as_ref().map(|(entry, _)| *entry)
     }
 }
 
@@ -124,26 +127,23 @@ impl Condition {
         let mut condition =
             Self { size_bytes: None, total_bytes: None, ranks: all, needs_power_of_two: false, elements: None };
         for (key, value) in pairs(text)? {
+            ensure(collective.size_is_known() || !["size", "total", "elements"].contains(&key), || {
+                format!(
+                    "{collective}: got the condition {key}, expected ranks only, as a rank knows only its own blocks"
+                )
+            })?;
+            ensure(collective.size_is_one_block() || key != "total", || {
+                format!("{collective}: got the condition total, expected size, which counts all blocks here")
+            })?;
             match key {
-                "size" | "total" | "elements" if !collective.size_is_known() => {
-                    return Err(Error::new(format!(
-                        "{collective}: got the condition {key}, expected ranks only, as a rank knows only its own blocks"
-                    )));
-                }
-                "total" if !collective.size_is_one_block() => {
-                    return Err(Error::new(format!(
-                        "{collective}: got the condition total, expected size, which counts all blocks here"
-                    )));
-                }
                 "size" => condition.size_bytes = Some(parse_range(value)?),
                 "total" => condition.total_bytes = Some(parse_range(value)?),
                 "ranks" if value == POWER_OF_TWO => condition.needs_power_of_two = true,
                 "ranks" => condition.ranks = parse_range(value)?,
                 "elements" => condition.elements = Some(Elements::parse(value)?),
                 _ => {
-                    return Err(Error::new(format!(
-                        "unknown condition {key:?}, expected size, total, ranks or elements"
-                    )));
+                    let expected = "expected size, total, ranks or elements";
+                    return Err(Error::new(format!("unknown condition {key:?}, {expected}")));
                 }
             }
         }
@@ -187,15 +187,6 @@ impl Condition {
 
 /// For larger sizes, the rules always look at the call before they leave it to MPI.
 pub const MOST_LEFT: u64 = 1 << 40;
-
-/// The decision of a rule.
-#[derive(Clone, Debug)]
-enum Choice {
-    /// MPI's own algorithm.
-    Native,
-    /// This algorithm, with these values of its parameters.
-    Algorithm(&'static Entry, ParameterValues),
-}
 
 impl Rules {
     /// The rules of an MPI program: [`Rules::parse_on`] with the assumed machine.
@@ -271,8 +262,7 @@ impl Rules {
 
     /// Whether a rule may choose an algorithm for calls of this collective, or of any collective if none is given.
     pub fn mention(&self, collective: Option<Collective>, is_nonblocking: bool) -> bool {
-        let chooses =
-            |collective| self.of(collective, is_nonblocking).any(|rule| !matches!(rule.choice, Choice::Native));
+        let chooses = |collective| self.of(collective, is_nonblocking).any(|rule| rule.choice.is_some());
         collective.map_or_else(|| Collective::ALL.into_iter().any(chooses), chooses)
     }
 
@@ -285,9 +275,7 @@ impl Rules {
             let call = Call::new(collective, ranks, bytes as usize);
             let fitting = || rules().filter(|rule| rule.condition.holds_for_bytes(&call));
             let certain = fitting().position(|rule| rule.condition.elements.is_none());
-            fitting()
-                .take(certain.map_or(usize::MAX, |last| last + 1))
-                .all(|rule| matches!(rule.choice, Choice::Native))
+            fitting().take(certain.map_or(usize::MAX, |last| last + 1)).all(|rule| rule.choice.is_none())
         };
         let edges = rules().flat_map(|rule| rule.condition.edges(ranks));
         let size_bytes = edges.chain([0]).filter(|bytes| !is_left(bytes)).min().unwrap_or(MOST_LEFT);
@@ -308,12 +296,10 @@ impl Rules {
     pub fn decide_by_rule(&self, call: &Call, is_nonblocking: bool) -> Result<(&str, &'static Entry, Call)> {
         let mut refusal = None;
         for rule in self.of(call.collective, is_nonblocking).filter(|rule| rule.condition.holds(call)) {
-            match &rule.choice {
-                Choice::Native => return Err(Error::new("a rule says native")),
-                Choice::Algorithm(entry, values) => match values.accept(entry, call) {
-                    Ok(accepted_call) => return Ok((&rule.text, entry, accepted_call)),
-                    Err(reason) => refusal = Some(reason),
-                },
+            let (entry, values) = rule.choice.as_ref().ok_or_else(|| Error::new("a rule says native"))?;
+            match values.accept(entry, call) {
+                Ok(accepted_call) => return Ok((&rule.text, entry, accepted_call)),
+                Err(reason) => refusal = Some(reason),
             }
         }
         Err(refusal.unwrap_or_else(|| Error::new("no rule for it")))
@@ -327,7 +313,7 @@ fn is_directive(line: &str) -> bool {
 
 fn check_directive(line: &str) -> Result<()> {
     let is_right = line.split_once('=').is_some_and(|(name, value)| (name.trim(), value.trim()) == ("order", "fixed"));
-    if is_right { Ok(()) } else { Err(Error::new(format!("got {line:?}, expected order = fixed"))) }
+    ensure(is_right, || format!("got {line:?}, expected order = fixed"))
 }
 
 fn parse_rule(line: &str, on: &Surroundings) -> Result<Rule> {
@@ -365,10 +351,9 @@ fn parse_collective(name: &str) -> Result<(Collective, bool)> {
 fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result<Choice> {
     let (name, values) = text.split_once(',').unwrap_or((text, ""));
     if name.trim() == NATIVE {
-        return match values.trim() {
-            "" => Ok(Choice::Native),
-            _ => Err(Error::new(format!("{NATIVE}: got {:?}, expected no parameters", values.trim()))),
-        };
+        let values = values.trim();
+        return ensure(values.is_empty(), || format!("{NATIVE}: got {values:?}, expected no parameters"))
+            .map(|()| None);
     }
     let entry = find(collective, name.trim())?;
     let (mut numbers, mut automatic) = (Vec::new(), Vec::new());
@@ -377,15 +362,14 @@ fn parse_choice(collective: Collective, text: &str, on: &Surroundings) -> Result
             automatic.push(key);
             continue;
         }
-        let declared = entry.about.parameters.iter().find(|parameter| parameter.name == key);
-        let value = match declared {
+        let value = match entry.about.parameter(key) {
             Some(parameter) if parameter.unit == Unit::Bytes => parse_bytes(value),
             Some(parameter) if !parameter.words().is_empty() => parameter.number_of(value),
             _ => value.parse().map_err(|_| Error::new(format!("got {value:?}, expected a whole number"))),
         };
         numbers.push((key.to_owned(), value.map_err(|error| error.at(format!("{entry}: {key}")))?));
     }
-    Ok(Choice::Algorithm(entry, ParameterValues::new(entry, numbers, automatic, on)?))
+    Ok(Some((entry, ParameterValues::new(entry, numbers, automatic, on)?)))
 }
 
 /// `name=value, name=value`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hocket_algorithms::find;
 use hocket_algorithms::multicast::{INLINE_BYTES, Multicast, Multicasts, Way};
-use hocket_core::{Call, Collective, Error, Result, names};
+use hocket_core::{Call, Collective, Error, Result, ensure, names};
 use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -60,16 +60,13 @@ impl MulticastRequest {
         let is_led = matches!(self.way()?, Way::Static | Way::Created);
         let multicast = |members: &Vec<usize>| {
             let ascend = members.windows(2).all(|pair| pair[0] < pair[1]);
-            if !ascend || members.last().is_none_or(|last| *last >= self.ranks) {
-                return Err(Error::new(format!(
-                    "group: got {members:?}, expected ascending ranks below {}",
-                    self.ranks
-                )));
-            }
-            if is_led && members[0] != self.master {
+            ensure(ascend && members.last().is_some_and(|last| *last < self.ranks), || {
+                format!("group: got {members:?}, expected ascending ranks below {}", self.ranks)
+            })?;
+            ensure(!is_led || members[0] == self.master, || {
                 let text = format!("group: got first rank {}, expected the master, {}", members[0], self.master);
-                return Err(Error::new(format!("{text}, which is the root of the communicator")));
-            }
+                format!("{text}, which is the root of the communicator")
+            })?;
             let call = Call::new(Collective::Broadcast, members.len(), self.size_bytes);
             Ok(Multicast { members: members.clone(), call: algorithm.accept(&call, &parameters)?, algorithm })
         };
@@ -81,9 +78,9 @@ impl MulticastRequest {
     /// # Errors
     /// As [`hocket_simulate::simulate`], or an invalid request.
     fn simulate(&self, platform: &Platform) -> Result<Outcome> {
-        if self.master >= self.ranks {
-            return Err(Error::new(format!("master: got {}, expected a rank below {}", self.master, self.ranks)));
-        }
+        ensure(self.master < self.ranks, || {
+            format!("master: got {}, expected a rank below {}", self.master, self.ranks)
+        })?;
         let program = Multicasts { all: &self.multicasts()?, way: self.way()?, inline_bytes: INLINE_BYTES };
         let count = self.size_bytes * self.groups.len();
         let call = Call { root: self.master, ..Call::new(Collective::Broadcast, self.ranks, count) };

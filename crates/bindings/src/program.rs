@@ -203,7 +203,7 @@ impl Requests {
         Verb { act, height: 1, owner, number, place, is_taken: AtomicBool::new(false) }
     }
 
-    fn take(&self, verb: &Verb) {
+    fn mark_taken(&self, verb: &Verb) {
         if !verb.is_taken.swap(true, Ordering::Relaxed) {
             self.steps_taken.fetch_add(1, Ordering::Relaxed);
             verb.place.map(|_| lock(&self.places).remove(&verb.number));
@@ -291,7 +291,7 @@ enum Next {
 
 impl<'a> Driver<'a> {
     /// Performs a step: a verb, or a generator of steps. Returns the value of the step.
-    fn take(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
+    fn perform(self: &Rc<Self>, step: Py<PyAny>, depth: usize) -> Later<'a, Py<PyAny>> {
         let driver = self.clone();
         Box::pin(async move {
             let act = Python::attach(|py| Some(driver.begin(step.bind(py).cast::<Verb>().ok()?.get())));
@@ -304,7 +304,7 @@ impl<'a> Driver<'a> {
 
     /// The action of a verb that is taken now.
     fn begin(&self, verb: &Verb) -> Act {
-        self.requests.take(verb);
+        self.requests.mark_taken(verb);
         if let Some(place) = verb.place {
             self.rank.locate(place);
         }
@@ -339,7 +339,7 @@ impl<'a> Driver<'a> {
                 self.program.stop(error).await;
             }
             match next {
-                Ok(Next::Step(step, depth)) => value = self.take(step, depth).await,
+                Ok(Next::Step(step, depth)) => value = self.perform(step, depth).await,
                 Ok(Next::End(value)) => return value,
                 Err(error) => {
                     self.program.fail(self.rank, error).await;
@@ -377,15 +377,15 @@ impl<'a> Driver<'a> {
             }
             Act::Join(steps) => {
                 self.program.resumptions.fetch_add(steps.len(), Ordering::Relaxed);
-                return object(r.join_all(steps.into_iter().map(|step| self.take(step, depth))).await);
+                return object(r.join_all(steps.into_iter().map(|step| self.perform(step, depth))).await);
             }
             Act::First(a, b) => {
                 let requests = &self.requests;
                 Python::attach(|py| {
                     let verbs = [&a, &b].into_iter().filter_map(|step| step.bind(py).cast::<Verb>().ok());
-                    verbs.for_each(|verb| requests.take(verb.get()));
+                    verbs.for_each(|verb| requests.mark_taken(verb.get()));
                 });
-                let (winner, rest) = r.first(self.take(a, depth), self.take(b, depth)).await;
+                let (winner, rest) = r.first(self.perform(a, depth), self.perform(b, depth)).await;
                 let step = Arc::new(());
                 self.rests.borrow_mut().push((step.clone(), Box::pin(rest)));
                 let (index, value) = match winner {

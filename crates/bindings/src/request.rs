@@ -4,7 +4,7 @@ use hocket::critical_path::{PathMachines, Variants};
 use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Domain, Error, Parameter, Result, Unit, budget};
+use hocket_core::{Call, Domain, Parameter, Result, Unit, budget, ensure};
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -175,14 +175,14 @@ impl TrialsRequest {
     /// No trials, too many, more than there is memory for, or an interval that is not a positive share.
     pub fn trials(&self) -> Result<Trials> {
         let Self { seed, first, count, until_interval, threads } = *self;
-        if count == 0 || count > MOST_TRIALS || first > MOST_TRIALS {
-            return Err(Error::new(format!("trials: got {count}, expected 1 to {MOST_TRIALS}")));
-        }
-        if let Some(share) = until_interval.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-            return Err(Error::new(format!("interval: got {share}, expected a share between 0 and 1")));
-        }
-        if until_interval.is_none() {
-            budget::check(format_args!("{count} trials"), count as f64 * TRIAL_BYTES)?;
+        ensure((1..=MOST_TRIALS).contains(&count) && first <= MOST_TRIALS, || {
+            format!("trials: got {count}, expected 1 to {MOST_TRIALS}")
+        })?;
+        match until_interval {
+            Some(share) => ensure(share > 0.0 && share < 1.0, || {
+                format!("interval: got {share}, expected a share between 0 and 1")
+            })?,
+            None => budget::check(format_args!("{count} trials"), count as f64 * TRIAL_BYTES)?,
         }
         Ok(Trials { seed, first, count, until_interval, threads: threads.max(1) })
     }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, Result, units};
+use crate::{Result, ensure, units};
 
 /// The environment variable that sets a limit.
 const VARIABLE: &str = "HOCKET_MEMORY";
@@ -51,13 +51,10 @@ fn fits(what: impl Display, more_bytes: f64) -> Result<()> {
         },
     };
     let needed_bytes = held_bytes + more_bytes;
-    if needed_bytes <= limit_bytes {
-        return Ok(());
-    }
-    let (need, limit) = (format_bytes(needed_bytes), format_bytes(limit_bytes));
-    Err(Error::new(format!(
-        "{what}: needs at least {need} of memory, expected at most the {limit} that {source} allows"
-    )))
+    ensure(needed_bytes <= limit_bytes, || {
+        let (need, limit) = (format_bytes(needed_bytes), format_bytes(limit_bytes));
+        format!("{what}: needs at least {need} of memory, expected at most the {limit} that {source} allows")
+    })
 }
 
 fn stated_bytes() -> Result<Option<f64>> {

@@ -4,73 +4,50 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Buffer, Counts, Error, Neighbors, Nodes, Rank, Result, Span, Stencil, names};
+use crate::{Buffer, Counts, Error, Neighbors, Nodes, Rank, Result, Span, Stencil, ensure, names};
 
-/// The collectives, named as in MPI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Collective {
-    Allgather,
-    Allreduce,
-    Alltoall,
-    Alltoallv,
-    Barrier,
-    Broadcast,
-    Exscan,
-    Gather,
-    Gatherv,
-    NeighborAllgather,
-    NeighborAlltoall,
-    Reduce,
-    ReduceScatter,
-    Scan,
-    Scatter,
-    Scatterv,
+macro_rules! collectives {
+    ($($variant:ident: $name:literal,)+) => {
+        /// The collectives, named as in MPI.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs)]
+        pub enum Collective {
+            $($variant,)+
+        }
+
+        impl Collective {
+            /// All collectives in alphabetical order, as in the registry, in `hocket.h` and in the Python package.
+            pub const ALL: [Self; 16] = [$(Self::$variant,)+];
+
+            /// The name used on the command line and for folders.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+collectives! {
+    Allgather: "allgather",
+    Allreduce: "allreduce",
+    Alltoall: "alltoall",
+    Alltoallv: "alltoallv",
+    Barrier: "barrier",
+    Broadcast: "broadcast",
+    Exscan: "exscan",
+    Gather: "gather",
+    Gatherv: "gatherv",
+    NeighborAllgather: "neighbor_allgather",
+    NeighborAlltoall: "neighbor_alltoall",
+    Reduce: "reduce",
+    ReduceScatter: "reduce_scatter",
+    Scan: "scan",
+    Scatter: "scatter",
+    Scatterv: "scatterv",
 }
 
 impl Collective {
-    /// All collectives in alphabetical order, as in the registry, in `hocket.h` and in the Python package.
-    pub const ALL: [Self; 16] = [
-        Self::Allgather,
-        Self::Allreduce,
-        Self::Alltoall,
-        Self::Alltoallv,
-        Self::Barrier,
-        Self::Broadcast,
-        Self::Exscan,
-        Self::Gather,
-        Self::Gatherv,
-        Self::NeighborAllgather,
-        Self::NeighborAlltoall,
-        Self::Reduce,
-        Self::ReduceScatter,
-        Self::Scan,
-        Self::Scatter,
-        Self::Scatterv,
-    ];
-
-    /// The name used on the command line and for folders.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allgather => "allgather",
-            Self::Allreduce => "allreduce",
-            Self::Alltoall => "alltoall",
-            Self::Alltoallv => "alltoallv",
-            Self::Barrier => "barrier",
-            Self::Broadcast => "broadcast",
-            Self::Exscan => "exscan",
-            Self::Gather => "gather",
-            Self::Gatherv => "gatherv",
-            Self::NeighborAllgather => "neighbor_allgather",
-            Self::NeighborAlltoall => "neighbor_alltoall",
-            Self::Reduce => "reduce",
-            Self::ReduceScatter => "reduce_scatter",
-            Self::Scan => "scan",
-            Self::Scatter => "scatter",
-            Self::Scatterv => "scatterv",
-        }
-    }
-
     /// The collective with this name: Hocket's name, or MPI's in small letters.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -327,64 +304,47 @@ impl Call {
     /// No ranks; a root that is not a rank; counts that do not fit the collective or its ranks; in place:
     /// neighbourhoods, or blocks that differ between two ranks.
     pub fn check(&self) -> Result<()> {
-        let Self { collective, ranks, root, .. } = self;
-        if *ranks == 0 {
-            return Err(Error::new("ranks: got 0, expected at least 1"));
-        }
-        if root >= ranks {
-            return Err(Error::new(format!("root: got {root}, expected a rank below {ranks}")));
-        }
-        if let Counts::Offsets(offsets) = &self.counts {
-            if !collective.has_blocks() {
-                return Err(Error::new(format!(
-                    "counts: got one count per rank, but {collective} has one count for all ranks"
-                )));
+        let Self { collective, ranks, root, in_place, .. } = self;
+        ensure(*ranks > 0, || "ranks: got 0, expected at least 1")?;
+        ensure(root < ranks, || format!("root: got {root}, expected a rank below {ranks}"))?;
+        ensure(collective.has_neighbors() == matches!(self.counts, Counts::Neighbors(_)), || {
+            format!("counts: got {collective}, expected counts of edges for neighbourhood collectives only")
+        })?;
+        match &self.counts {
+            Counts::Equal(_) => Ok(()),
+            Counts::Offsets(offsets) => {
+                ensure(collective.has_blocks(), || {
+                    format!("counts: got one count per rank, but {collective} has one count for all ranks")
+                })?;
+                let counts = offsets.len() - 1;
+                ensure(counts == *ranks, || {
+                    format!("counts: got {counts} counts, expected one for each of the {ranks} ranks")
+                })
             }
-            if offsets.len() != ranks + 1 {
-                return Err(Error::new(format!(
-                    "counts: got {} counts, expected one for each of the {ranks} ranks",
-                    offsets.len() - 1
-                )));
+            Counts::Own(_) => ensure(!collective.size_is_known(), || {
+                format!("counts: got the count of one rank, but {collective} needs the counts of all ranks")
+            }),
+            Counts::Neighbors(neighbors) => {
+                let number = neighbors.ranks();
+                ensure(number == *ranks, || {
+                    format!("neighbors: got the neighbours of {number} ranks, expected the neighbours of {ranks}")
+                })?;
+                ensure(!in_place, || format!("in_place: {collective} has no in-place form"))
             }
-        }
-        if let (Counts::Own(_), true) = (&self.counts, collective.size_is_known()) {
-            return Err(Error::new(format!(
-                "counts: got the count of one rank, but {collective} needs the counts of all ranks"
-            )));
-        }
-        if collective.has_neighbors() != matches!(self.counts, Counts::Neighbors(_)) {
-            return Err(Error::new(format!(
-                "counts: got {collective}, expected counts of edges for neighbourhood collectives only"
-            )));
-        }
-        if let Counts::Neighbors(neighbors) = &self.counts {
-            if neighbors.ranks() != *ranks {
-                return Err(Error::new(format!(
-                    "neighbors: got the neighbours of {} ranks, expected the neighbours of {ranks}",
-                    neighbors.ranks()
-                )));
-            }
-            if self.in_place {
-                return Err(Error::new(format!("in_place: {collective} has no in-place form")));
-            }
-        }
-        if let Counts::Pairs(pairs) = &self.counts {
-            if *collective != Collective::Alltoallv {
-                return Err(Error::new(format!("counts: got counts for pairs of ranks, but {collective} has none")));
-            }
-            if pairs.ranks() != *ranks {
-                return Err(Error::new(format!(
-                    "counts: got the counts of {} ranks, expected the counts of {ranks}",
-                    pairs.ranks()
-                )));
-            }
-            if self.in_place && !pairs.are_symmetric() {
-                return Err(Error::new(
-                    "counts: expected blocks of equal size in both directions between two ranks of an in-place call",
-                ));
+            Counts::Pairs(pairs) => {
+                ensure(*collective == Collective::Alltoallv, || {
+                    format!("counts: got counts for pairs of ranks, but {collective} has none")
+                })?;
+                let number = pairs.ranks();
+                ensure(number == *ranks, || {
+                    format!("counts: got the counts of {number} ranks, expected the counts of {ranks}")
+                })?;
+                ensure(
+                    !in_place || pairs.are_symmetric(),
+                    || "counts: expected blocks of equal size in both directions between two ranks of an in-place call",
+                )
             }
         }
-        Ok(())
     }
 
     /// The same data in another collective: how a composed algorithm calls its parts.

@@ -17,6 +17,16 @@ impl Rank<'_> {
         Join { rank: self, a: Branch::new(a), b: Branch::new(b) }
     }
 
+    /// Runs both side by side, as far as they are given; done when both are done.
+    #[inline]
+    pub fn join_optional<A, B>(&self, a: Option<A>, b: Option<B>) -> Join<'_, OptionalVerb<A>, OptionalVerb<B>>
+    where
+        A: Future + Unpin,
+        B: Future + Unpin,
+    {
+        self.join(OptionalVerb(a), OptionalVerb(b))
+    }
+
     /// Runs all of these side by side; done when all are done.
     pub fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, F> {
         JoinAll::new(self, branches)
@@ -199,6 +209,18 @@ impl<A: Future, B: Future> Future for Join<'_, A, B> {
         let (b, b_moment) = this.b.take();
         rank.set_moment(rank.after_join(start, rank.later(a_moment, b_moment)));
         Poll::Ready((a, b))
+    }
+}
+
+/// A branch of [`Rank::join_optional`].
+pub struct OptionalVerb<F>(Option<F>);
+
+impl<F: Future + Unpin> Future for OptionalVerb<F> {
+    type Output = Option<F::Output>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().map_or(Poll::Ready(None), |verb| Pin::new(verb).poll(cx).map(Some))
     }
 }
 

@@ -70,6 +70,15 @@ fn push(line: &mut String, text: &str, most: usize) {
 /// `Result` with Hocket's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Refuses what does not hold, with this message.
+///
+/// # Errors
+/// It does not hold.
+#[inline]
+pub fn ensure<M: Into<String>>(holds: bool, message: impl FnOnce() -> M) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::new(message())) }
+}
+
 impl Error {
     /// An error with this message, as [`one_line`].
     pub fn new(message: impl Into<String>) -> Self {

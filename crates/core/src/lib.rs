@@ -34,10 +34,10 @@ mod verbs;
 mod world;
 
 pub use call::{Call, Collective, Domain, Parameter, Part, Unit};
-pub use combinators::{Branch, First, Join, JoinAll, Rest, StartedBranch, Winner};
+pub use combinators::{Branch, First, Join, JoinAll, OptionalVerb, Rest, StartedBranch, Winner};
 pub use counts::{Counts, Pairs};
 pub use earliest::Earliest;
-pub use error::{Error, Result, one_line};
+pub use error::{Error, Result, ensure, one_line};
 pub use executor::ReadyRanks;
 pub use graph::{Graph, Tasks};
 pub use moment::{Moment, Moments, Position, later_s};

@@ -34,17 +34,12 @@ impl Discrepancy {
     pub fn read(section: &Section) -> Result<Self> {
         let from_bytes = section.optional_bytes("from")?.unwrap_or(0);
         let below_bytes = section.optional_bytes("below")?;
-        if below_bytes.is_some_and(|below| below <= from_bytes) {
-            return Err(section.reject("below", "a size larger than `from`"));
-        }
+        let is_above = below_bytes.is_none_or(|below| below > from_bytes);
+        section.ensure(is_above, "below", "a size larger than `from`")?;
         let low = section.number("low")?;
-        if low <= 0.0 {
-            return Err(section.reject("low", "a number above 0"));
-        }
+        section.ensure(low > 0.0, "low", "a number above 0")?;
         let high = section.number("high")?;
-        if high < low {
-            return Err(section.reject("high", "a number of at least `low`"));
-        }
+        section.ensure(high >= low, "high", "a number of at least `low`")?;
         let ratio = section.number_from("ratio", 1.0)?;
         let read = Self {
             collective: section.optional_text("collective", collective)?,

@@ -18,7 +18,7 @@ pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
 pub use topology::{AnyTopology, FatTree, Hop, Layout, Placement, Spot, Topology, overlap};
 
-use hocket_core::{Error, Result};
+use hocket_core::{Result, ensure};
 
 /// A machine file, split into its sections; models check the keys within them.
 #[derive(Clone, Debug)]
@@ -78,9 +78,9 @@ impl Machine {
         gpu.as_ref().map_or(Ok(()), gpu::check)?;
         let protocols = names_of_parts(&root.optional_section("protocol")?)?;
         root.finish()?;
-        if network.is_empty() {
-            return Err(Error::new(format!("{file}: section [network] is missing, expected its model and parameters")));
-        }
+        ensure(!network.is_empty(), || {
+            format!("{file}: section [network] is missing, expected its model and parameters")
+        })?;
         Ok(Self { name, network, node, host, levels, noise, gpu, protocols, discrepancies })
     }
 }

@@ -110,7 +110,7 @@ impl Section {
 
     /// The section `key` of this one; empty when there is none.
     pub fn optional_section(&self, key: &str) -> Result<Self> {
-        let table = match self.take(key) {
+        let table = match self.use_key(key) {
             None => Table::new(),
             Some(item) => match item.clone().into_table() {
                 Ok(table) => table,
@@ -128,7 +128,7 @@ impl Section {
 
     /// The sections `[[key]]` of this one, in the order of the file.
     pub fn sections(&self, key: &str) -> Result<Vec<Self>> {
-        let Some(item) = self.take(key) else { return Ok(Vec::new()) };
+        let Some(item) = self.use_key(key) else { return Ok(Vec::new()) };
         let tables = item.as_array_of_tables().ok_or_else(|| self.refuse(key, item, &format!("sections [[{key}]]")))?;
         let section = |(number, table): (usize, &Table)| self.inner(&format!("{key}[{number}]"), table.clone());
         Ok(tables.iter().enumerate().map(section).collect())
@@ -164,20 +164,17 @@ impl Section {
 
     /// A plain number of at least `least`, which is also the default.
     pub fn number_from(&self, key: &str, least: f64) -> Result<f64> {
-        if !self.contains(key) {
-            self.take(key);
+        if self.use_key(key).is_none() {
             return Ok(least);
         }
         let number = self.number(key)?;
-        if number < least {
-            return Err(self.reject(key, &format!("a number of at least {least}")));
-        }
+        self.ensure(number >= least, key, &format!("a number of at least {least}"))?;
         Ok(number)
     }
 
     /// A plain number.
     pub fn number(&self, key: &str) -> Result<f64> {
-        let Some(item) = self.take(key) else {
+        let Some(item) = self.use_key(key) else {
             return Err(self.missing(key, "a number"));
         };
         let number = item.as_float().or(item.as_integer().map(|whole| whole as f64)).filter(|n| n.is_finite());
@@ -194,9 +191,8 @@ impl Section {
         let mut text = String::new();
         let outcome = File::open(&path).and_then(|file| file.take(MOST_FILE_BYTES + 1).read_to_string(&mut text));
         outcome.map_err(|e| self.reject(key, &format!("a text file: {e}")))?;
-        if text.len() as u64 > MOST_FILE_BYTES {
-            return Err(self.reject(key, &format!("a text file of at most {MOST_FILE_BYTES} bytes")));
-        }
+        let is_small = text.len() as u64 <= MOST_FILE_BYTES;
+        self.ensure(is_small, key, &format!("a text file of at most {MOST_FILE_BYTES} bytes"))?;
         Ok((path.display().to_string(), text))
     }
 
@@ -214,6 +210,11 @@ impl Section {
                 self.error_at(key, item, Error::new(format!("got {}, expected {expected}", self.quote(item))))
             }
         }
+    }
+
+    /// Refuses the value of a key, or its absence, unless this holds.
+    pub(crate) fn ensure(&self, holds: bool, key: &str, expected: &str) -> Result<()> {
+        if holds { Ok(()) } else { Err(self.reject(key, expected)) }
     }
 
     /// The error for the whole section.
@@ -265,9 +266,7 @@ impl Section {
             return Ok(self.optional_number(key, unit, parse)?.map(|number| vec![number; count]));
         }
         let numbers = self.read_list(key, |text| parse(self.with_example(text, unit)))?;
-        if numbers.len() != count {
-            return Err(self.reject(key, &format!("a text, or a list of {count}, one for each {what}")));
-        }
+        self.ensure(numbers.len() == count, key, &format!("a text, or a list of {count}, one for each {what}"))?;
         self.note(key, unit, Value::Numbers(numbers.clone()));
         Ok(Some(numbers))
     }
@@ -278,9 +277,8 @@ impl Section {
         if starts.is_empty() && !self.contains(key) {
             return Ok(vec![0]);
         }
-        if starts.first() != Some(&0) || !starts.is_sorted_by(|a, b| a < b) {
-            return Err(self.reject(key, "a list of sizes that begins with \"0 B\" and rises"));
-        }
+        let rises_from_0 = starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b);
+        self.ensure(rises_from_0, key, "a list of sizes that begins with \"0 B\" and rises")?;
         self.note(key, "_bytes", Value::Counts(starts.iter().map(|start| *start as usize).collect()));
         Ok(starts)
     }
@@ -299,8 +297,8 @@ impl Section {
 
     /// A whole number of at least 1, or `default` when the key is absent.
     pub fn count_or(&self, key: &str, default: usize) -> Result<usize> {
-        let Some(item) = self.take(key) else { return Ok(default) };
-        let count = whole(item).filter(|count| *count > 0);
+        let Some(item) = self.use_key(key) else { return Ok(default) };
+        let count = whole(item.as_integer()).filter(|count| *count > 0);
         let count = count.ok_or_else(|| self.reject(key, "a whole number of at least 1"))?;
         self.note(key, "", Value::Count(count as u64));
         Ok(count)
@@ -309,20 +307,18 @@ impl Section {
     /// A whole number from 1 to `most`, or `default` when the key is absent.
     pub fn count_up_to(&self, key: &str, default: usize, most: usize) -> Result<usize> {
         let count = self.count_or(key, default)?;
-        if count > most {
-            return Err(self.reject(key, &format!("a whole number from 1 to {most}")));
-        }
+        self.ensure(count <= most, key, &format!("a whole number from 1 to {most}"))?;
         Ok(count)
     }
 
     /// A whole number from 1 to `most`, none for "unlimited", or `default` when the key is absent.
     pub fn count_or_unlimited(&self, key: &str, default: usize, most: usize) -> Result<Option<usize>> {
-        let Some(item) = self.take(key) else { return Ok(Some(default)) };
+        let Some(item) = self.use_key(key) else { return Ok(Some(default)) };
         if item.as_str() == Some("unlimited") {
             self.note(key, "", Value::Text("unlimited".to_owned()));
             return Ok(None);
         }
-        let count = whole(item).filter(|count| (1..=most).contains(count));
+        let count = whole(item.as_integer()).filter(|count| (1..=most).contains(count));
         let expected = || format!("a whole number from 1 to {most}, or \"unlimited\"");
         let count = count.ok_or_else(|| self.reject(key, &expected()))?;
         self.note(key, "", Value::Count(count as u64));
@@ -331,8 +327,8 @@ impl Section {
 
     /// A list of whole numbers, or none when the key is absent.
     pub fn optional_numbers(&self, key: &str) -> Result<Option<Vec<usize>>> {
-        let Some(item) = self.take(key) else { return Ok(None) };
-        let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole_value(value.as_integer())).collect();
+        let Some(item) = self.use_key(key) else { return Ok(None) };
+        let numbers = |list: &toml_edit::Array| list.iter().map(|value| whole(value.as_integer())).collect();
         let list: Option<Vec<usize>> = item.as_array().and_then(numbers);
         let list = list.ok_or_else(|| self.reject(key, "a list of whole numbers such as [8, 8]"))?;
         self.note(key, "", Value::Counts(list.clone()));
@@ -345,9 +341,8 @@ impl Section {
             return Err(self.missing(key, "a list of sizes such as [8, 8]"));
         };
         let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
-        if sizes.is_empty() || !product.is_some_and(|product| (1..=MOST_NODES).contains(&product)) {
-            return Err(self.reject(key, "sizes of at least 1 and no more than 2^26 nodes in all"));
-        }
+        let fits = !sizes.is_empty() && product.is_some_and(|product| (1..=MOST_NODES).contains(&product));
+        self.ensure(fits, key, "sizes of at least 1 and no more than 2^26 nodes in all")?;
         Ok(sizes)
     }
 
@@ -362,7 +357,7 @@ impl Section {
     }
 
     fn read_list<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
-        let Some(item) = self.take(key) else { return Ok(Vec::new()) };
+        let Some(item) = self.use_key(key) else { return Ok(Vec::new()) };
         let texts: Option<Vec<_>> = item.as_array().and_then(|list| list.iter().map(|value| value.as_str()).collect());
         let texts = texts.ok_or_else(|| self.refuse(key, item, "a list of texts in quotes"))?;
         texts.into_iter().map(|text| read(text).map_err(|e| self.error_at(key, item, e))).collect()
@@ -398,7 +393,7 @@ impl Section {
         self.optional_text(key, |text| choose(text, choices))
     }
 
-    /// Refuses keys that were never taken.
+    /// Refuses keys that were never used.
     ///
     /// # Errors
     /// An unknown key; the message has file, line, key and the known keys.
@@ -409,7 +404,7 @@ impl Section {
         Err(Error::new(format!("unknown key, {hint}")).at(self.place(key, item)))
     }
 
-    fn take(&self, key: &str) -> Option<&Item> {
+    fn use_key(&self, key: &str) -> Option<&Item> {
         self.used_keys.borrow_mut().insert(key.to_owned());
         self.table.get(key)
     }
@@ -425,7 +420,7 @@ impl Section {
     }
 
     fn optional<T>(&self, key: &str, read: impl Fn(&str) -> Result<T>) -> Result<Option<T>> {
-        let Some(item) = self.take(key) else { return Ok(None) };
+        let Some(item) = self.use_key(key) else { return Ok(None) };
         let Some(text) = item.as_str() else {
             return Err(self.refuse(key, item, "a text in quotes, with a unit if any"));
         };
@@ -492,11 +487,7 @@ fn is_left_open(text: &str) -> bool {
     text.trim() == "?" || text.contains("..")
 }
 
-fn whole(item: &Item) -> Option<usize> {
-    whole_value(item.as_integer())
-}
-
-fn whole_value(number: Option<i64>) -> Option<usize> {
+fn whole(number: Option<i64>) -> Option<usize> {
     number.and_then(|number| usize::try_from(number).ok())
 }
 

@@ -3,7 +3,7 @@
 use hocket_core::matching::{Mailboxes, Slots};
 use hocket_core::{
     AnyProgram, At, Buffer, Call, Error, Features, Moment, Outcome, Progress, ReadyRanks, Received, Result, Side,
-    Source, Span, Step, Tag, World, budget, run as run_in,
+    Source, Span, Step, Tag, World, budget, ensure, run as run_in,
 };
 
 use crate::Operator;
@@ -62,14 +62,14 @@ pub fn run_with_circuits(
 }
 
 fn check_inputs(call: &Call, inputs: &[Vec<u8>]) -> Result<()> {
-    if inputs.len() != call.ranks {
-        return Err(Error::new(format!("inputs: got {}, expected one per rank ({})", inputs.len(), call.ranks)));
-    }
+    ensure(inputs.len() == call.ranks, || {
+        format!("inputs: got {}, expected one per rank ({})", inputs.len(), call.ranks)
+    })?;
     for (rank, input) in inputs.iter().enumerate() {
         let expected = call.input_len(rank) * call.element_bytes;
-        if input.len() != expected {
-            return Err(Error::new(format!("input of rank {rank}: got {} bytes, expected {expected}", input.len())));
-        }
+        ensure(input.len() == expected, || {
+            format!("input of rank {rank}: got {} bytes, expected {expected}", input.len())
+        })?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The tasks of one rank in a form that can be edited.
 
-use hocket_core::{Buffer, Error, Result, Source, Span, Tag};
+use hocket_core::{Buffer, Result, Source, Span, Tag, ensure};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The action of a task. Its form in JSON names the kind, as in `{"compute": {"time_s": 0.5}}`.
@@ -132,9 +132,7 @@ impl Draft {
                 }
             }
         }
-        if (next_place as usize) < tasks {
-            return Err(Error::new("tasks of this rank require each other in a cycle"));
-        }
+        ensure((next_place as usize) >= tasks, || "tasks of this rank require each other in a cycle")?;
         Ok(places)
     }
 

@@ -6,7 +6,7 @@
 use std::fmt::Arguments;
 use std::io::{self, Read, Write};
 
-use hocket_core::{Buffer, Error, Result, Source, Span};
+use hocket_core::{Buffer, Error, Result, Source, Span, ensure};
 use rustc_hash::FxHashMap;
 
 use crate::draft::{Action, Draft, Wait};
@@ -83,9 +83,9 @@ impl Costs<'_> {
         let bytes = |span: Span| (span.len * schedule.element_bytes()) as u64;
         let calc = |time_s: f64| {
             let nanoseconds = (time_s * 1e9).round();
-            if nanoseconds > MOST_NANOSECONDS as f64 {
-                return Err(Error::new(format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL")));
-            }
+            ensure(nanoseconds <= MOST_NANOSECONDS as f64, || {
+                format!("computes for {time_s:e} s, expected at most 2^53 ns in GOAL")
+            })?;
             Ok(Operation::Calc { nanoseconds: nanoseconds as u64 })
         };
         match *action {
@@ -134,9 +134,7 @@ impl<R: Read> Reader<R> {
 
     /// Takes the next word into `word`.
     fn next(&mut self, expected: Arguments<'_>) -> Result<()> {
-        if self.peek()?.is_empty() {
-            return Err(Error::new(format!("the text ends here, expected {expected}")));
-        }
+        ensure(!self.peek()?.is_empty(), || format!("the text ends here, expected {expected}"))?;
         self.word.clear();
         self.word.extend(self.words.peek()?);
         self.words.take();
@@ -165,17 +163,14 @@ impl<R: Read> Reader<R> {
     fn schedule(&mut self) -> Result<Schedule> {
         self.word("num_ranks")?;
         let size = self.number(MOST_RANKS as u64, format_args!("a number of ranks up to 2^26"))? as usize;
-        if size == 0 {
-            return Err(Error::new("got 0 ranks, expected at least 1"));
-        }
+        ensure(size != 0, || "got 0 ranks, expected at least 1")?;
         let (mut builder, mut draft) = (Builder::default(), Draft::default());
         let (mut scratch, mut are_read) = (vec![0; size], vec![false; size]);
         while !self.peek()?.is_empty() {
             self.word("rank")?;
             let rank = self.peer(size)? as usize;
-            if std::mem::replace(&mut are_read[rank], true) {
-                return Err(Error::new(format!("rank {rank} is defined twice, expected each rank once")));
-            }
+            let is_new = !std::mem::replace(&mut are_read[rank], true);
+            ensure(is_new, || format!("rank {rank} is defined twice, expected each rank once"))?;
             self.rank(size, &mut draft)?;
             builder.set(rank, &draft)?;
             scratch[rank] = draft.scratch();

@@ -8,7 +8,7 @@
 
 use std::io::{self, Read, Write};
 
-use hocket_core::{Error, Result, Source, budget};
+use hocket_core::{Error, Result, Source, budget, ensure};
 
 use crate::draft::{Action, Draft, Wait};
 use crate::goal::{Costs, MOST_BYTES, MOST_NANOSECONDS, MOST_RANKS, Operation};
@@ -109,9 +109,7 @@ fn read(mut stream: impl Read) -> Result<Schedule> {
         let mut bytes = Vec::new();
         budget::check("the section of a rank", length as f64)?;
         stream.by_ref().take(length).read_to_end(&mut bytes).map_err(unreadable)?;
-        if (bytes.len() as u64) < length {
-            return Err(Error::new("the file ends too early"));
-        }
+        ensure((bytes.len() as u64) >= length, || "the file ends too early")?;
         Ok(bytes)
     };
     let header = next(HEADER_BYTES)?;
@@ -169,18 +167,15 @@ fn draft(part: &[u8], rank: usize, ranks: usize) -> Result<Draft> {
                 let (count, start) = (bytes.number() as usize, bytes.number() as usize);
                 let total = followers.len() / 4;
                 let list = followers.get(4 * start..4 * (start + count)).filter(|_| count > 0).unwrap_or_default();
-                if list.len() < 4 * count {
-                    return Err(Error::new(format!(
-                        "followers: got {start} to {}, expected some of {total}",
-                        start + count
-                    )));
-                }
+                ensure(list.len() >= 4 * count, || {
+                    format!("followers: got {start} to {}, expected some of {total}", start + count)
+                })?;
                 let mut list = Bytes(list);
                 for _ in 0..count {
                     let task = list.number();
-                    if task as usize >= tasks {
-                        return Err(Error::new(format!("follower: got {task}, expected an operation below {tasks}")));
-                    }
+                    ensure((task as usize) < tasks, || {
+                        format!("follower: got {task}, expected an operation below {tasks}")
+                    })?;
                     draft.waits.push(Wait { task, is_for_start, other: number });
                 }
             }
@@ -207,23 +202,13 @@ fn action(bytes: &mut Bytes<'_>, ranks: usize) -> Result<Action> {
     let [cpu, nic] = bytes.take();
     let most = if kind == CALC { MOST_NANOSECONDS } else { MOST_BYTES };
     let has_peer = (peer as usize) < ranks || kind == CALC || (kind, peer) == (RECV, ANY);
-    if !(SEND..=CALC).contains(&kind) {
-        return Err(Error::new(format!("kind: got {kind}, expected 1 (send), 2 (recv) or 3 (calc)")));
-    }
-    if !has_peer {
-        return Err(Error::new(format!("peer: got {peer}, expected a rank below {ranks}")));
-    }
-    if size > most {
-        return Err(Error::new(format!("size: got {size}, expected at most 2^53")));
-    }
-    if tag == ANY && kind != CALC {
-        return Err(Error::new("tag: got any tag, expected a single tag"));
-    }
-    if cpu > 0 || nic > 0 {
-        return Err(Error::new(format!(
-            "got cpu {cpu} and nic {nic}, expected 0 for both, as each rank has one cpu and one nic"
-        )));
-    }
+    ensure((SEND..=CALC).contains(&kind), || format!("kind: got {kind}, expected 1 (send), 2 (recv) or 3 (calc)"))?;
+    ensure(has_peer, || format!("peer: got {peer}, expected a rank below {ranks}"))?;
+    ensure(size <= most, || format!("size: got {size}, expected at most 2^53"))?;
+    ensure(tag != ANY || kind == CALC, || "tag: got any tag, expected a single tag")?;
+    ensure([cpu, nic] == [0; 2], || {
+        format!("got cpu {cpu} and nic {nic}, expected 0 for both, as each rank has one cpu and one nic")
+    })?;
     let operation = match kind {
         SEND => Operation::Send { bytes: size, to: peer, tag },
         RECV if peer == ANY => Operation::Recv { bytes: size, from: Source::Any, tag },

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use hocket_core::{Buffer, Error, Result, Source};
+use hocket_core::{Buffer, Error, Result, Source, ensure};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -57,12 +57,11 @@ struct JsonForm {
 impl JsonForm {
     fn schedule(self) -> Result<Schedule> {
         let Self { format, element_bytes, scratch, ranks: Ranks { builder, count } } = self;
-        if format != FORMAT {
-            return Err(Error::new(format!("format: got {format}, expected {FORMAT}")));
-        }
-        if count == 0 || element_bytes == 0 || scratch.len() != count {
-            return Err(Error::new("expected at least one rank, elements of at least 1 B, and scratch for every rank"));
-        }
+        ensure(format == FORMAT, || format!("format: got {format}, expected {FORMAT}"))?;
+        ensure(
+            count > 0 && element_bytes > 0 && scratch.len() == count,
+            || "expected at least one rank, elements of at least 1 B, and scratch for every rank",
+        )?;
         let schedule = builder.schedule(scratch, element_bytes);
         let mut outcome = Ok(());
         schedule.each_action(|rank, task, action| {
@@ -78,9 +77,7 @@ impl JsonForm {
 /// Checks an action of `rank` against the rest of the schedule.
 fn check(action: &Action, schedule: &Schedule, rank: usize) -> Result<()> {
     let most = usize::MAX / schedule.element_bytes() / 2;
-    if action.spans().any(|span| span.offset > most || span.len > most) {
-        return Err(Error::new(BEYOND_MEMORY));
-    }
+    ensure(action.spans().all(|span| span.offset.max(span.len) <= most), || BEYOND_MEMORY)?;
     let room = schedule.scratch(rank);
     if let Some(span) = action.spans().find(|s| s.buffer == Buffer::Scratch && s.offset + s.len > room) {
         return Err(Error::new(format!("got {span}, expected a span within the rank's {room} elements of scratch")));

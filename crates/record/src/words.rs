@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
-use hocket_core::{Error, Result};
+use hocket_core::{Error, Result, ensure};
 
 /// The largest number of bytes of a word.
 const MOST_WORD_BYTES: usize = 4096;
@@ -81,9 +81,9 @@ impl<R: Read> WordReader<R> {
             let read = end.unwrap_or(text.len());
             self.next.extend(&text[..read]);
             self.text.consume(read);
-            if self.next.len() > MOST_WORD_BYTES {
-                return Err(Error::new(format!("a word of more than {MOST_WORD_BYTES} bytes, expected GOAL text")));
-            }
+            ensure(self.next.len() <= MOST_WORD_BYTES, || {
+                format!("a word of more than {MOST_WORD_BYTES} bytes, expected GOAL text")
+            })?;
             if end.is_some() || read == 0 {
                 return Ok(());
             }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use hocket_algorithms::Entry;
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Buffer, Call, Collective, Counts, Error, Moment, Nodes, Pairs, Rank, Result, Span, Subgroup, Tag};
+use hocket_core::{
+    Buffer, Call, Collective, Counts, Error, Moment, Nodes, Pairs, Rank, Result, Span, Subgroup, Tag, ensure,
+};
 use serde::Deserialize;
 
 /// The algorithms without a user's rule, similar to MPICH's. The last rule of each collective accepts any call.
@@ -207,22 +209,7 @@ impl<'a> Resolver<'a> {
 
 /// The collective of a function; alltoallv for functions whose blocks differ from pair to pair.
 fn collective(function: &str) -> Collective {
-    match function {
-        "MPI_Allgather" | "MPI_Allgatherv" => Collective::Allgather,
-        "MPI_Allreduce" => Collective::Allreduce,
-        "MPI_Alltoall" => Collective::Alltoall,
-        "MPI_Barrier" => Collective::Barrier,
-        "MPI_Bcast" => Collective::Broadcast,
-        "MPI_Gather" => Collective::Gather,
-        "MPI_Gatherv" => Collective::Gatherv,
-        "MPI_Reduce" => Collective::Reduce,
-        "MPI_Reduce_scatter" | "MPI_Reduce_scatter_block" => Collective::ReduceScatter,
-        "MPI_Exscan" => Collective::Exscan,
-        "MPI_Scan" => Collective::Scan,
-        "MPI_Scatter" => Collective::Scatter,
-        "MPI_Scatterv" => Collective::Scatterv,
-        _ => Collective::Alltoallv,
-    }
+    Collective::from_name(&function.replace("MPI_", "").to_lowercase()).unwrap_or(Collective::Alltoallv)
 }
 
 /// Checks that the members agree on the function, its root, and the data between each pair of ranks.
@@ -245,6 +232,7 @@ fn check(all: &[&CallArguments]) -> std::result::Result<(), Disagreement> {
             false => arguments.function_name(),
         };
         agree(0, place, function_and_root(first), function_and_root(arguments))?;
+        let agree_with_first = |of| agree(0, place, list(first, of), list(arguments, of));
         match collective {
             Collective::Barrier => {}
             Collective::Alltoallv => {
@@ -254,14 +242,7 @@ fn check(all: &[&CallArguments]) -> std::result::Result<(), Disagreement> {
                 }
             }
             collective if !collective.has_root() && std::ptr::eq(*arguments, first) => {}
-            Collective::Allgather | Collective::Alltoall => {
-                agree(
-                    0,
-                    place,
-                    list(first, CallArguments::received_bytes),
-                    list(arguments, CallArguments::received_bytes),
-                )?;
-            }
+            Collective::Allgather | Collective::Alltoall => agree_with_first(CallArguments::received_bytes)?,
             Collective::Gather | Collective::Gatherv if place != root => {
                 agree(root, place, bytes(all[root].received_bytes(place)), bytes(arguments.sent_bytes(place)))?;
             }
@@ -269,7 +250,7 @@ fn check(all: &[&CallArguments]) -> std::result::Result<(), Disagreement> {
                 agree(root, place, bytes(all[root].sent_bytes(place)), bytes(arguments.received_bytes(place)))?;
             }
             collective if collective.gathers() || collective.scatters() => {}
-            _ => agree(0, place, list(first, CallArguments::sent_bytes), list(arguments, CallArguments::sent_bytes))?,
+            _ => agree_with_first(CallArguments::sent_bytes)?,
         }
     }
     Ok(())
@@ -283,8 +264,8 @@ fn pair_bytes(from: &CallArguments, to: usize) -> u64 {
 /// The largest number of bytes of all blocks together.
 const MOST_BYTES: u64 = 1 << 50;
 
-fn too_large() -> Error {
-    Error::new("expected at most 2^50 B in all blocks together")
+fn check_size(bytes: u64) -> Result<()> {
+    ensure(bytes <= MOST_BYTES, || "expected at most 2^50 B in all blocks together")
 }
 
 /// The call as given by a rank that knows all of it.
@@ -299,13 +280,7 @@ fn call(collective: Collective, all: &[&CallArguments]) -> Result<Call> {
     };
     let ranks = all.len();
     let most = counts.iter().flatten().copied().fold(count, u64::max);
-    if most
-        .checked_mul(element_bytes)
-        .and_then(|bytes| bytes.checked_mul(ranks as u64))
-        .is_none_or(|all| all > MOST_BYTES)
-    {
-        return Err(too_large());
-    }
+    check_size(most.saturating_mul(element_bytes).saturating_mul(ranks as u64))?;
     // Types without data have no bytes.
     let elements = |count: u64| if element_bytes == 0 { 0 } else { count as usize };
     let counts = match counts {
@@ -326,10 +301,7 @@ fn call(collective: Collective, all: &[&CallArguments]) -> Result<Call> {
 fn exchange(all: &[&CallArguments]) -> Result<Call> {
     let bytes = |from: usize, to: usize| pair_bytes(all[from], to);
     let pairs = (0..all.len()).flat_map(|from| (0..all.len()).map(move |to| (from, to)));
-    let total = pairs.fold(0, |total: u64, (from, to)| total.saturating_add(bytes(from, to)));
-    if total > MOST_BYTES {
-        return Err(too_large());
-    }
+    check_size(pairs.fold(0, |total: u64, (from, to)| total.saturating_add(bytes(from, to))))?;
     let pairs = Pairs::all_pairs(all.len(), |from, to| bytes(from, to) as usize);
     let in_place = all.iter().all(|arguments| arguments.in_place);
     Ok(Call { counts: Counts::Pairs(Arc::new(pairs)), in_place, ..Call::new(Collective::Alltoallv, all.len(), 0) })

@@ -14,7 +14,7 @@ from hocket.cli import options
 from hocket.cli.mpi.bench import ALL, BenchRequest, bench_request
 from hocket.cli.output import hand_out, print_files, print_table, print_words
 from hocket.cli.printing import say
-from hocket.words.scenes import fault_words, played_on_clocks
+from hocket.words.simulations import fault_words, played_on_clocks
 from hocket_lab.commands.options import DEFAULT, command, in_lab, ratio_text
 from hocket_lab.comparing import Compared, Point, compare_with_lab, expected
 from hocket_lab.gates import gates

@@ -13,7 +13,7 @@ from hocket.mpi.installation import Installation
 from hocket.simulating.faults import Faults
 from hocket.simulating.jobs import Job
 from hocket.simulating.together import Place
-from hocket.words.scenes import fault_words
+from hocket.words.simulations import fault_words
 from hocket_lab.commands.options import DEFAULT, command, in_lab, ratio_text
 from hocket_lab.comparing import ComparedTime
 from hocket_lab.together import JobsCompared, compare_together

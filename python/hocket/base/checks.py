@@ -1,4 +1,4 @@
-"""Checks of values that callers give: each function returns a valid value, or raises an error that names the value."""
+"""Checks of values that callers give, and errors that name the value; for unknown names, with suggestions."""
 
 from __future__ import annotations
 
@@ -45,52 +45,32 @@ def printable_lines(text: str) -> str:
 
 
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
-    """Return a value if it has the expected type.
-
-    Raises:
-        Error: The value has another type.
-    """
+    """Return a value of the expected type; refuse others."""
     if not isinstance(value, kind):
         raise Error(f"{what}: got {quote(value)}, expected {expected}")
     return value
 
 
 def several(what: str, values: Any, kind: Any, expected: str) -> tuple[Any, ...]:
-    """Return several values that have the expected type.
-
-    Raises:
-        Error: The argument is not a collection, or one of its values has another type.
-    """
+    """Return several values of the expected type; refuse what is no collection of such."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise Error(f"{what}: got {quote(values)}, expected a list of {expected}")
     return tuple(instance(what, value, kind, expected) for value in values)
 
 
 def mapping(what: str, value: Any) -> dict[str, Any]:
-    """Return a mapping from names.
-
-    Raises:
-        Error: The value is not a mapping, or a key is not a name.
-    """
+    """Return a mapping from names; refuse others."""
     pairs: Mapping[Any, Any] = instance(what, value, Mapping, "a mapping from names to values")  # type: ignore[type-abstract]
     return {text(f"{what}: a name", name): entry for name, entry in pairs.items()}
 
 
 def function(what: str, value: Any) -> Callable[..., Any]:
-    """Return a value if it can be called.
-
-    Raises:
-        Error: The value cannot be called.
-    """
+    """Return a value that can be called; refuse others."""
     return instance(what, value, Callable, "a function")  # type: ignore[arg-type]
 
 
 def text(what: str, value: Any) -> str:
-    """Return a text.
-
-    Raises:
-        Error: The value has another type, or is not valid Unicode.
-    """
+    """Return a text of valid Unicode; refuse others."""
     value_text = instance(what, value, str, "a text")
     if value_text.isascii():
         return value_text
@@ -102,11 +82,7 @@ def text(what: str, value: Any) -> str:
 
 
 def path(what: str, value: Any) -> str:
-    """Return a path as text.
-
-    Raises:
-        Error: The value is not a path.
-    """
+    """Return a path as text; refuse what is none."""
     path_text = fspath(value) if isinstance(value, str | PathLike) else None
     if not isinstance(path_text, str) or not path_text or "\0" in path_text:
         raise Error(f"{what}: got {quote(value)}, expected a path")
@@ -114,11 +90,7 @@ def path(what: str, value: Any) -> str:
 
 
 def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
-    """Return a whole number as a Python int.
-
-    Raises:
-        Error: The value is not a whole number, is negative, or is not below `limit`, a power of two.
-    """
+    """Return a whole number as a Python int; refuse negative ones, and those not below `limit`, a power of two."""
     try:
         whole_number = None if is_truth(value) else index(value)
     except TypeError:
@@ -131,11 +103,7 @@ def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
 
 
 def size_bytes(what: str, value: Any) -> int:
-    """Return a size in bytes, given as a number, or as a text such as "64KiB".
-
-    Raises:
-        Error: The value is not a size.
-    """
+    """Return a size in bytes, given as a number, or as a text such as "64KiB"; refuse what is none."""
     if not isinstance(value, str):
         return whole(what, value)
     try:
@@ -145,11 +113,7 @@ def size_bytes(what: str, value: Any) -> int:
 
 
 def several_sizes(what: str, values: Any) -> tuple[int, ...]:
-    """Return sizes in bytes, each once. Input: numbers, texts such as "64KiB" and "8B..64MiB", or only one of these.
-
-    Raises:
-        Error: One of them is not a size.
-    """
+    """Return sizes in bytes, each once: of numbers, texts such as "64KiB" and "8B..64MiB", or only one of these."""
     size_texts = values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     size_lists = [
         parse_sizes(text(what, value)) if isinstance(value, str) else (whole(what, value),) for value in size_texts
@@ -158,11 +122,7 @@ def several_sizes(what: str, values: Any) -> tuple[int, ...]:
 
 
 def several_ranks(what: str, values: Any) -> tuple[int, ...]:
-    """Return rank counts. Input: numbers, or a text such as "1-64" or "1-8,16,32".
-
-    Raises:
-        Error: They are not that.
-    """
+    """Return rank counts: of numbers, or of a text such as "1-64" or "1-8,16,32"; refuse others."""
     if isinstance(values, str):
         try:
             return parse_ranks(values)
@@ -174,22 +134,14 @@ def several_ranks(what: str, values: Any) -> tuple[int, ...]:
 
 
 def share(what: str, value: Any, expected: str = "a share between 0 and 1") -> float:
-    """Return a share, given as a number or as a text such as "1%".
-
-    Raises:
-        Error: As `number` or `parse_share`, or it is not between 0 and 1.
-    """
+    """Return a share between 0 and 1, given as a number or as a text such as "1%"; refuse others."""
     if isinstance(value, str):
         return parse_share(value)
     return number(what, value, expected, is_right=lambda share: 0 < share < 1)
 
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:
-    """Return a number as a Python int or float.
-
-    Raises:
-        Error: The value is not a number, is NaN, or does not meet the condition.
-    """
+    """Return a number as a Python int or float; refuse NaN, and one that does not meet the condition."""
     try:
         real_number = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -200,11 +152,7 @@ def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], 
 
 
 def truth(what: str, value: Any) -> bool:
-    """Return a truth value as a Python bool.
-
-    Raises:
-        Error: The value is neither True nor False.
-    """
+    """Return a truth value as a Python bool; refuse others."""
     if not is_truth(value):
         raise Error(f"{what}: got {quote(value)}, expected True or False")
     return bool(value)
@@ -216,12 +164,26 @@ def is_truth(value: object) -> bool:
 
 
 def json_text(what: str, value: Any) -> str:
-    """Return plain data as JSON.
-
-    Raises:
-        Error: The data cannot be written as JSON.
-    """
+    """Return plain data as JSON; refuse what cannot be written so."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise Error(f"{what}: cannot be written as JSON: {error}") from None
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """Return a hint for an unknown name: the names that are similar, or else all known names."""
+    return _native.hint(name.encode(errors="replace").decode(), list(names))
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> Error:
+    """Return the error for an unknown name."""
+    return Error(f'unknown {what} "{name}", {hint(name, names)}')
+
+
+def among(what: str, value: object, choices: Iterable[str]) -> str:
+    """Return a value if it is one of the known names; refuse others."""
+    names = list(choices)
+    if isinstance(value, str) and value in names:
+        return value
+    raise Error(f"{what}: got {quote(value)}, {hint(value if isinstance(value, str) else '', names)}")

@@ -17,35 +17,24 @@ from hocket.base.units import format_duration
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_WAIT_S = 30.0
-"""How long to wait for the first worker."""
+_WAIT_S = 30.0  # how long to wait for the first worker
 
-_WAIT_AGAIN_S = 300.0
-"""How long to wait for another worker when all have ended."""
+_WAIT_AGAIN_S = 300.0  # how long to wait for another worker when all have ended
 
-_LOOK_S = 2.0
-"""Time between two looks at the workers."""
+_LOOK_S = 2.0  # time between two looks at the workers
 
 
 @dataclass(frozen=True)
 class ExecutorKind:
-    """A kind of executor.
+    """A kind of executor."""
 
-    Attributes:
-        name: "local", "mpi" or "dask".
-        address: The address of a running Dask scheduler; without it Dask starts workers on this computer.
-    """
-
-    name: str
+    name: str  # "local", "mpi" or "dask"
+    # The address of a running Dask scheduler; without it Dask starts workers on this computer.
     address: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> ExecutorKind:
-        """Return the executor that a text names, such as "local" or "dask=tcp://host:8786".
-
-        Raises:
-            Error: There is no executor of that name.
-        """
+        """Return the executor that a text names, such as "local" or "dask=tcp://host:8786"; refuse others."""
         name, equals, address = text.partition("=")
         if name not in _KINDS or bool(equals) != bool(address) or (address and name != "dask"):
             raise Error(f'got "{text}", expected local, mpi, dask or dask=ADDRESS')
@@ -55,13 +44,7 @@ class ExecutorKind:
 def open_executor(kind: ExecutorKind, *, jobs: int, say: Callable[[str], object]) -> AbstractContextManager[Executor]:
     """Give an executor of a kind with `jobs` workers; a running scheduler keeps its own workers.
 
-    Args:
-        kind: The kind.
-        jobs: The number of workers.
-        say: Receives what the work waits for, and how long.
-
-    Raises:
-        Error: A package is missing, or the executor was lost.
+    `say` receives what the work waits for, and how long. An Error if a package is missing, or the executor was lost.
     """
     return _KINDS[kind.name](kind, jobs, say)
 
@@ -87,11 +70,7 @@ def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Itera
 
 
 def _client(dask: Any, scheduler: Any) -> Any:
-    """Return a client of a scheduler that has workers.
-
-    Raises:
-        Error: There is no scheduler at that address, or it gets no workers.
-    """
+    """Return a client of a scheduler that has workers; an Error if none is at that address, or it gets no workers."""
     try:
         client = dask.Client(scheduler)
         client.wait_for_workers(1, timeout=_WAIT_S)

@@ -1,4 +1,7 @@
-"""Files: input is limited in size; output is either complete or absent."""
+"""Files: input is limited in size, output is either complete or absent; tables in CSV; TOML, read and written.
+
+An Error names the file that cannot be read or written, and says why.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +47,10 @@ _UNFINISHED_NAME = re.compile(r"(?s)\..*\.hocket-(?P<host>.*)-[0-9a-f]{8}")
 
 
 def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_regular: bool = False) -> str:
-    """Return the text of a file. The file may be a pipe or a device without end.
+    """Return the text of a file; it may be a pipe or a device without end, of which `most_bytes` are accepted.
 
-    Args:
-        path: The file.
-        most_bytes: The longest text that is accepted.
-        only_regular: Whether to refuse pipes and devices at once; for files that other users may have put there.
-
-    Raises:
-        Error: The file cannot be read, is not text, is longer than `most_bytes`, or does not fit into memory.
+    If `only_regular`, pipes and devices are refused at once, for files that other users may have put there. So is what
+    is no text, or does not fit into memory.
     """
     file = path_of("file", path)
     pieces = []
@@ -78,11 +76,7 @@ def read_text(path: str | PathLike[str], *, most_bytes: int = _MOST_BYTES, only_
 
 
 def parse_object(text: str | bytes, where: str) -> dict[str, Any]:
-    """Return the members of the JSON object in a file.
-
-    Raises:
-        Error: The text is not a JSON object, is nested too deeply, or has an integer of too many digits.
-    """
+    """Return the members of the JSON object in a file; refuse deep nesting, and integers of too many digits."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):  # invalid JSON, invalid UTF-8, or an integer that Python does not convert
@@ -108,10 +102,9 @@ def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> str
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """Return the values of a TOML file, given its text: texts, finite numbers, truths, and lists and tables of them.
+    """Return the values of a TOML file, given its text; refuse deep nesting, and other values, such as dates.
 
-    Raises:
-        Error: The text is not TOML, is nested too deeply, or has a value of another kind, such as a date.
+    Values are texts, finite numbers, truths, and lists and tables of them.
     """
     try:
         values = tomllib.loads(text)
@@ -156,11 +149,7 @@ def is_stdout(path: str | PathLike[str]) -> bool:
 
 
 def writable(path: str | PathLike[str]) -> str:
-    """Return a path if it can probably be written. Commands check this before long work.
-
-    Raises:
-        Error: The path is a folder, or its folder does not exist or cannot be written.
-    """
+    """Return a path that can probably be written, and refuse others. Commands check this before long work."""
     file = path_of("file", path)
     if os.path.isdir(file):
         raise Error(f"{file}: cannot be written: it is a directory")
@@ -172,22 +161,14 @@ def writable(path: str | PathLike[str]) -> str:
 
 
 def writable_folder(path: str) -> str:
-    """Return the path of a folder if files can probably be written to it, or if it can be made.
-
-    Raises:
-        Error: The path is not a folder or cannot be written, or its parent folder does not exist or cannot be written.
-    """
+    """Return the path of a folder if files can probably be written to it, or if it can be made; refuse others."""
     target = os.path.realpath(path_of("folder", path))
     _check_folder(path, target if os.path.lexists(target) else os.path.dirname(target))
     return path
 
 
 def make_folder(path: str | PathLike[str]) -> None:
-    """Make a folder if it does not exist; its parent folder must exist.
-
-    Raises:
-        Error: The folder cannot be made.
-    """
+    """Make a folder if it does not exist; its parent folder must exist. An Error if it cannot be made."""
     with naming(path):
         Path(path).mkdir(exist_ok=True)
 
@@ -195,9 +176,7 @@ def make_folder(path: str | PathLike[str]) -> None:
 def write(path: str | PathLike[str], content: bytes | str) -> None:
     """Write a file atomically: a reader sees the old content or the new one, never a part. `-` is standard output.
 
-    Raises:
-        Error: The file cannot be written.
-        BrokenPipeError: The path is a pipe whose reader has gone.
+    A BrokenPipeError says that the path is a pipe whose reader has gone.
     """
     if is_stdout(path):
         _print(content)
@@ -207,11 +186,7 @@ def write(path: str | PathLike[str], content: bytes | str) -> None:
 
 
 def write_all(contents: Mapping[str, bytes | str]) -> None:
-    """Write several files that belong together, each atomically: if one cannot be written, none is.
-
-    Raises:
-        Error: A file cannot be written.
-    """
+    """Write several files that belong together, each atomically: if one cannot be written, none is."""
     targets = [Path(os.path.realpath(writable(path))) for path in contents]
     for folder in {target.parent for target in targets}:
         _remove_left(folder)
@@ -230,9 +205,7 @@ def write_all(contents: Mapping[str, bytes | str]) -> None:
 def write_by(path: str | PathLike[str], writer: Callable[[str], object]) -> None:
     """Write a file atomically: `writer` writes to the path of a temporary file, and may raise `OSError`.
 
-    Raises:
-        Error: The file cannot be written.
-        BrokenPipeError: The path is a pipe whose reader has gone.
+    A BrokenPipeError says that the path is a pipe whose reader has gone.
     """
     file = path_of("file", path)
     with naming(file):
@@ -362,3 +335,28 @@ def _remove_unlocked(path: Path) -> None:
             os.unlink(path)
     finally:
         os.close(descriptor)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml(values: Mapping[str, Any], path: str = "") -> str:
+    """Return sections as TOML text; texts, numbers and lists are written as in JSON."""
+    keys, tables = [], []
+    for key, value in values.items():
+        name = f"{path}{_key(key)}"
+        if isinstance(value, dict):
+            tables.append(f"\n[{name}]\n{toml(value, name + '.')}")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            tables += [f"\n[[{name}]]\n{toml(each, name + '.')}" for each in value]
+        else:
+            keys.append(f"{_key(key)} = {_quoted(value)}\n")
+    return "".join(keys + tables)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -18,19 +18,12 @@ _FIRST_BYTES = 1 << 16
 
 
 class Kind(NamedTuple):
-    """A kind of file.
+    """A kind of file."""
 
-    Attributes:
-        readers: The kinds of readers that read it; none if Hocket does not.
-        what: What it is.
-        advice: What reads it.
-        pattern: What the beginning of such a file has.
-    """
-
-    readers: tuple[str, ...]
-    what: str
-    advice: str
-    pattern: re.Pattern[bytes]
+    readers: tuple[str, ...]  # the kinds of readers that read it; none if Hocket does not
+    what: str  # what it is
+    advice: str  # what reads it
+    pattern: re.Pattern[bytes]  # what the beginning of such a file has
 
 
 _COMMANDS = {
@@ -67,16 +60,7 @@ def kind_of(path: str | PathLike[str]) -> Kind | None:
 
 @contextmanager
 def expecting(path: str | PathLike[str], reader: str, what: str) -> Iterator[None]:
-    """Name the kind of a file that a reader refuses because it is of another kind.
-
-    Args:
-        path: The file.
-        reader: The kind of reader.
-        what: What it expects.
-
-    Raises:
-        Error: The error of the reader, or the kind of the file.
-    """
+    """Name the kind of a file that a kind of reader refuses, because it is another than `what` the reader expects."""
     try:
         yield
     except Error:

@@ -20,20 +20,12 @@ class LineFile:
 
     The file is made if necessary, and locked as long as it is open. It has to be a regular file of this user: a link
     that somebody else has put there could lead anywhere.
-
-    Args:
-        path: The file.
-
-    Attributes:
-        path: The file.
-        lines: Its lines when it was opened.
-        cut_off: What stood behind the last complete line.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        self.lines: list[bytes] = []
-        self.cut_off = b""
+        self.lines: list[bytes] = []  # when it was opened
+        self.cut_off = b""  # what stood behind the last complete line
 
     def __enter__(self) -> LineFile:
         with naming(self.path):
@@ -48,11 +40,7 @@ class LineFile:
         self._file.close()
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Append a line.
-
-        Raises:
-            Error: The line cannot be written.
-        """
+        """Append a line; an Error if it cannot be written."""
         rest = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with naming(self.path):
             self._file.truncate()

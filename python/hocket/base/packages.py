@@ -11,14 +11,9 @@ __all__ = ["Lazy", "alt", "optional"]
 
 
 def optional(module: str, *, extra: str | None = None) -> Any:
-    """Return a module of an optional package.
+    """Return a module of an optional package by its full name; if it is missing, an Error says how to install it.
 
-    Args:
-        module: The module's full name.
-        extra: Hocket's extra that installs the package, if there is one.
-
-    Raises:
-        Error: The package is missing; the message says how to install it.
+    `extra` is Hocket's extra that installs the package, if there is one.
     """
     try:
         return import_module(module)

@@ -54,17 +54,9 @@ def do_all(
 ) -> list[R]:
     """Call `work` on every task and return the results in the order of the tasks.
 
-    If a task fails, tasks that have not started are cancelled. The first failed task in order gives the error.
-
-    Args:
-        work: The function to call.
-        tasks: Its arguments, one per call.
-        executor: Any executor of `concurrent.futures`; by default threads, one per processor.
-        on_done: Called after each task, in this thread, with the task and its result.
-        more: As `on_done`; returns further tasks, which come after all others.
-
-    Raises:
-        Error: `executor` is not an executor.
+    If a task fails, tasks that have not started are cancelled. The first failed task in order gives the error. The
+    executor is any of `concurrent.futures`, by default threads, one per processor. After each task, `on_done` and
+    `more` get it and its result, in this thread; `more` returns further tasks, which come after all others.
     """
     if executor is None:
         with workers() as own:

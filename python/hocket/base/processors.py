@@ -7,8 +7,7 @@ import resource
 import sys
 from pathlib import Path
 
-_THREAD_BYTES = 1 << 27
-"""Addresses that a thread reserves for its stack and for its memory."""
+_THREAD_BYTES = 1 << 27  # addresses that a thread reserves for its stack and for its memory
 
 
 def processors() -> int:

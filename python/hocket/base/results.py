@@ -1,4 +1,4 @@
-"""The common part of all results: data frames, pictures, and display in notebooks.
+"""The common part of all results: data frames, pictures, display in notebooks, tables in words, and places.
 
 This module does not import the drawing code. `hocket` itself names it, in `draw_with`; the first result that is drawn
 loads it, and it registers how to draw each class.
@@ -7,10 +7,11 @@ loads it, and it registers how to draw each class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
@@ -115,11 +116,7 @@ def draw_with(load: Callable[[], object]) -> None:
 
 @singledispatch
 def draw(result: Result, **options: Any) -> Any:
-    """Return the chart of a result.
-
-    Raises:
-        Error: There is nothing to draw, or an option is invalid.
-    """
+    """Return the chart of a result; an Error if there is nothing to draw, or an option is invalid."""
     for load in _drawings:
         load()
     if draw.dispatch(type(result)) is draw.dispatch(object):
@@ -145,3 +142,29 @@ def _format_value(name: str, value: Any) -> str:
     if name.endswith("bytes"):
         return format_bytes(round(value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The contestants that share a place, and the shortest time of them."""
+
+    names: tuple[str, ...]
+    time_s: float
+
+
+def places(times_s: Mapping[str, float], fastest: Collection[str]) -> tuple[Place, ...]:
+    """Return the places, the fastest first: `fastest` share the first, and other names with equal times one each."""
+    if not fastest:
+        return ()
+    first = Place(tuple(fastest), min(times_s[name] for name in fastest))
+    others = sorted((name for name in times_s if name not in fastest), key=times_s.__getitem__)
+    return first, *(Place(tuple(names), time_s) for time_s, names in groupby(others, key=times_s.__getitem__))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table in words."""
+
+    columns: tuple[str, ...]  # the titles of its columns
+    rows: tuple[tuple[str, ...], ...]  # the cells of each row
+    right: tuple[str, ...] = ()  # the right-aligned columns

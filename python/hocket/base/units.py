@@ -87,22 +87,14 @@ def format_reach(share: float) -> str:
 
 
 def parse_count(text: str) -> int:
-    """Return a whole number.
-
-    Raises:
-        Error: The text is not a whole number, or has too many digits.
-    """
+    """Return a whole number; refuse other texts, and too many digits."""
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise Error(f'got "{text}", expected a whole number below 10^{_MOST_DIGITS}')
     return int(text)
 
 
 def parse_share(text: str) -> float:
-    """Return a share such as "1%" or 0.01.
-
-    Raises:
-        Error: The text is not a number, with or without "%", above 0 and below 1.
-    """
+    """Return a share such as "1%" or 0.01, above 0 and below 1; refuse other texts."""
     number = text.removesuffix("%")
     try:
         share = float(number) / (100 if number != text else 1)
@@ -126,11 +118,7 @@ def span(ratios: Sequence[float]) -> str:
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:
-    """Return the rank counts of "1-64" or "1-8,16,32", in order.
-
-    Raises:
-        Error: The text is not that, or contains 0.
-    """
+    """Return the rank counts of "1-64" or "1-8,16,32", in order; refuse other texts, and 0."""
     ranges = [_rank_range(part) for part in text.split(",")]
     if sum(map(len, ranges)) > _MOST_RANK_COUNTS:
         raise Error(f'got "{text:.60}", expected at most {_MOST_RANK_COUNTS} rank counts')
@@ -140,10 +128,7 @@ def parse_ranks(text: str) -> tuple[int, ...]:
 def parse_sizes(text: str) -> tuple[int, ...]:
     """Return the sizes that a text lists, in order: "8B..64MiB" (doubling), "8B..64MiB:4" (times four) or "8B,1KiB".
 
-    A range contains both of its ends; its last step may be shorter.
-
-    Raises:
-        Error: The text is not that.
+    A range contains both of its ends; its last step may be shorter. Other texts are refused.
     """
     return tuple(sorted({size for part in text.split(",") for size in _size_range(part)}))
 

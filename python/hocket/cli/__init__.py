@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hocket.base.results import ORPHANS
-from hocket.cli.exits import bad_input
-from hocket.cli.limits import describe_address_limit, too_narrow
+from hocket.cli.limits import bad_input, describe_address_limit, too_narrow
 
 _INTERRUPTION_STATUS = 130  # 128 + SIGINT, as in shells
 _SOON_S = 0.01

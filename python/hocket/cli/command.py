@@ -28,16 +28,11 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function: each of its parameters is an option or argument, in this order.
 
-    A parameter without a default in the table is required, unless its type allows None.
-
-    Args:
-        name: The name of the command; by default the function's.
-        cls: The class of the command.
-        own_rows: A module beside which lies a table that comes before that of this package.
-        fields: What fields in the table, such as `{formats}`, stand for.
-        settings: Other arguments of `cls`.
-        sources: For parameters that are more than a row: the type of the value, a function of other parameters, or the
-            names of several, whose values come as a dictionary.
+    A parameter without a default in the table is required, unless its type allows None. In `sources` are parameters
+    that are more than a row: the type of the value, a function of other parameters, or the names of several, whose
+    values come as a dictionary. `own_rows` is a module beside which a table lies that comes before that of this
+    package; `fields` are what fields in the table and in the function's docstring, such as `{formats}`, stand for;
+    `settings` are other arguments of `cls`.
     """
 
     def make(function: Callable[..., Any]) -> click.Command:
@@ -53,7 +48,7 @@ def command(
             return function(**{each: of_command.value(each, values, results) for each in _needs(function)})
 
         parameters = {str(each.name): each for each in of_command.parameters(_needs(function))}
-        text = inspect.cleandoc(function.__doc__ or "")
+        text = inspect.cleandoc(function.__doc__ or "").format_map(of_command.fields)
         return cls(
             name or function.__name__, callback=call, params=[*parameters.values()], help=text, **(settings or {})
         )

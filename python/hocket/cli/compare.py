@@ -19,7 +19,10 @@ from hocket.cli import options
 from hocket.cli.command import command
 from hocket.cli.effort import announce
 from hocket.cli.output import (
+    MOST_PLACES,
     Bar,
+    SizeTable,
+    factor,
     print_csv,
     print_files,
     print_json,
@@ -30,7 +33,6 @@ from hocket.cli.output import (
     write_all,
 )
 from hocket.cli.printing import StyledText, note, say
-from hocket.cli.sizes import MOST_PLACES, SizeTable, factor
 from hocket.cli.trials import bound_of, compared_trials
 from hocket.cli.values import Read
 from hocket.definitions.calls import algorithms_for
@@ -45,7 +47,7 @@ from hocket.simulating.answers import WITHIN
 from hocket.simulating.comparison import Comparison, Default, rounds_of
 from hocket.simulating.comparison import compare as compare_algorithms
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import UNTIL_DECIDED, Engine, Trials
+from hocket.simulating.simulation import HOW, UNTIL_DECIDED, Trials
 from hocket.tuning.choice import Choice, rule_of
 from hocket.words.comparisons import (
     INTERVALS_NOTE,
@@ -56,8 +58,7 @@ from hocket.words.comparisons import (
     measured_table,
     not_compared_lines,
 )
-from hocket.words.scenes import played_words
-from hocket.words.simulations import alike, measured
+from hocket.words.simulations import alike, measured, played_words
 
 if TYPE_CHECKING:
     from hocket.measurements.measurement import Measurement
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     },
     call_of=options.call_of,
     machine=options.machine,
+    how=HOW,
     scene=options.scene,
     defaults_of=Read(defaults_named, name="LIST"),
     rules=click.Path(dir_okay=False),
@@ -86,8 +88,7 @@ def compare(
     sizes: tuple[int, ...] | None,
     call_of: partial[Call],
     machine: Machine,
-    engine: Engine,
-    measured_as: MeasuredAs,
+    how: dict[str, Any],
     scene: Scene,
     trials: int | None,
     seed: int,
@@ -126,7 +127,7 @@ def compare(
     calls = [call_of(candidates, ranks=ranks, size_bytes=size) for size in sizes]
     of_machine = BY_MACHINE if machine.has_gpus and not names else ()
     libraries = tuple(dict.fromkeys((*of_machine, *(MPI_DEFAULTS if defaults else ()), *(defaults_of or ()))))
-    options.check_scene(scene, measured_as)
+    options.check_scene(scene, how["measured_as"])
     if measured and scene.parts:
         raise click.UsageError("--measured: expected none beside a scene, as files have times of isolated calls")
     threads = max(1, jobs // (len(calls) * (len(candidates) + len(libraries))))
@@ -143,7 +144,7 @@ def compare(
         jobs=jobs,
         yes=yes,
         is_answer_last=bool(of_machine),
-        remarks=_remarks(measurements, measured_as),
+        remarks=_remarks(measurements, how["measured_as"]),
     )
     shows_all = bool(data_form or every or links or measured or (plot and names))
     try:
@@ -152,8 +153,6 @@ def compare(
                 candidates,
                 calls,
                 machine=machine,
-                engine=engine,
-                measured_as=measured_as,
                 scene=scene,
                 trials=repeated,
                 defaults=libraries,
@@ -164,6 +163,7 @@ def compare(
                 executor=pool,
                 on_efforts=screen.begin,
                 on_done=screen.show,
+                **how,
             )
         most_lines = None if every or names else MOST_LINES
         write_all(
@@ -209,12 +209,12 @@ class _Screen:
         names = (*(each.name for each in self.candidates), *self.libraries)
         self._keys = [(size, name) for size in self.sizes for name in names]
         self._waits = all(algorithm.program is None for algorithm in self.candidates)
-        further = {_EXPECTED: _WIDEST_EXPECTED} if self.machine.discrepancies and not self.scene.starts else {}
+        self._left = list(self.sizes)
+        self._table: SizeTable | None = None
+        self._further = {_EXPECTED: _WIDEST_EXPECTED} if self.machine.discrepancies and not self.scene.starts else {}
         kinds = [library.partition("-")[0] for library in self.libraries]
         for library, kind in zip(self.libraries, kinds, strict=True):
-            further[library if kinds.count(kind) > 1 else kind] = _WIDEST_DEFAULT
-        has_trials = self._is_random and self.trials.count > 1
-        self._table = _Rows(self.sizes, len(self.candidates), further, self.libraries, has_trials=has_trials)
+            self._further[library if kinds.count(kind) > 1 else kind] = _WIDEST_DEFAULT
 
     def begin(self, estimates_s: Mapping[tuple[int, str], float]) -> None:
         """Say how long it will take, and show a bar."""
@@ -229,9 +229,9 @@ class _Screen:
         """Show how far it is, and the rows that are known."""
         self.latest = comparison
         self._bar.reach(self._work(self._keys) - self._work(comparison.missing))
-        if self.form == "rows" and not self._waits and self._table.has_next(comparison):
+        if self.form == "rows" and not self._waits and self._has_next(comparison):
             with self._bar.hide():
-                self._table.print(comparison, comparison.answer(within=self.within), all_left=False)
+                self._print_rows(comparison, comparison.answer(within=self.within), all_left=False)
 
     def _work(self, keys: Iterable[tuple[int, str]]) -> float:
         return sum(_LEAST_S + self._efforts_s.get(key, 0.0) for key in keys)
@@ -252,11 +252,53 @@ class _Screen:
         answer = f"use {answer_words(comparison.collective, uses)}" if uses else None
         if self.form == "rows":
             say_first = self._waits and answer is not None and not self.is_answer_last
-            self._table.print(comparison, uses, answer if say_first else None, all_left=True)
+            self._print_rows(comparison, uses, answer if say_first else None, all_left=True)
             answer = None if say_first else answer
         _print_summary(comparison, pictures, uses, answer, is_random=self._is_random)
         for remark in self.remarks:
             print_words(remark)
+
+    def _has_next(self, comparison: Comparison) -> bool:
+        """Return whether the next row is complete."""
+        return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in comparison.missing)
+
+    def _print_rows(
+        self, comparison: Comparison, uses: Sequence[Use], above: str | None = None, *, all_left: bool
+    ) -> None:
+        """Print the next rows as far as they are complete, or all that are left; `above` stands above the first row."""
+        while self._left and (all_left or self._has_next(comparison)):
+            self._print_row(comparison, self._left.pop(0), uses, above)
+
+    def _print_row(self, comparison: Comparison, size_bytes: int, uses: Sequence[Use], above: str | None) -> None:
+        """Print a row. Of algorithms that share a place, it names one of the answer, if there is one."""
+        if size_bytes not in comparison.sizes_bytes:
+            return
+        has_trials = self._is_random and self.trials.count > 1
+        if self._table is None:
+            say(comparison.title, bold=True)
+            if above is not None:
+                print_words(above)
+            self._further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
+            self._table = SizeTable(self.sizes, len(self.candidates), self._further, with_reach=has_trials)
+        names = {use.algorithm for use in uses}
+        places = [
+            replace(place, names=tuple(sorted(place.names, key=lambda name: name not in names)))
+            for place in comparison.places(size_bytes)
+        ]
+        defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
+        cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self._further else []
+        cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self.libraries]
+        if _BOUND in self._further:
+            bound = comparison.bounds.get(size_bytes)
+            cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}" if bound else "")
+        self._table.print_row(
+            size_bytes,
+            places,
+            cells,
+            reach=comparison.reach(size_bytes) if has_trials else None,
+            note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
+            alike=comparison.fastest(size_bytes) if comparison.machine.discrepancies else (),
+        )
 
 
 def _links(comparison: Comparison, topology: Topology | None, most: int | None, ending: str) -> bytes:
@@ -298,60 +340,6 @@ def _topology(machine: Machine, sizes: Sequence[int], runs: int) -> Topology:
         raise click.UsageError(f"--links: machine {machine.name} has no topology, expected a machine with a topology")
     drawn_links(topology, runs)
     return topology
-
-
-@dataclass
-class _Rows:
-    """The rows of the table, printed in the order of the sizes, each as soon as it is complete."""
-
-    sizes: Sequence[int]
-    candidates: int
-    further: dict[str, str]
-    libraries: Sequence[str]
-    has_trials: bool
-
-    def __post_init__(self) -> None:
-        self._left = list(self.sizes)
-        self._table: SizeTable | None = None
-
-    def has_next(self, comparison: Comparison) -> bool:
-        """Whether the next row is complete."""
-        return bool(self._left) and all(size_bytes != self._left[0] for size_bytes, _ in comparison.missing)
-
-    def print(self, comparison: Comparison, uses: Sequence[Use], above: str | None = None, *, all_left: bool) -> None:
-        """Print the next rows as far as they are complete, or all that are left; `above` stands above the first row."""
-        while self._left and (all_left or self.has_next(comparison)):
-            self._print_row(comparison, self._left.pop(0), uses, above)
-
-    def _print_row(self, comparison: Comparison, size_bytes: int, uses: Sequence[Use], above: str | None) -> None:
-        """Print a row. Of algorithms that share a place, it names one of the answer, if there is one."""
-        if size_bytes not in comparison.sizes_bytes:
-            return
-        if self._table is None:
-            say(comparison.title, bold=True)
-            if above is not None:
-                print_words(above)
-            self.further |= {_BOUND: _WIDEST_BOUND} if comparison.bounds else {}
-            self._table = SizeTable(self.sizes, self.candidates, self.further, with_reach=self.has_trials)
-        names = {use.algorithm for use in uses}
-        places = [
-            replace(place, names=tuple(sorted(place.names, key=lambda name: name not in names)))
-            for place in comparison.places(size_bytes)
-        ]
-        defaults = {default.library: default for default in comparison.defaults if default.size_bytes == size_bytes}
-        cells = [_expected_cell(comparison, size_bytes)] if _EXPECTED in self.further else []
-        cells += [_default_cell(defaults.get(name), places[0].time_s) for name in self.libraries]
-        if _BOUND in self.further:
-            bound = comparison.bounds.get(size_bytes)
-            cells.append(f"{format_time(bound.time_s)} {factor(places[0].time_s, bound.time_s):>5}" if bound else "")
-        self._table.print_row(
-            size_bytes,
-            places,
-            cells,
-            reach=comparison.reach(size_bytes) if self.has_trials else None,
-            note="" if size_bytes in comparison.finished_bytes else _SO_FAR,
-            alike=comparison.fastest(size_bytes) if comparison.machine.discrepancies else (),
-        )
 
 
 def _expected_cell(comparison: Comparison, size_bytes: int) -> str:
@@ -413,10 +401,8 @@ def _print_losses(comparison: Comparison, sizes: Sequence[int]) -> None:
 _MOST_MAPS = 3
 """Of links in a picture, unless algorithms are named or all are asked for: as many as a row of the table has places."""
 
-_SOON_S = 5.0
-"""If all simulations take longer, rows are printed as soon as they are known, and the answer below them."""
-_LEAST_S = 0.001
-"""Simulations cost at least this many seconds."""
+_SOON_S = 5.0  # if all simulations take longer, rows are printed as soon as they are known, and the answer below them
+_LEAST_S = 0.001  # simulations cost at least this many seconds
 
 _EXPECTED = "nine of ten"
 _WIDEST_EXPECTED = "0.99x to 99.9x"

@@ -8,7 +8,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.cli import options
 from hocket.cli.command import command
 from hocket.cli.effort import announce

@@ -13,11 +13,11 @@ from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
 from hocket.cli import options
 from hocket.cli.command import command
-from hocket.cli.measurements import facts_of
+from hocket.cli.measurements import FORMATS_MEASURED, facts_of
 from hocket.cli.output import print_csv, print_facts, print_result, print_table, print_words, progress, write_picture
 from hocket.cli.printing import note, say
 from hocket.cli.values import Read
-from hocket.definitions.discrepancies import Discrepancy
+from hocket.definitions.machine import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
@@ -33,7 +33,7 @@ _CONDITION = Read(Condition.parse, name="CONDITION")
 
 
 @command(
-    fields={"cells": DEFAULT_CELLS, "starts": LEAST_STARTS},
+    fields={**FORMATS_MEASURED, "cells": DEFAULT_CELLS, "starts": LEAST_STARTS},
     only=_CONDITION,
     hold_out=_CONDITION,
     facts_of=facts_of,
@@ -55,9 +55,8 @@ def fit(
 ) -> None:
     """Fit a machine file to measured times of collectives, or judge how well it predicts them.
 
-    MEASUREMENTS are files of `hocket mpi bench --json`, `hocket tune`, OSU micro-benchmarks, IMB-MPI1, IMB-NBC,
-    nccl-tests or PICO, or tables with a column of sizes and a column of times; also within logs. If the
-    machine file has no values to fit, the command only judges it.
+    MEASUREMENTS are files, also within logs: {formats}. If the machine file has no values to fit, the command only
+    judges it.
     """
     options.check_files({"--output": output, "--plot": plot})
     readings = [*map(read_measurements, measurements, facts_of(len(measurements)))]

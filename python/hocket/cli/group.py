@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from hocket.base.checks import unknown
 from hocket.base.files import read_rows
-from hocket.base.names import unknown
 
 
 def commands_of(group: str) -> list[dict[str, str]]:
@@ -19,11 +19,9 @@ def commands_of(group: str) -> list[dict[str, str]]:
 
 
 class Group(click.Group):
-    """Commands in modules of the same names; a stand-in with the summary represents each command until it runs.
+    """Commands in modules of a package, of the same names; a stand-in represents each command until it runs.
 
-    Args:
-        package: The package with the modules.
-        rows: Its commands: the section of help where each is, its name, and its summary.
+    The rows have the section of help where each command is, its name, and its summary.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from hocket.base.files import read_text
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.cli import options
 from hocket.cli.command import command
-from hocket.cli.measurements import facts_of
+from hocket.cli.measurements import FORMATS_MEASURED, facts_of
 from hocket.cli.output import hand_out, print_facts, print_files, print_table, print_words, progress, tell_people
 from hocket.cli.printing import note, say
 from hocket.definitions.machine import Machine
@@ -32,7 +32,7 @@ _MOST_POINTS = 40
 _STDIN, _STDIN_FILE = "-", "/dev/stdin"
 
 
-@command(facts_of=facts_of)
+@command(fields=FORMATS_MEASURED, facts_of=facts_of)
 def judge(
     files: tuple[str, ...],
     machine: Machine | None,
@@ -47,9 +47,8 @@ def judge(
 ) -> None:
     """Judge measured times of collectives: whether they are good, what limits them, and which algorithm ran.
 
-    FILES are the output of benchmarks, as of OSU, IMB, nccl-tests, rccl-tests, PICO or `hocket mpi bench`, or tables;
-    also within logs and pasted text. `-` reads pasted text up to Ctrl-D. Two files are a run from before and one from
-    after: the command says what changed, and its exit status is 1 if a time did.
+    FILES are measured times, also within logs and pasted text: {formats}. `-` reads pasted text up to Ctrl-D. Two files
+    are a run from before and one from after: the command says what changed, and its exit status is 1 if a time did.
     """
     options.check_files({"--plot": plot})
     if len(files) == 2 and not before:

@@ -1,4 +1,4 @@
-"""Limits of the process (`ulimit`) in which a command would crash."""
+"""Limits of the process (`ulimit`) in which a command would crash; the end of one that cannot do what was asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import resource
 import subprocess
 import sys
+from contextlib import suppress
 
 _LEAST_STACK_BYTES = 1 << 20
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -39,3 +40,13 @@ def describe_address_limit() -> str | None:
     """Return how many addresses the process may use; None without a limit."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit_bytes == resource.RLIM_INFINITY else f"{limit_bytes // _MIB} MiB of addresses (ulimit -v)"
+
+
+_BAD_INPUT = 2
+
+
+def bad_input(line: str) -> int:
+    """Print a line that says what is wrong, and return the exit status, which stays if nobody can read the line."""
+    with suppress(OSError):
+        print(f"hocket: error: {line}", file=sys.stderr, flush=True)
+    return _BAD_INPUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from hocket.cli.command import command
 from hocket.cli.output import answer, print_table
 from hocket.cli.printing import say
-from hocket.definitions.machine import Machine, presets
+from hocket.definitions.machine import PAPERS, Machine, presets
 from hocket.definitions.variants import with_host
 
 
@@ -26,10 +27,18 @@ def machines(machine: Machine | None, convert: bool, as_json: bool) -> None:
         answer({**_entry(variant), "text": variant.text}, say, variant.text.rstrip(), as_json=as_json)
         return
     preset_machines = [Machine.load(name) for name in presets()]
-    protocols = [f" Protocols: {', '.join(one.protocols)}." * bool(one.protocols) for one in preset_machines]
-    rows = [(one.name, one.model, one.description + text) for one, text in zip(preset_machines, protocols, strict=True)]
-    columns = ["machine", "network model", "what it is"]
-    answer([*map(_entry, preset_machines)], print_table, columns, rows, as_json=as_json)
+    answer([*map(_entry, preset_machines)], _print, preset_machines, as_json=as_json)
+
+
+def _print(machines: Sequence[Machine]) -> None:
+    """Print the machines of users, and below them those of papers."""
+    for heading, are_of_papers in (("", False), ("\nof papers, to repeat what they say", True)):
+        own = [one for one in machines if (one.name in PAPERS) is are_of_papers]
+        protocols = [f" Protocols: {', '.join(one.protocols)}." * bool(one.protocols) for one in own]
+        rows = [(one.name, one.model, one.description + text) for one, text in zip(own, protocols, strict=True)]
+        if heading:
+            say(heading)
+        print_table(["machine", "network model", "what it is"], rows)
 
 
 def _entry(machine: Machine) -> dict[str, Any]:

@@ -12,8 +12,11 @@ from hocket._native import Error
 from hocket.base.call import MeasuredAs
 from hocket.cli.options import T
 from hocket.explorer.questions import MeasuredFile
-from hocket.measurements.formats import read_measurements
+from hocket.measurements.formats import FORMATS, read_measurements
 from hocket.measurements.measurement import Facts, Measurement
+
+FORMATS_MEASURED = {"formats": ", ".join(format.what for format in FORMATS)}
+"""For the help of commands that read measured times."""
 
 
 def facts_of(

@@ -12,9 +12,8 @@ import click
 from hocket.base.call import Call
 from hocket.base.executors import ExecutorKind
 from hocket.definitions.authoring import library
-from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find
+from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find, values_of
 from hocket.definitions.machine import Machine
-from hocket.definitions.parameters import values_of
 from hocket.definitions.variants import with_layout, with_map
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults

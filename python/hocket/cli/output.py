@@ -1,4 +1,4 @@
-"""Output of commands: tables and JSON on stdout, progress on stderr."""
+"""Output of commands: tables, also of times by size, and JSON on stdout; progress on stderr."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from hocket.base import files
 from hocket.base.error import printable
 from hocket.base.packages import alt
+from hocket.base.results import Place
+from hocket.base.units import format_bytes, format_ratio, format_reach, format_time
 from hocket.base.version import VERSION
 from hocket.cli.printing import StyledText, note, put, say
 from hocket.drawing.encoding import picture_of
@@ -80,13 +82,9 @@ def hand_out(
 ) -> None:
     """Write a picture and results to the requested files, and print the results.
 
-    Args:
-        entry: The results; the name of the picture and the version are added.
-        plot: The file for the picture, if any.
-        output: The file for the results as JSON, if any; if that is stdout, nothing else is printed.
-        as_json: Whether to print JSON.
-        draw: Draws the picture.
-        show: Prints the results for people if `as_json` is off. It gets the written files: what each is, and its name.
+    `draw` draws the picture for the file `plot`. The results get its name and the version; where their file, `output`,
+    is stdout, nothing else is printed. `show` prints them for people unless `as_json` is on: it gets what each written
+    file is, and its name.
     """
     entry = {**entry, "plot": plot, "version": VERSION}
     if not write_all([(plot, partial(picture_of, draw)), (output, lambda _: json.dumps(entry) + "\n")]):
@@ -352,3 +350,74 @@ def progress(label: str, total: float | None) -> Iterator[Bar]:
     with Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf) as progress_bar:
         progress_bar.advance(progress_bar.add_task(label, total=total), 0)  # start the clock before the first piece
         yield Bar(progress_bar)
+
+
+_NEXT = ("second", "third")
+MOST_PLACES = 1 + len(_NEXT)
+"""The places in a row."""
+
+_WIDEST = "999.9 us"
+_WIDEST_REACH = " ±99%"
+_WIDEST_FACTOR = "99.9x"
+
+
+class SizeTable:
+    """A table with the times of the fastest, and the ratios of the second and third to them.
+
+    The width does not depend on the number of contestants or on their names. Each further column has its widest cell.
+    """
+
+    def __init__(
+        self, sizes_bytes: Sequence[int], contestants: int, further: Mapping[str, str], *, with_reach: bool
+    ) -> None:
+        self._next = _NEXT[: contestants - 1]
+        numbers = ["fastest", *self._next, *further]
+        widest = [
+            max(map(format_bytes, sizes_bytes), key=len),
+            _WIDEST + (_WIDEST_REACH if with_reach else ""),
+            *[_WIDEST_FACTOR] * len(self._next),
+            *further.values(),
+        ]
+        self._table = GrowingTable(["size", *numbers], widest=widest, right=numbers)
+
+    def print_row(
+        self,
+        size_bytes: int,
+        places: Sequence[Place],
+        further: Sequence[str],
+        *,
+        reach: float | None,
+        note: str = "",
+        alike: Collection[str] = (),
+    ) -> None:
+        """Print one size; the names of the first places, and a note on them, precede it if they have changed.
+
+        The reach is half the width of the interval of the fastest time, as a share of this time. Names of further
+        places that are alike the first one are joined to it.
+        """
+        first, *others = places[: len(self._next) + 1]
+        time = format_time(first.time_s) + ("" if reach is None else f" {format_reach(reach)}")
+        factors = [factor(each.time_s, first.time_s) for each in others]
+        missing = ["-"] * (len(self._next) - len(others))
+        row = [format_bytes(size_bytes), StyledText(time, fg="green", bold=True), *factors, *missing, *further]
+        self._table.print_row(row, above=_above((first, *others), alike) + note)
+
+
+def _above(places: Sequence[Place], alike: Collection[str]) -> str:
+    """Return the names of the first places: "ring, then bine", or "ring = bine +4" if four more are alike."""
+    are_alike = [place.names[0] in alike for place in places[1:]]
+    count = 1 + sum(are_alike)
+    more = len(alike) - sum(len(place.names) for place in places[:count])
+    first = " = ".join(map(_names, places[:count])) + (f" +{more}" if more > 0 else "")
+    return ", then ".join([first, *map(_names, places[count:])])
+
+
+def _names(place: Place) -> str:
+    """Return one name of a place, and how many more share it: "ring", "bine +2"."""
+    name, *more = place.names
+    return f"{name} +{len(more)}" if more else name
+
+
+def factor(time_s: float, base_s: float) -> str:
+    """Return a time as a multiple of another; "-" if the other is zero."""
+    return format_ratio(time_s / base_s) if base_s > 0 else "-"

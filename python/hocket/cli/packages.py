@@ -20,13 +20,9 @@ COMMANDS = {"lab": ("hocket-lab", "./lab"), "study": ("hocket-studies", "./lab .
 
 
 class Lab(Protocol):
-    """A lab that is up, as other commands use it.
+    """A lab that is up, as other commands use it."""
 
-    Attributes:
-        LEAST_ROUNDS: The fewest samples of each algorithm.
-    """
-
-    LEAST_ROUNDS: ClassVar[int]
+    LEAST_ROUNDS: ClassVar[int]  # the fewest samples of each algorithm
 
     @property
     def summary(self) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.call import Call, MeasuredAs
+from hocket.base.call import Call
 from hocket.base.processors import processors
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli import options
@@ -27,13 +27,12 @@ from hocket.definitions.machine import Machine
 from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import with_buffered_sends
 from hocket.drawing.encoding import PICTURES, picture_of
-from hocket.drawing.link_activity import activity_chart
-from hocket.drawing.link_map import drawn_links, link_chart
+from hocket.drawing.link_map import activity_chart, drawn_links, link_chart
 from hocket.drawing.space_time import check_operations
 from hocket.drawing.timeline import timeline as timeline_text
 from hocket.schedules.schedule import Schedule, Sends
 from hocket.simulating.scenes import NO_SCENE, Scene
-from hocket.simulating.simulation import Detail, Engine, Passage, Simulation, plan
+from hocket.simulating.simulation import HOW, Detail, Passage, Simulation, plan
 from hocket.words import simulations
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     fields={"map_ends": f"the file ends in {', '.join(PICTURES)}"},
     call_of=options.call_of,
     machine=options.machine,
+    how=HOW,
     scene=options.scene,
     algorithms=options.algorithms,
 )
@@ -53,8 +53,7 @@ def simulate(
     size: int | None,
     call_of: partial[Call],
     machine: Machine,
-    engine: Engine,
-    measured_as: MeasuredAs,
+    how: dict[str, Any],
     sends: Sends,
     scene: Scene,
     trials: int,
@@ -75,10 +74,8 @@ def simulate(
     of MSCCL++ need --size.
     """
     if names[:1] == ("schedule",):
-        if measured_as != "isolated":
-            raise click.UsageError(
-                f"--measured-as: got {measured_as}, expected isolated, as a schedule describes one call"
-            )
+        if (way := how["measured_as"]) != "isolated":
+            raise click.UsageError(f"--measured-as: got {way}, expected isolated, as a schedule describes one call")
         if scene.cadence is not None:
             raise click.UsageError("--cadence: expected none, as a schedule describes one call")
         algorithm, arguments = _schedule(names, ranks, size, call_of)
@@ -97,19 +94,11 @@ def simulate(
     draws_map = any(path and Path(path).suffix in PICTURES for path in (links, links_over_time))
     if draws_map and (topology := machine.topology):
         drawn_links(topology, 1)  # refuses maps with too many links before simulating
-    options.check_scene(scene, measured_as)
+    options.check_scene(scene, how["measured_as"])
     repeated = asked_trials(trials, seed, until_ci, machine, is_drawn=scene.is_drawn)
     files_by_kind: dict[Detail, str | None] = {"events": timeline or plot, "links": links, "passages": links_over_time}
     keep = [name for name, path in files_by_kind.items() if path is not None]
-    simulation_plan = plan(
-        *arguments,
-        machine=machine,
-        engine=engine,
-        measured_as=measured_as,
-        scene=scene,
-        trials=repeated,
-        keep=keep,
-    )
+    simulation_plan = plan(*arguments, machine=machine, scene=scene, trials=repeated, keep=keep, **how)
     if plot is not None:
         check_operations(2 * simulation_plan.messages)  # a send and a receive each
     announce([simulation_plan.effort_s], bound_of(repeated), yes=yes)
@@ -170,7 +159,7 @@ def _links_over_time(result: Simulation, machine: Machine, ending: str) -> str |
 
 
 _NOT_OF_ESTIMATES = (
-    *("engine", "measured_as", "sends", "trials", "seed", "until_ci"),
+    *(*HOW, "sends", "trials", "seed", "until_ci"),
     *("timeline", "links", "links_over_time", "plot"),
 )
 """The options that ask for more than the time of one isolated call."""

@@ -9,8 +9,7 @@ import click
 from hocket.definitions.machine import Machine
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
-_MOST_TRIALS = 1_000_000
-"""The default of --trials if --until-ci is given."""
+_MOST_TRIALS = 1_000_000  # the default of --trials if --until-ci is given
 
 
 def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False) -> Trials:

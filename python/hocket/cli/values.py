@@ -1,4 +1,4 @@
-"""The values of options and arguments, and how their texts are read."""
+"""The values of options and arguments: how their texts are read, and how shells complete them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from hocket._native import Error
+from hocket.base.checks import among
 from hocket.base.executors import ExecutorKind
 from hocket.base.files import writable, writable_folder
-from hocket.base.names import among
 from hocket.base.processors import processors
 from hocket.base.units import (
     format_duration,
@@ -24,11 +24,10 @@ from hocket.base.units import (
     parse_share,
     parse_sizes,
 )
-from hocket.cli import completion
 from hocket.cli.effort import TOO_LONG_S
 from hocket.cli.printing import note
-from hocket.definitions.machine import Machine
-from hocket.definitions.parameters import parse_parameter
+from hocket.definitions.library import COLLECTIVES, catalogue, parse_parameter
+from hocket.definitions.machine import Machine, presets
 from hocket.drawing.encoding import PICTURES
 from hocket.schedules.schedule import Sends
 from hocket.simulating.arrivals import read_arrivals
@@ -41,6 +40,26 @@ if TYPE_CHECKING:
 else:
     _ParamType = click.ParamType  # generic only since click 8.4
     _Choice = click.Choice
+
+
+def _collectives(_context: click.Context, beginning: str) -> list[str]:
+    """Return the collectives that begin with the typed text."""
+    return [name for name in COLLECTIVES if name.startswith(beginning)]
+
+
+def _names(context: click.Context, beginning: str) -> list[str]:
+    """Return completions for the arguments `[COLLECTIVE] NAMES`: algorithms once the collective is typed."""
+    before = (context.params.get("collective"), *(context.params.get("names") or ()))
+    collective = next(filter(None, before), None)
+    if collective is None:
+        return _collectives(context, beginning)
+    return [one.name for one in catalogue() if one.collective == collective and one.name.startswith(beginning)]
+
+
+def _machines(_context: click.Context, beginning: str) -> list[CompletionItem]:
+    """Return the machines that come with Hocket, and have the shell add files."""
+    items = [CompletionItem(name) for name in presets() if name.startswith(beginning)]
+    return [*items, CompletionItem(beginning, type="file")]
 
 
 class Read(_ParamType):
@@ -131,10 +150,10 @@ def _machine_named(name: str) -> Machine:
 
 
 VALUES = {
-    "ALGORITHM": Read(str, name="ALGORITHM", complete=completion.names),
+    "ALGORITHM": Read(str, name="ALGORITHM", complete=_names),
     "ARRIVALS": Read(read_arrivals, name="arrivals"),
     "CADENCE": Read(read_cadence, name="cadence"),
-    "COLLECTIVE": Read(str, name="COLLECTIVE", complete=completion.collectives),
+    "COLLECTIVE": Read(str, name="COLLECTIVE", complete=_collectives),
     "COUNT": Read(parse_count, name="N"),
     "DIR": Read(writable_folder, name="DIR"),
     "ELEMENT": Read(_element_bytes, name="SIZE"),
@@ -146,8 +165,8 @@ VALUES = {
     "K": whole(what="number of ranks", name="K"),
     "LAYOUT": Read(str, name="SIZES"),
     "LIST": Read(parse_ranks, name="LIST"),
-    "MACHINE": Read(_machine_named, name="MACHINE", complete=completion.machines),
-    "MACHINE_FILE": Read(str, name="MACHINE", complete=completion.machines),
+    "MACHINE": Read(_machine_named, name="MACHINE", complete=_machines),
+    "MACHINE_FILE": Read(str, name="MACHINE", complete=_machines),
     "N": whole(),
     "NAME=VALUE": Read(parse_parameter, name="NAME=VALUE"),
     "P": whole(what="number of ranks", name="P"),

@@ -15,8 +15,7 @@ from hocket.cli.command import command
 from hocket.cli.effort import announce
 from hocket.cli.output import answer, print_result, print_words, progress, width, with_version, wrap
 from hocket.cli.printing import StyledText, note, say
-from hocket.definitions.library import Algorithm, algorithms_named, is_collective
-from hocket.definitions.parameters import values_of
+from hocket.definitions.library import Algorithm, algorithms_named, is_collective, values_of
 from hocket.definitions.verification import Finding, Verdict, plan
 from hocket.schedules.formats import format_of, verify_file
 from hocket.schedules.schedule import Sends

@@ -128,8 +128,7 @@ def with_own_globals(algorithm: Algorithm, ranks: int) -> Program | None:
     return program
 
 
-_ONE_BY_ONE = Lock()
-"""Modules are loaded by one thread at a time: they have the same name."""
+_ONE_BY_ONE = Lock()  # modules are loaded by one thread at a time: they have the same name
 
 
 def library(paths: Iterable[str | PathLike[str]], *, base: Iterable[Algorithm]) -> tuple[Algorithm, ...]:

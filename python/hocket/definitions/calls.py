@@ -116,11 +116,7 @@ def prepare(algorithm: Algorithm, call: Call, machine: Machine | None = None) ->
     """Return a call as an object of the compiled module: with all values, and accepted by an algorithm.
 
     The machine, if there is one, completes the call: with automatic values, the sizes of its torus, and the nodes of
-    the ranks.
-
-    Raises:
-        Error: The algorithm refuses the call, does not have a parameter, or refuses its value; a value has a wrong
-            type; the machine lacks what an automatic value depends on, or its torus does not fit.
+    the ranks. What the algorithm refuses is an Error, and a machine that lacks what the call needs of it.
     """
     request, own = request_of(algorithm, call)
     return guard(algorithm, lambda: _native.Call(request, own, None if machine is None else machine.handle))

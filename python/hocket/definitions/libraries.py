@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.names import unknown
+from hocket.base.checks import unknown
 
 DEFAULTS = ("mpich-5.0", "openmpi-5.0", "openmpi-4.1", "ucc-1")
 """The libraries."""

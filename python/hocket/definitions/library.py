@@ -12,9 +12,9 @@ from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
+from hocket.base.checks import unknown
 from hocket.base.files import read_rows
-from hocket.base.names import unknown
-from hocket.base.units import format_value
+from hocket.base.units import format_value, parse_bytes, parse_count
 from hocket.typing import Program, Steps
 
 AXES = ("X", "Y", "Z", "W", "V", "U")
@@ -31,33 +31,20 @@ GAP = "gap"
 
 @dataclass(frozen=True)
 class Collective:
-    """Properties of a collective.
-
-    Attributes:
-        name: Its name.
-        reduces: Whether contributions are combined by an operator.
-        has_root: Whether one rank, the root, has a special role.
-        has_neighbors: Whether ranks communicate with their neighbours only.
-        has_size: Whether a call has a message, and so a size.
-        size_is_known: Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one
-            size.
-        size_is_one_block: Whether the size of a call is the size of one block; otherwise it is the size of the whole
-            vector.
-        is_from_root: Whether only the root contributes.
-        sends_blocks: Whether a contribution has a block for each rank, whose size is the size of the call.
-        with_equal_blocks: The name of the collective that does the same with blocks of one size.
-    """
+    """Properties of a collective."""
 
     name: str
-    reduces: bool
-    has_root: bool
-    has_neighbors: bool
-    has_size: bool
+    reduces: bool  # whether contributions are combined by an operator
+    has_root: bool  # whether one rank, the root, has a special role
+    has_neighbors: bool  # whether ranks communicate with their neighbours only
+    has_size: bool  # whether a call has a message, and so a size
+    # Whether all ranks know the size of every call; for neighbourhoods: whether all blocks have one size.
     size_is_known: bool
+    # Whether the size of a call is the size of one block; otherwise it is the size of the whole vector.
     size_is_one_block: bool
-    is_from_root: bool
-    sends_blocks: bool
-    with_equal_blocks: str
+    is_from_root: bool  # whether only the root contributes
+    sends_blocks: bool  # whether a contribution has a block for each rank, whose size is the size of the call
+    with_equal_blocks: str  # the name of the collective that does the same with blocks of one size
 
 
 COLLECTIVES = {each["name"]: Collective(**each) for each in _native.collectives()}
@@ -339,3 +326,32 @@ def _only(name: str, candidates: Sequence[Algorithm], what: str, more: Sequence[
     if len(matches) > 1:
         raise Error(f"several algorithms are named {name}, expected one of {', '.join(a.label for a in matches)}")
     return matches[0]
+
+
+def parse_parameter(text: str) -> tuple[str, str]:
+    """Return the name and the text of the value of `NAME=VALUE`, or refuse the text."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise Error(f'got "{text}", expected NAME=VALUE')
+    return name, value
+
+
+def values_of(parameters: Iterable[tuple[str, str]], algorithms: Iterable[Algorithm]) -> dict[str, float | str]:
+    """Return the values of parameters, each given once; the algorithm that declares one gives the unit of its value."""
+    units = {parameter.name: parameter.unit for algorithm in algorithms for parameter in algorithm.parameters}
+    parameters = list(parameters)
+    for number, (name, _) in enumerate(parameters):
+        if name in dict(parameters[:number]):
+            raise Error(f"--param: got {name} twice, expected each parameter once")
+    return {name: _value(name, text, units) for name, text in parameters}
+
+
+def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
+    if name not in units:
+        raise unknown("parameter", name, sorted(units))
+    if text == AUTO or units[name] in (GAP, "choice"):
+        return text
+    try:
+        return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
+    except Error as error:
+        raise Error(f"parameter {name}: {error}") from None

@@ -1,12 +1,16 @@
-"""Machines: each is a TOML file, of the user or a preset."""
+"""Machines: each is a TOML file, of the user or a preset, and may say how far off simulated times are.
+
+A protocol is a section [protocol.NAME], whose values take the place of others, by name.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,12 +19,62 @@ from typing import Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.files import read_text
+from hocket.base.checks import hint, quote
+from hocket.base.files import key_lines, parse_toml, read_text, toml
 from hocket.base.kinds import expecting
-from hocket.base.names import hint
-from hocket.definitions.discrepancies import Discrepancy
-from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """A kind of calls, and two factors of the simulated time: nine of ten measured calls took a time between them."""
+
+    collective: str | None  # the collective of the calls; None for any
+    algorithm: str | None  # their algorithm; None for any
+    from_bytes: int  # their least size
+    below_bytes: int | None  # their sizes are below it; None if there is no limit
+    low: float  # the smaller factor
+    high: float  # the larger factor
+    # The ratio of the measured times of two algorithms in such a call was within this factor of the ratio of the
+    # simulated times, nine of ten times; without such measurements it is `high / low`.
+    ratio: float
+    # How many calls of this kind were measured. The machine was not fitted to them.
+    calls: int
+    ranks: int  # on how many ranks at most they were measured
+
+    def holds(self, collective: str, algorithm: str, size_bytes: int) -> bool:
+        """Return whether a call is of this kind."""
+        return (
+            self.collective in (None, collective)
+            and self.algorithm in (None, algorithm)
+            and self.from_bytes <= size_bytes
+            and (self.below_bytes is None or size_bytes < self.below_bytes)
+        )
+
+
+def discrepancy_of(
+    kinds: Iterable[Discrepancy], collective: str, algorithm: str, size_bytes: int, *, ranks: int
+) -> Discrepancy | None:
+    """Return the first kind that a call is of; None if it is of none.
+
+    Kinds that were measured on the fewest ranks that are enough for the call go first, then those on the most ranks.
+    """
+    return _nearest((one for one in kinds if one.holds(collective, algorithm, size_bytes)), ranks)
+
+
+def ratio_of(kinds: Iterable[Discrepancy], collective: str, size_bytes: int, *, ranks: int) -> float:
+    """Return by which factor the ratio of the measured times of two algorithms may differ from the simulated one.
+
+    It is that of the first kind for any algorithm; 1 if the call is of none.
+    """
+    kind = _nearest((one for one in kinds if not one.algorithm and one.holds(collective, "", size_bytes)), ranks)
+    return kind.ratio if kind else 1.0
+
+
+def _nearest(kinds: Iterable[Discrepancy], ranks: int) -> Discrepancy | None:
+    own = list(kinds)
+    return min(own, key=lambda one: (one.ranks < ranks, one.ranks if one.ranks >= ranks else -one.ranks), default=None)
+
 
 _TIMES_PER_BYTE = [
     f"{section}.{key}_s_per_byte" for section in ("network", "host") for key in ("G", "O", "O_send", "O_receive")
@@ -28,7 +82,10 @@ _TIMES_PER_BYTE = [
 PLACES = ("ranks_on_nodes", "map")  # keys that place each rank
 _NO_TIME_S_PER_BYTE = 1e-12  # 1 TB/s: beyond what the networks of nodes reach
 
-_PRESETS = Path(__file__).parent / "machines"
+_FOLDER = Path(__file__).parent / "machines"
+_PRESETS = {path.stem: path for path in _FOLDER.rglob("*.toml")}
+PAPERS = frozenset(name for name, path in _PRESETS.items() if path.parent != _FOLDER)
+"""The presets of papers, which are there to repeat what these say."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +210,9 @@ def _text(keys: Mapping[str, str]) -> str:
     return ", ".join(f"{key} {value}" for key, value in keys.items())
 
 
-@cache
 def presets() -> tuple[str, ...]:
     """Return the names of the machines that come with Hocket."""
-    return tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+    return tuple(sorted(_PRESETS))
 
 
 def shape_of_job(layout: str) -> tuple[int, ...]:
@@ -171,7 +227,7 @@ def skeleton_quantities(text: str, file: str) -> dict[str, Any]:
 
 def is_preset(name: str) -> bool:
     """Return whether a name is that of a preset, or of one with a protocol."""
-    return name.partition(":")[0] in presets()
+    return name.partition(":")[0] in _PRESETS
 
 
 def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
@@ -195,8 +251,7 @@ def find_machine(name: str | PathLike[str]) -> tuple[str, str]:
 
 def _read(name: str) -> tuple[str, str] | None:
     """Return the text and the file name of a preset or of a machine file; None if there is none."""
-    if name in presets():
-        preset = _PRESETS / f"{name}.toml"
+    if preset := _PRESETS.get(name):
         return read_text(preset), preset.name
     return (read_text(name), name) if os.path.exists(name) else None
 
@@ -208,3 +263,100 @@ MachineLike: TypeAlias = "Machine | str | PathLike[str]"
 def as_machine(machine: MachineLike) -> Machine:
     """Return a machine; a name or a path is loaded."""
     return machine if isinstance(machine, Machine) else Machine.load(machine)
+
+
+_SECTIONS = ("network", "node", "host")  # with "level", what a protocol has values of
+_LEVEL = re.compile(r"level\[(\d+)\]")
+
+
+def with_protocol(text: str, file: str, protocol: str) -> str:
+    """Return the text of a machine file with the values of a protocol in place.
+
+    Of comments it has only the first line. It has no sections [[discrepancy]]: these are of the file's own values. A
+    protocol that the file does not have is refused, or a section or a level that a protocol cannot have.
+    """
+    values = parse_toml(text, file)
+    protocols = values.pop("protocol", {})
+    if protocol not in protocols:
+        expected = hint(protocol, protocols) if protocols else "the file has no sections [protocol.NAME]"
+        raise Error(f'{file}: no protocol "{protocol}", {expected}')
+    values.pop("discrepancy", None)
+    first = text.partition("\n")[0]
+    heading = f"{first}\n" if first.startswith("#") else ""
+    place = _Place(text, file, protocol)
+    return heading + toml({**_replace(values, protocols[protocol], place), "name": f"{values['name']}:{protocol}"})
+
+
+def check_protocols(text: str, file: str, protocols: Iterable[str]) -> None:
+    """Check that a machine file is one with each of its protocols; an Error names file, line and key."""
+    for protocol in protocols:
+        changed_text = with_protocol(text, file, protocol)
+        try:
+            _native.Machine(changed_text, file)
+        except Error as error:
+            raise _Place(text, file, protocol).translate(error, parse_toml(changed_text, file)) from error
+
+
+class _Place:
+    """Where a protocol is in a file, for error messages."""
+
+    def __init__(self, text: str, file: str, protocol: str) -> None:
+        self._lines = key_lines(text)
+        self._file = file
+        self._path = f"protocol.{protocol}"
+
+    def error(self, key: str, expected: str) -> Error:
+        """Return the error for a key of the protocol, with its line if the file has the key."""
+        path = f"{self._path}.{key}"
+        line = f":{self._lines[path]}" if path in self._lines else ""
+        return Error(f"{self._file}{line}: {path}: {expected}")
+
+    def translate(self, error: Error, values: Mapping[str, Any]) -> Error:
+        """Return the error for a key of the file with the protocol in place as one for a key of the protocol.
+
+        Its line is one of a text that the user has not seen, with these values.
+        """
+        sentence = re.sub(rf"^{re.escape(self._file)}(:\d+)?: ", "", str(error))
+        key, _, expected = sentence.partition(": ")
+        key = _LEVEL.sub(lambda match: f"level.{values['level'][int(match[1])].get('name')}", key.strip("[]"))
+        if f"{self._path}.{key}" in self._lines:
+            return self.error(key, expected)
+        return Error(f"{self._file}: {self._path}: {sentence}")
+
+
+def _replace(values: Mapping[str, Any], changes: Mapping[str, Any], place: _Place) -> dict[str, Any]:
+    """Return the values of a file with those of a protocol in place."""
+    result = dict(values)
+    for key, change in changes.items():
+        if key not in (*_SECTIONS, "level"):
+            raise place.error(key, f"unknown key, {hint(key, (*_SECTIONS, 'level'))}")
+        if key == "level":
+            result["level"] = _levels(values.get("level", []), _section(change, key, place), place)
+        else:
+            result[key] = _merge(values.get(key, {}), _section(change, key, place))
+    return result
+
+
+def _levels(levels: Iterable[Mapping[str, Any]], changes: Mapping[str, Any], place: _Place) -> list[dict[str, Any]]:
+    """Return the levels with the values of a protocol in place, by their names."""
+    names = [str(level["name"]) for level in levels if "name" in level]
+    for name, change in changes.items():
+        if name not in names:
+            expected = hint(name, names) if names else "expected a section [[level]] with this name"
+            raise place.error(f"level.{name}", f"unknown level, {expected}")
+        _section(change, f"level.{name}", place)
+    return [_merge(level, changes.get(str(level.get("name")), {})) for level in levels]
+
+
+def _section(change: Any, key: str, place: _Place) -> Mapping[str, Any]:
+    if not isinstance(change, dict):
+        raise place.error(key, f"got {quote(change)}, expected a section")
+    return change
+
+
+def _merge(section: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a section with other values, also within its sections."""
+    result = dict(section) if isinstance(section, dict) else {}
+    for key, change in changes.items():
+        result[key] = _merge(result.get(key), change) if isinstance(change, dict) else change
+    return result

@@ -27,8 +27,7 @@ def _product(row: dict[str, str]) -> Product:
 PRODUCTS = {row["name"]: _product(row) for row in read_rows(__file__, "mpi_products.csv")}
 """The products, by name."""
 
-_LIKELY = re.compile("(?i)mpi|mpt|mvap")
-"""What each name has: most lines of a long text need no more."""
+_LIKELY = re.compile("(?i)mpi|mpt|mvap")  # what each name has: most lines of a long text need no more
 
 FAMILIES = {"mpich": "MPICH's ABI", "openmpi": "Open MPI's ABI", "standard": "the standard ABI"}
 """What programs of a family share, by the names of families."""

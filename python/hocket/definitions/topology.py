@@ -18,58 +18,35 @@ Load: TypeAlias = Literal["bytes", "busy", "waiting"]
 
 @dataclass(frozen=True)
 class Vertex:
-    """A node or a switch.
+    """A node or a switch."""
 
-    Attributes:
-        id: Its number; nodes come first.
-        name: Its name, such as "(3,0,1)".
-        ranks: The ranks that run on it; a switch has none.
-        position: Its place in a drawing of the network: distance from the left and from the top; neighbours are about 1
-            apart.
-    """
-
-    id: int
-    name: str
-    ranks: tuple[int, ...]
+    id: int  # its number; nodes come first
+    name: str  # its name, such as "(3,0,1)"
+    ranks: tuple[int, ...]  # the ranks that run on it; a switch has none
+    # Its place in a drawing of the network: distance from the left and from the top; neighbours are about 1 apart.
     position: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Spot:
-    """A cell of a map of all links; links of one kind share a panel.
+    """A cell of a map of all links; links of one kind share a panel."""
 
-    Attributes:
-        panel: The kind of the panel's links, such as "+x".
-        place: The place of the panel's links, such as "z = 3", if a kind of links has several panels; else empty.
-        column: The cell's number from the left.
-        row: The cell's number from the top.
-        axes: The titles of columns and rows; empty if there is only one column or row.
-    """
-
-    panel: str
-    place: str
-    column: int
-    row: int
-    axes: tuple[str, str]
+    panel: str  # the kind of the panel's links, such as "+x"
+    place: str  # the place of the panel's links, such as "z = 3", if a kind of links has several panels; else empty
+    column: int  # the cell's number from the left
+    row: int  # the cell's number from the top
+    axes: tuple[str, str]  # the titles of columns and rows; empty if there is only one column or row
 
 
 @dataclass(frozen=True)
 class Link:
-    """A directed link.
+    """A directed link."""
 
-    Attributes:
-        id: Its number.
-        name: Its name, such as "+x from (3,0,1)".
-        source: The number of the vertex where it begins.
-        target: The number of the vertex where it ends.
-        spot: Its place in a map of all links.
-    """
-
-    id: int
-    name: str
-    source: int
-    target: int
-    spot: Spot
+    id: int  # its number
+    name: str  # its name, such as "+x from (3,0,1)"
+    source: int  # the number of the vertex where it begins
+    target: int  # the number of the vertex where it ends
+    spot: Spot  # its place in a map of all links
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data, without its place in a map."""
@@ -97,19 +74,12 @@ class LinkUse:
 
 @dataclass(frozen=True)
 class Hop:
-    """A step of a route.
+    """A step of a route."""
 
-    Attributes:
-        link: The number of the link.
-        name: Its name.
-        channel: The virtual channel.
-        to: The name of the vertex at its end.
-    """
-
-    link: int
+    link: int  # the number of the link
     name: str
-    channel: int
-    to: str
+    channel: int  # the virtual channel
+    to: str  # the name of the vertex at its end
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.files import parse_toml, read_rows, read_text
-from hocket.base.toml import toml
+from hocket.base.files import parse_toml, read_rows, read_text, toml
 from hocket.definitions.machine import Machine, shape_of_job
 
 _OVERHEADS = ("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer")

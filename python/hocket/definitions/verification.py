@@ -24,11 +24,9 @@ from hocket.definitions.authoring import with_own_globals
 from hocket.definitions.calls import complete, declared_values, element_size, guard, locate_error, refusal
 from hocket.definitions.library import GAP, Algorithm, Parameter, algorithms_named, as_algorithm, is_collective
 
-_MOST_RANKS_APART = 4
-"""Up to this many ranks, a Python file is also run once for each rank."""
+_MOST_RANKS_APART = 4  # up to this many ranks, a Python file is also run once for each rank
 
-_SHORT_S = 0.006
-"""A call at a drawn rank count is estimated to take less."""
+_SHORT_S = 0.006  # a call at a drawn rank count is estimated to take less
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Comparisons as pictures: time over size, with the algorithms of the answer in colour and the others in grey."""
+"""Comparisons as pictures: time over size, with the algorithms of the answer in colour and the others in grey.
+
+If ranks arrive late: time over lateness, or the fastest over lateness and size.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,33 @@ import itertools
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
-from hocket.base.units import format_bytes
-from hocket.drawing.plot import COLOURS, MOST_LINES, frame, nearest, point_of, size_axis, time_ticks
+from hocket.base.units import format_bytes, format_count, format_time, time_unit
+from hocket.drawing.plot import (
+    COLOURS,
+    MOST_LINES,
+    colours,
+    frame,
+    left_out_words,
+    nearest,
+    point_of,
+    points,
+    size_axis,
+    style,
+    time_axis,
+    time_ticks,
+    with_dashes,
+)
+from hocket.drawing.winner_map import winner, winner_chart
 from hocket.simulating.answers import WITHIN
+from hocket.simulating.comparison import Comparison
 from hocket.words.comparisons import answer_words
-from hocket.words.scenes import scene_lines
+from hocket.words.simulations import scene_lines
 
 if TYPE_CHECKING:
     from hocket.simulating.answers import Use
@@ -29,33 +49,23 @@ _LETTER_WIDTH = 7.5  # pixels, about
 _ROWS_OF_SIZES = 3  # in which the sizes stand where the answer switches, as one row has no room for neighbours
 _GREY, _MEASURED_COLOUR = "#b0b0b0", "#555555"
 _LIBRARY_COLOURS = ("#f9cfe3", "#a8e6f5")
-_LIBRARY_WIDTHS = (13, 7)
-"""For the libraries' own choices: each leaves the ones below visible."""
+_LIBRARY_WIDTHS = (13, 7)  # for the libraries' own choices: each leaves the ones below visible
 _LABEL_COLOURS = {_GREY: "#808080", **dict.fromkeys(_LIBRARY_COLOURS, _MEASURED_COLOUR)}  # where lines are too pale
 _SAME = 1e-6  # relative difference up to which times count as the same, because of rounding
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """A line of the picture.
+    """A line of the picture."""
 
-    Attributes:
-        label: Its name, at its end.
-        times_s: Time by size, in seconds.
-        colour: Its colour.
-        width: Its width in pixels.
-        dash: Alternating lengths of dashes and gaps, in pixels.
-        intervals_s: Intervals by size, for times that have one.
-        is_of_answer: Whether the answer uses it.
-    """
-
-    label: str
-    times_s: Mapping[int, float]
+    label: str  # its name, at its end
+    times_s: Mapping[int, float]  # time by size, in seconds
     colour: str
-    width: float = 1.5
-    dash: tuple[int, int] = (1, 0)
+    width: float = 1.5  # its width in pixels
+    dash: tuple[int, int] = (1, 0)  # alternating lengths of dashes and gaps, in pixels
+    # Intervals by size, for times that have one.
     intervals_s: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    is_of_answer: bool = False
+    is_of_answer: bool = False  # whether the answer uses it
 
     @property
     def is_grey(self) -> bool:
@@ -66,17 +76,11 @@ class _Curve:
 def comparison_chart(
     comparison: Comparison, most: int | None = MOST_LINES, *, within: float = WITHIN
 ) -> alt.LayerChart:
-    """Return the picture as a chart with two logarithmic axes.
+    """Return the picture as a chart with two logarithmic axes; an Error if no size and no time is above zero.
 
-    Args:
-        comparison: The comparison.
-        most: How many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
-            of the same times. Those of the answer, those with measured times, libraries and the lower bound are always
-            drawn.
-        within: How much slower than the fastest the algorithms of the answer may be, as a share.
-
-    Raises:
-        Error: No simulation has a size and a time above zero.
+    `most` is how many lines of algorithms to draw, as `nearest` chooses them; None draws all. A line has all algorithms
+    of the same times. Those of the answer, which are slower than the fastest by the share `within` at most, those with
+    measured times, libraries and the lower bound are always drawn.
     """
     uses = comparison.answer(within=within)
     algorithms = _algorithms(comparison, uses, most)
@@ -273,3 +277,95 @@ def _subtitle(comparison: Comparison, uses: Sequence[Use]) -> list[str]:
     machine = textwrap.shorten(comparison.machine.parameters, _LETTERS - len(comparison.trials) - 2, placeholder=" ...")
     lines = [answer, f"{machine}; {comparison.trials}", *scene_lines(comparison.simulations[0])]
     return [part for line in lines for part in textwrap.wrap(line, _LETTERS)]
+
+
+_GROUPS = 8  # the rows of a map
+
+
+def is_over_lateness(comparison: Comparison) -> bool:
+    """Whether trials differ in lateness."""
+    return any(len(set(one.arriving_s)) > 1 for one in comparison.simulations)
+
+
+def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
+    """Return time over the time between the first and the last arrival, a point for each trial."""
+    first = comparison.simulations[0]
+    scale, unit = time_unit(max(first.arriving_s))
+    simulations = [one for one in comparison.simulations if max(one.times_s) > 0]
+    if not simulations:
+        raise Error("nothing to draw on a logarithmic axis, expected times above zero")
+    curves = {
+        one.algorithm: {trial: time_s for trial, time_s in enumerate(one.times_s) if time_s > 0} for one in simulations
+    }
+    nearest_curves = nearest(curves, most)
+    left_out = [[one.algorithm] for one in simulations if one.algorithm not in nearest_curves]
+    simulations = [one for one in simulations if one.algorithm in nearest_curves]
+    lines = with_dashes([replace(line, times_s=curves[line.label]) for line in style(nearest_curves)])
+    rows = [
+        {
+            "line": line.label,
+            "dash": line.dash,
+            "late": late_s / scale,
+            "time_s": time_s,
+            "lateness": format_time(late_s),
+            "time": format_time(time_s),
+        }
+        for line, one in zip(lines, simulations, strict=True)
+        for late_s, time_s in zip(one.arriving_s, one.times_s, strict=True)
+        if time_s > 0
+    ]
+    base = alt.Chart({"values": rows}).encode(
+        x=alt.X("late:Q", title=f"from the first to the last arrival ({unit})"),
+        y=time_axis(time_s for line in lines for time_s in line.times_s.values()),
+        color=colours(lines),
+    )
+    line_marks = base.mark_line().encode(strokeDash=alt.StrokeDash("dash:N", scale=None))
+    subtitle = [*scene_lines(first), comparison.trials, *left_out_words(left_out)]
+    zeros = [one.algorithm for one in comparison.simulations if min(one.times_s) <= 0]
+    if zeros:
+        subtitle.append(f"left out: trials of {', '.join(zeros)} that end when the last rank arrives")
+    marks = [line_marks, points(base, lines, ["line:N", "lateness:N", "time:N"])]
+    return frame(marks, f"{comparison.title}, {format_bytes(first.size_bytes)}", subtitle)
+
+
+def lateness_map(comparison: Comparison) -> alt.LayerChart:
+    """Return a map of the fastest algorithms over lateness and size.
+
+    The trials that all algorithms ran are put into groups by their lateness. A cell has the mean times of a group, or
+    of several groups whose lateness is the same in the digits shown.
+    """
+    if not comparison.finished_bytes:
+        raise Error("nothing to draw, expected a size that is compared to the end")
+    first, trials = comparison.simulations[0], min(one.trials for one in comparison.simulations)
+    scale, unit = time_unit(max(first.arriving_s[:trials]))
+    ordered = sorted(range(trials), key=lambda trial: first.arriving_s[trial])
+    groups = [ordered[trials * part // _GROUPS : trials * (part + 1) // _GROUPS] for part in range(_GROUPS)]
+    ranges: dict[str, list[int]] = {}
+    for group in filter(None, groups):
+        low, high = (first.arriving_s[trial] / scale for trial in (group[0], group[-1]))
+        ranges.setdefault(f"{low:.4g} to {high:.4g} {unit}", []).extend(group)
+    rows = [
+        {"lateness": late, **_winner(comparison, size_bytes, group)}
+        for late, group in ranges.items()
+        for size_bytes in comparison.finished_bytes
+    ]
+    subtitle = [
+        *scene_lines(first),
+        f"lateness: from the first to the last arrival, in {format_count(trials, 'trial')}",
+        "the fastest: the smallest mean, also where intervals overlap; numbers: the second mean over the first",
+    ]
+    title = f"The fastest {comparison.title}"
+    return winner_chart(rows, title=title, subtitle=subtitle, row_key="lateness", descending=[*reversed(ranges)])
+
+
+def _winner(comparison: Comparison, size_bytes: int, trials: Sequence[int]) -> dict[str, str]:
+    """Return a cell of the map."""
+    times_s = {
+        one.algorithm: fmean(one.times_s[trial] for trial in trials)
+        for one in comparison.simulations
+        if one.size_bytes == size_bytes
+    }
+    first_s, *others_s = sorted(set(times_s.values()))
+    fastest = [name for name, time_s in times_s.items() if time_s == first_s]
+    factor = f"{others_s[0] / first_s:.2f}" if others_s and first_s > 0 else ""
+    return {**winner(size_bytes, times_s, fastest), "factor": factor}

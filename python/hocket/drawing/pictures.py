@@ -8,11 +8,8 @@ from hocket.base.results import draw
 from hocket.base.units import format_time, time_unit
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import Topology
-from hocket.drawing.assessment_chart import assessment_chart
-from hocket.drawing.changes_chart import changes_chart
-from hocket.drawing.comparison_chart import comparison_chart
-from hocket.drawing.fit_chart import judged_chart
-from hocket.drawing.lateness_chart import is_over_lateness, lateness_chart, lateness_map
+from hocket.drawing.comparison_chart import comparison_chart, is_over_lateness, lateness_chart, lateness_map
+from hocket.drawing.judging_charts import assessment_chart, changes_chart, judged_chart
 from hocket.drawing.link_map import link_chart
 from hocket.drawing.plot import HEIGHT, by_kind, frame
 from hocket.drawing.space_time import space_time_chart
@@ -26,7 +23,7 @@ from hocket.simulating.explanation import Explanation
 from hocket.simulating.replays import Replay
 from hocket.simulating.simulation import Simulation, simulate
 from hocket.simulating.sweeps.table import Table
-from hocket.words.scenes import played_lines, scene_lines
+from hocket.words.simulations import played_lines, scene_lines
 
 _ROW_HEIGHT, _MOST_HEIGHT = 16, 1200  # pixels
 _SHARES = {"computing": "#b8c4ce", "in MPI calls": "#4c78a8", "waiting for others": "#f58518"}

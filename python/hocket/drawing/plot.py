@@ -12,7 +12,7 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.definitions.library import NATIVE_NAME
-from hocket.words.scenes import played_on_clocks
+from hocket.words.simulations import played_on_clocks
 
 if TYPE_CHECKING:
     from hocket.mpi.benchmark import Bench, Prediction
@@ -47,21 +47,13 @@ datum.value > 0.99 ? format(datum.value, '.3~r') + ' s'
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a picture.
+    """A line of a picture."""
 
-    Attributes:
-        label: Its name in the legend.
-        colour: The colour of the line and its markers.
-        marker: The shape of its markers; "stroke" for no markers.
-        dash: Alternating lengths of dashes and gaps, in pixels.
-        times_s: Time by size, in seconds.
-    """
-
-    label: str
-    colour: str
-    marker: str
-    dash: tuple[int, ...] = _SOLID
-    times_s: Mapping[int, float] = field(default_factory=dict)
+    label: str  # its name in the legend
+    colour: str  # the colour of the line and its markers
+    marker: str  # the shape of its markers; "stroke" for no markers
+    dash: tuple[int, ...] = _SOLID  # alternating lengths of dashes and gaps, in pixels
+    times_s: Mapping[int, float] = field(default_factory=dict)  # time by size, in seconds
 
     @property
     def drawn_share(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hocket._native import Error
-from hocket.base.names import among
+from hocket.base.checks import among
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.drawing.plot import HEIGHT, WIDTH, Line, colours, points, size_axis, style, thin, time_axis, with_dashes

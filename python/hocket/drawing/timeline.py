@@ -15,8 +15,7 @@ from hocket.base.checks import memory
 from hocket.schedules.dependencies import pair_ends
 from hocket.simulating.operations import Event
 
-_EVENT_BYTES = 1000.0
-"""The least memory of an event until it is written."""
+_EVENT_BYTES = 1000.0  # the least memory of an event until it is written
 
 _PS_PER_NS = 1000
 _PS_PER_US = 1_000_000

@@ -40,23 +40,14 @@ class FullError(Exception):
 
 @dataclass
 class Job:
-    """A job: a view that a page asks for.
+    """A job: a view that a page asks for."""
 
-    Attributes:
-        id: Its name.
-        request: The request.
-        is_running: Whether a process works on it.
-        progress: Number of finished pieces of work, and of all pieces; both are 0 until known.
-        status: The HTTP status of its answer; None until it is done.
-        content: Its answer, as JSON.
-    """
-
-    id: str
+    id: str  # its name
     request: Mapping[str, Any]
-    is_running: bool = False
-    progress: tuple[int, int] = (0, 0)
-    status: int | None = None
-    content: bytes = b""
+    is_running: bool = False  # whether a process works on it
+    progress: tuple[int, int] = (0, 0)  # number of finished pieces of work, and of all pieces; both are 0 until known
+    status: int | None = None  # the HTTP status of its answer; None until it is done
+    content: bytes = b""  # its answer, as JSON
     _change: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -77,13 +68,7 @@ async def worker(sources: Sources, *, most_answer_bytes: int = _MOST_ANSWER_BYTE
 
 
 class Jobs:
-    """The jobs of a server, and the processes that work on them.
-
-    Args:
-        sources: The files that the user named.
-        start_worker: Starts a process that makes views.
-        unseen_s: A job that no page has looked at for so many seconds is cancelled.
-    """
+    """The jobs of a server, and the processes that work on them; a job that no page looks at is cancelled."""
 
     def __init__(
         self,

@@ -12,16 +12,23 @@ from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.checks import quote
+from hocket.base.checks import among, quote
 from hocket.base.files import parse_toml
-from hocket.base.names import among
 from hocket.base.units import format_ranks, parse_ranks, parse_sizes
 from hocket.definitions.authoring import library
 from hocket.definitions.calls import algorithms_for, declared_values
 from hocket.definitions.libraries import MPI_DEFAULTS, library_named
-from hocket.definitions.library import COLLECTIVES, Algorithm, algorithms_named, catalogue, find, find_collective
+from hocket.definitions.library import (
+    COLLECTIVES,
+    Algorithm,
+    algorithms_named,
+    catalogue,
+    find,
+    find_collective,
+    parse_parameter,
+    values_of,
+)
 from hocket.definitions.machine import Machine, find_machine, is_preset, presets
-from hocket.definitions.parameters import parse_parameter, values_of
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 from hocket.simulating.arrivals import describe
@@ -83,43 +90,25 @@ class Sources:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that views answer.
-
-    Attributes:
-        collective: The collective.
-        names: The algorithms to compare; empty for all.
-        ranks: Rank counts in order. A map shows all of them; other views show the last one.
-        sizes_bytes: Sizes in order.
-        machine: The machine.
-        sources: The files that the user named.
-        algorithm: The algorithm to explain and verify; None for the fastest at the last size.
-        size_bytes: The size at which to explain it; None for the last size.
-        verified_ranks: Rank counts at which to verify it.
-        parameters: Values of parameters, as text by name.
-        trials: The trials on a machine with noise, and their seed.
-        defaults: Libraries whose default choices are also simulated.
-        scene: When the ranks begin the call, how often they call, and which links are slow or down.
-        other_machine: A second machine for the same question, or None.
-        output: The output of a benchmark, to be judged; empty to judge the measured files.
-        is_judged_alone: Whether measured times are judged without the machine.
-    """
+    """A question that views answer."""
 
     collective: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the algorithms to compare; empty for all
+    # Rank counts in order. A map shows all of them; other views show the last one.
     ranks: tuple[int, ...]
-    sizes_bytes: tuple[int, ...]
+    sizes_bytes: tuple[int, ...]  # sizes in order
     machine: Machine
-    sources: Sources
-    algorithm: str | None = None
-    size_bytes: int | None = None
-    verified_ranks: tuple[int, ...] = VERIFIED_RANKS
-    parameters: tuple[tuple[str, str], ...] = ()
-    trials: Trials = UNTIL_DECIDED
-    defaults: tuple[str, ...] = ()
-    scene: Scene = NO_SCENE
-    other_machine: Machine | None = None
-    output: str = ""
-    is_judged_alone: bool = False
+    sources: Sources  # the files that the user named
+    algorithm: str | None = None  # the algorithm to explain and verify; None for the fastest at the last size
+    size_bytes: int | None = None  # the size at which to explain it; None for the last size
+    verified_ranks: tuple[int, ...] = VERIFIED_RANKS  # rank counts at which to verify it
+    parameters: tuple[tuple[str, str], ...] = ()  # values of parameters, as text by name
+    trials: Trials = UNTIL_DECIDED  # the trials on a machine with noise, and their seed
+    defaults: tuple[str, ...] = ()  # libraries whose default choices are also simulated
+    scene: Scene = NO_SCENE  # when the ranks begin the call, how often they call, and which links are slow or down
+    other_machine: Machine | None = None  # a second machine for the same question, or None
+    output: str = ""  # the output of a benchmark, to be judged; empty to judge the measured files
+    is_judged_alone: bool = False  # whether measured times are judged without the machine
 
     def __post_init__(self) -> None:
         """Refuse questions that no view can answer."""

@@ -9,25 +9,26 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, product
 from typing import Any, TypeAlias, TypeVar
 
 from hocket._native import Error
-from hocket.base.names import among
+from hocket.base.checks import among
 from hocket.base.packages import alt
 from hocket.base.processors import processors
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.base.units import format_count, format_ranks, format_time
 from hocket.definitions.verification import verify
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
 from hocket.drawing.winner_map import winner_chart, winners
 from hocket.explorer import reproducing
-from hocket.explorer.judgement import facts_of, form_lines, judgement_lines, judgement_tables, judgement_title
 from hocket.explorer.questions import Question
+from hocket.judging.assessment import Assessment, assessment_table, finding_lines
 from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
-from hocket.measurements.measurement import Facts
+from hocket.measurements.formats import measurements_in
+from hocket.measurements.measurement import DEFAULT, Facts
 from hocket.simulating.comparison import Comparison, compare
 from hocket.simulating.explanation import explain
 from hocket.simulating.simulation import simulate
@@ -47,27 +48,16 @@ _JUDGE = "judge"
 
 @dataclass(frozen=True)
 class View:
-    """The content that a page or a report shows.
-
-    Attributes:
-        title: Its title.
-        source: Commands that reproduce it; None if there is no answer.
-        facts: Names and their values.
-        refusals: Parts without an answer, and the reasons; pages fold them.
-        chart: The picture, as a Vega-Lite chart; None if there is nothing to draw.
-        tables: Tables.
-        texts: Texts with several lines.
-        other_view: The same view for another machine.
-    """
+    """The content that a page or a report shows."""
 
     title: str
-    source: reproducing.Source | None
-    facts: tuple[tuple[str, str], ...] = ()
-    refusals: tuple[tuple[str, str], ...] = ()
-    chart: Mapping[str, Any] | None = None
+    source: reproducing.Source | None  # commands that reproduce it; None if there is no answer
+    facts: tuple[tuple[str, str], ...] = ()  # names and their values
+    refusals: tuple[tuple[str, str], ...] = ()  # parts without an answer, and the reasons; pages fold them
+    chart: Mapping[str, Any] | None = None  # the picture, as a Vega-Lite chart; None if there is nothing to draw
     tables: tuple[TextTable, ...] = ()
-    texts: tuple[str, ...] = ()
-    other_view: View | None = None
+    texts: tuple[str, ...] = ()  # texts with several lines
+    other_view: View | None = None  # the same view for another machine
 
     def as_dict(self) -> dict[str, Any]:
         """Return the view as plain data."""
@@ -263,7 +253,7 @@ def _verdict(question: Question, on_done: OnDone) -> View:
 
 
 def _judgement(question: Question, on_done: OnDone) -> View:
-    facts = facts_of(question) if question.output else Facts()
+    facts = _facts_of(question) if question.output else Facts()
     machine = None if question.is_judged_alone else question.machine
     if question.output:
         assessment = judge_sources([read(Text(question.output, TEXT_NAME, facts))], machine=machine)
@@ -276,12 +266,57 @@ def _judgement(question: Question, on_done: OnDone) -> View:
         panels = assessment.plot().vconcat
         chart = _wide(panels[0]) if len(panels) == 1 else assessment.plot().to_dict()
     return View(
-        judgement_title(assessment),
+        _judgement_title(assessment),
         reproducing.judging(question, facts),
-        facts=(*judgement_lines(assessment), *form_lines(facts)),
+        facts=(*_judgement_lines(assessment), *_form_lines(facts)),
         chart=chart,
-        tables=tuple(judgement_tables(assessment)),
+        tables=tuple(_judgement_tables(assessment)),
     )
+
+
+def _facts_of(question: Question) -> Facts:
+    """Return what the pasted text does not tell: its ranks and its collective are those of the form."""
+    ranks, collective = question.ranks[-1], question.collective
+    for told_collective, told_ranks in product((None, collective), (None, ranks)):
+        facts = Facts(DEFAULT, told_ranks, collective=told_collective)
+        with suppress(Error):
+            measurements_in(question.output, "", facts)
+            break
+    return facts
+
+
+def _form_lines(facts: Facts) -> list[tuple[str, str]]:
+    """Return what the form tells of a text."""
+    parts = [facts.collective or "", "" if facts.ranks is None else format_count(facts.ranks, "rank")]
+    words = ", ".join(part for part in parts if part)
+    return [("from the form", words)] if words else []
+
+
+def _judgement_title(assessment: Assessment) -> str:
+    """Return the verdict of a curve, or how many curves have which verdict."""
+    if len(assessment.curves) == 1:
+        return assessment.title
+    kinds = [one.verdict.kind for one in assessment.curves]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    return f"{format_count(len(kinds), 'curve')}: {counts}"
+
+
+def _judgement_lines(assessment: Assessment) -> list[tuple[str, str]]:
+    """Return what follows besides the title."""
+    lines: list[tuple[str, str]] = []
+    for one in assessment.curves:
+        lines += [(one.curve.title, f"{one.verdict.sentence}.")] if len(assessment.curves) > 1 else []
+        lines += finding_lines(one.findings[1:])
+    return [*lines, *finding_lines(assessment.findings)]
+
+
+def _judgement_tables(assessment: Assessment) -> list[TextTable]:
+    """Return one table for all curves; none for times that were judged without a machine."""
+    tables = [(one, table) for one in assessment.curves if (table := assessment_table(one)) is not None]
+    if len(assessment.curves) <= 1:
+        return [table for _, table in tables]
+    rows = tuple((one.curve.title, *row) for one, table in tables for row in table.rows)
+    return [TextTable(("call", *table.columns), rows, table.right) for _, table in tables[:1]]
 
 
 def _of_call(function: Callable[..., T], question: Question, **more: Any) -> T:

@@ -24,7 +24,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from hocket.base.units import format_bytes
-from hocket.definitions.discrepancies import Discrepancy, discrepancy_of, ratio_of
+from hocket.definitions.machine import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
 _INSIDE = 0.9  # of new calls

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from hocket.base.results import Result
-from hocket.base.table import TextTable
+from hocket.base.results import Result, TextTable
 from hocket.base.units import format_bytes, format_ratio, format_time
 from hocket.judging.curves import Curve
 from hocket.judging.finding import Finding

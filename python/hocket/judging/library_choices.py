@@ -20,9 +20,8 @@ from hocket.judging.expecting import Expectation, simulate_decision
 from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
-from hocket.rules.nccl.constants import VERSION, Version, nearest
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
-from hocket.rules.nccl.table import LIBRARY
+from hocket.rules.nccl.table import LIBRARY, VERSION, Version, nearest
 from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.deciding import LibraryDecision, library_decision, on_machine
 from hocket.rules.tuning_files.form import Choice

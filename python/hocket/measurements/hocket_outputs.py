@@ -16,8 +16,7 @@ from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.files import parse_object
 from hocket.base.units import format_choice
-from hocket.definitions.library import NATIVE_NAME, find, find_collective, measured_element_bytes
-from hocket.definitions.parameters import values_of
+from hocket.definitions.library import NATIVE_NAME, find, find_collective, measured_element_bytes, values_of
 from hocket.measurements.consistency import out_of_order
 from hocket.measurements.measurement import (
     DEFAULT,

@@ -12,12 +12,11 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.names import among
+from hocket.base.checks import among
 from hocket.base.units import format_choice
 from hocket.definitions.libraries import library_named
-from hocket.definitions.library import REDUCTIONS, find
+from hocket.definitions.library import REDUCTIONS, find, values_of
 from hocket.definitions.machine import shape_of_job
-from hocket.definitions.parameters import values_of
 from hocket.measurements.consistency import Table
 
 DEFAULT = "default"

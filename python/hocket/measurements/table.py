@@ -17,11 +17,10 @@ from typing import cast, get_args
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
+from hocket.base.checks import among
 from hocket.base.files import read_rows
-from hocket.base.names import among
 from hocket.base.units import parse_bytes, parse_time
-from hocket.definitions.library import find_collective
-from hocket.definitions.parameters import parse_parameter
+from hocket.definitions.library import find_collective, parse_parameter
 from hocket.measurements.columns import Columns, Head, cut_rows_of, head_of, rows_of, tables_in
 from hocket.measurements.measurement import (
     NCCL_NAMES,

@@ -1,4 +1,7 @@
-"""Timing collectives under a real MPI: algorithms take turns in one program until their medians are known."""
+"""Timing collectives under a real MPI: algorithms take turns in one program until their medians are known.
+
+Or several calls take turns with all of them at once, each on ranks of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,12 @@ from typing import Any
 from hocket import _native
 from hocket._native import Error, check_rules
 from hocket.base.call import Call
-from hocket.base.places import Place, places
-from hocket.base.results import NoTime
+from hocket.base.results import NoTime, Place, places
 from hocket.base.units import format_choice
 from hocket.definitions.calls import declared_values
 from hocket.definitions.library import NATIVE_NAME, Algorithm, measured_element_bytes, unit_bytes
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.launch import Launcher, command, environment, is_crowded, launcher_environment
-from hocket.mpi.preload import cached_build
 from hocket.mpi.scene import Director, bench_scene, play
 
 _Z = 1.96  # the quantile for 95 %
@@ -147,26 +148,16 @@ def bench(
     launcher: Launcher = command,
     on_done: Callable[[], object] = lambda: None,
 ) -> Bench:
-    """Time algorithms in one MPI program; `None` stands for the MPI's own.
+    """Time algorithms of one collective in one MPI program; `None` stands for the MPI's own.
 
-    Args:
-        installation: The MPI.
-        candidates: The algorithms, all for the same collective.
-        call: Ranks, root and parameters; each algorithm takes the parameters that it declares.
-        sizes_bytes: The sizes.
-        share: Largest distance of the ends of the 95 % confidence interval from a median, as a share of the median.
-        limit_s: Time limit for each size in seconds, unless the minimum number of rounds takes longer.
-        least_rounds: Minimum number of samples of each algorithm.
-        only_by_mpi: Whether short messages within a node also go through MPI, as in a calibration.
-        arrivals: When the ranks begin the call, as in `hocket.simulate`. A time then counts from the last arrival.
-        cadence: When the ranks begin each of several calls, as in `hocket.simulate`. A time is then the mean of the
-            calls. With several calls at a time, or a computation, they are nonblocking.
-        director: Tells the start of each sample, and what happens to the network then.
-        launcher: Returns the command that starts the program.
-        on_done: Called after each algorithm at each size.
+    Each algorithm takes the parameters of the call that it declares. Samples are taken until the ends of all 95 %
+    confidence intervals are within `share` of the medians, or until the time limit of a size, but at least
+    `least_rounds` of each algorithm. With `only_by_mpi` short messages within a node also go through MPI, as in a
+    calibration. Arrivals and cadence are as in `hocket.simulate`: a time counts from the last arrival; in a cadence it
+    is the mean of the calls, which are nonblocking if there are several at a time, or a computation. The director tells
+    the start of each sample, and what happens to the network then.
 
-    Raises:
-        Error: A parameter is invalid, the program fails, or a result is wrong.
+    An Error says that a parameter is invalid, that the program fails, or that a result is wrong.
     """
     collective = next(one.collective for one in candidates if one is not None)
     sizes = sorted(set(sizes_bytes))
@@ -227,11 +218,7 @@ def bench(
 
 
 def check_sizes(collective: str, sizes: Sequence[int], ranks: int, what: str = "--sizes") -> None:
-    """Check that calls of sorted sizes can be made; `what` names the sizes in messages.
-
-    Raises:
-        Error: A size is too large, or is not a whole number of elements for each rank.
-    """
+    """Refuse sorted sizes that are too large, or no whole numbers of elements for each rank; `what` names them."""
     unit = unit_bytes(collective, ranks)
     odd = [size for size in sizes if size % unit]
     if odd:
@@ -249,22 +236,14 @@ def rule_of(name: str, algorithm: Algorithm | None, call: Call) -> str:
 
 
 def compiled_program(installation: Installation, name: str) -> Path:
-    """Return a compiled program that measures under the preloaded library.
-
-    Raises:
-        Error: The program cannot be compiled.
-    """
+    """Return a program that measures under the preloaded library, compiled; an Error if it cannot be."""
     helpers = ("scene", "timing", "together") if name in ("bench", "jobs") else ("timing", "together")
     sources = (f"measuring/{each}.c" for each in (name, *helpers))
     return cached_build(installation, f"hocket-{name}", " ".join(sources), ["-fno-math-errno"])
 
 
 def check_right(proof: Mapping[str, Any], label: str) -> None:
-    """Check that a proving call had the right result; `label` names its algorithm.
-
-    Raises:
-        Error: The result is wrong.
-    """
+    """Refuse a wrong result of a proving call; `label` names its algorithm."""
     if not proof["is_right"]:
         raise Error(f"{label}, {proof['size']} B: the result is wrong")
 
@@ -289,3 +268,61 @@ def call_of(algorithm: Algorithm, call: Call, size_bytes: int) -> Call:
         element_bytes=measured_element_bytes(algorithm.collective),
         parameters=declared_values(algorithm, call.parameters),
     )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A call on the next ranks: an algorithm, the call, and its cadence if there is one."""
+
+    algorithm: Algorithm
+    call: Call
+    cadence: str | None
+
+
+@dataclass(frozen=True)
+class PartTimes:
+    """The times of a call."""
+
+    together_s: tuple[float, ...]  # time with all calls at once, in each round
+    alone_s: tuple[float, ...]
+
+
+def time_together(
+    installation: Installation,
+    parts: Sequence[Part],
+    *,
+    limit_s: float,
+    least_rounds: int,
+    launcher: Launcher,
+    director: Director | None = None,
+) -> tuple[list[PartTimes], float]:
+    """Time calls at once and alone, in turns, in one program; return their times, and the largest error of the clocks.
+
+    A time counts from when the last rank begins its first call until the last rank ends its last one. Each part has the
+    next ranks of the program. Limit, rounds and director are as in `bench`, and so is what is refused.
+    """
+    program = compiled_program(installation, "jobs")
+    ranks = sum(part.call.ranks for part in parts)
+    arguments = [f"{limit_s:g}", str(least_rounds), str(int(not is_crowded(installation, launcher, ranks)))]
+    for part in parts:
+        collective, size = part.algorithm.collective, part.call.size_bytes
+        check_sizes(collective, [size], part.call.ranks, f"job {part.algorithm.label}")
+        scene = bench_scene(None, part.cadence, part.call.ranks)
+        rule = rule_of(scene.rule_of(collective), part.algorithm, part.call)
+        check_rules(rule, f"job {part.algorithm.label}")
+        arguments += [collective, str(size), scene.argument_with(director), str(part.call.ranks), rule]
+    times_by_rank: dict[int, PartTimes] = {}
+
+    def take(value: dict[str, Any]) -> None:
+        if "call" in value:
+            times_by_rank[value["call"]] = PartTimes(tuple(value["together_s"]), tuple(value["alone_s"]))
+            return
+        label = parts[value["rule"]].algorithm.label
+        check_right(value, label)
+        if not value["has_run"]:
+            raise Error(f"{label}, {value['size']} B: has not run: {reason(value)}")
+
+    line = launcher(installation, ranks, [str(program), *arguments], environment(installation, None))
+    clock_error_s = play(line, {}, program, take, director=director)
+    assert clock_error_s is not None  # the program always tells it
+    return [times_by_rank[number] for number in range(len(parts))], clock_error_s

@@ -1,9 +1,14 @@
-"""The MPI of this machine: its compiler wrapper, its launcher, its name and its family."""
+"""The MPI of this machine: its compiler wrapper, its launcher, its name, its family, and binaries compiled for it.
+
+Libraries that programs preload, and programs that measure, are compiled once for each MPI and cached.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -28,20 +33,13 @@ NATIVE = Path(__file__).parent / "native"
 
 @dataclass(frozen=True)
 class Installation:
-    """An MPI to compile programs against and to run them under.
+    """An MPI to compile programs against and to run them under."""
 
-    Attributes:
-        mpicc: Its compiler wrapper.
-        launcher: What starts its ranks.
-        library: The first line of its library version: the MPI's own name and version.
-        abi: The ABI of its programs, one of `FAMILIES`; empty if it is none of them.
-        on_compiling: Called with a line of words before a binary is compiled for this MPI, which takes seconds.
-    """
-
-    mpicc: Path
-    launcher: Template
-    library: str
-    abi: str = ""
+    mpicc: Path  # its compiler wrapper
+    launcher: Template  # what starts its ranks
+    library: str  # the first line of its library version: the MPI's own name and version
+    abi: str = ""  # the ABI of its programs, one of `FAMILIES`; empty if it is none of them
+    # Called with a line of words before a binary is compiled for this MPI, which takes seconds.
     on_compiling: Callable[[str], object] = field(default=ignore, compare=False, repr=False)
 
     @staticmethod
@@ -61,11 +59,7 @@ class Installation:
 
     @staticmethod
     def of_product(name: str, launcher: str | None = None) -> Installation:
-        """Find an MPI of a product of `PRODUCTS`: by its own wrapper, such as `mpicc.openmpi`, or a usual one.
-
-        Raises:
-            Error: There is no such MPI, or no such launcher.
-        """
+        """Find an MPI of a product by its own wrapper, such as `mpicc.openmpi`, or a usual one; refuse others."""
         product = PRODUCTS[name]
         Template.find(launcher)
         names = (f"mpicc.{name}", *product.wrappers, "mpicc")
@@ -100,11 +94,7 @@ class Installation:
 
     @property
     def mpiexec(self) -> Path:
-        """The MPI's own launcher.
-
-        Raises:
-            Error: There is none.
-        """
+        """The MPI's own launcher; an Error if there is none."""
         return Path(_own_launcher(self.mpicc).words[0])
 
     @property
@@ -145,11 +135,7 @@ def _is_wrapper(compiler: Path) -> bool:
 
 
 def _own_launcher(mpicc: Path) -> Template:
-    """Return the launcher that belongs to a wrapper: `mpiexec.openmpi` goes with `mpicc.openmpi`.
-
-    Raises:
-        Error: There is none.
-    """
+    """Return the launcher of a wrapper: `mpiexec.openmpi` goes with `mpicc.openmpi`; an Error if there is none."""
     neighbours = [mpicc.with_name(mpicc.name.replace("mpicc", "mpiexec")), mpicc.with_name("mpiexec")]
     own = next((str(path) for path in neighbours if path != mpicc and path.exists()), None) or shutil.which("mpiexec")
     if own is None:
@@ -176,11 +162,7 @@ def _who(mpicc: Path) -> tuple[str, str]:
 
 
 def compile_with(mpicc: Path, arguments: list[str]) -> None:
-    """Compile with the wrapper.
-
-    Raises:
-        Error: Compilation fails; the message contains the first error.
-    """
+    """Compile with the wrapper; an Error has the compiler's first one."""
     try:
         ran = subprocess.run([mpicc, *arguments], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -192,3 +174,86 @@ def compile_with(mpicc: Path, arguments: list[str]) -> None:
 
 def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no error message"])[-1]
+
+
+_LIBHOCKET = NATIVE / "libhocket.so"
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled libraries and rules; refuse one whose files LD_PRELOAD cannot name."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
+    if " " in str(base) or ":" in str(base):
+        raise Error(f"XDG_CACHE_HOME: got {base}, expected a path without spaces and colons, which split LD_PRELOAD")
+    return base / "hocket" / "mpi"
+
+
+def own_folder(*inside: str) -> Path:
+    """Return the cache folder, or one inside it; make it if necessary, and refuse it if others can write it."""
+    top = cache_folder()
+    folder = top.joinpath(*inside)
+    try:
+        for each in reversed((folder, *folder.parents)):
+            if not each.exists():
+                each.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise Error(
+            f"{folder}: cannot be made: {error.strerror}, expected a folder of your own, "
+            "or another one in the variable XDG_CACHE_HOME"
+        ) from error
+    for each in (top.parent, top, folder):
+        _check_own(each)
+    return folder
+
+
+def _check_own(path: Path) -> None:
+    """Refuse folders that others can write, because programs would run their files."""
+    status = path.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
+        raise Error(
+            f"{path}: belongs to user {status.st_uid}, mode {mode:04o}, expected your own, writable by you alone"
+        )
+
+
+def build(installation: Installation) -> Path:
+    """Return the library to preload under an MPI, compiled if necessary, in seconds; an Error if it cannot be."""
+    return cached_build(installation, "libhocket_mpi.so", "preload/**/*.c", ["-shared", "-pthread"])
+
+
+def cached_build(
+    installation: Installation, name: str, patterns: str, flags: list[str], *, native: Path = NATIVE
+) -> Path:
+    """Return the library or program that C sources compile to, linked with libhocket; it is compiled if necessary.
+
+    The patterns name files in the folder `native`, separated by spaces, such as `tracing/*.c`. A binary that others can
+    write is refused.
+    """
+    if not _LIBHOCKET.exists():
+        raise Error(f"{_LIBHOCKET} is missing, expected the library from the wheel or from `make setup`")
+    name_escaped = installation.library.replace("\\", "\\\\").replace('"', '\\"')
+    flags = [f'-DHOCKET_MPI_LIBRARY="{name_escaped}"', *flags]  # tells a binary for which MPI it is compiled
+    sources = [file for pattern in patterns.split() for file in sorted(native.glob(pattern))]
+    folder = own_folder(_key(installation, [*sources, *sorted(native.rglob("*.h")), _LIBHOCKET], flags))
+    target = folder / name
+    if target.exists():
+        for each in (folder / _LIBHOCKET.name, target):
+            _check_own(each)
+        return target
+    installation.on_compiling(f"compiling {name} for {' '.join(installation.library.split())}, once")
+    with tempfile.TemporaryDirectory(dir=folder) as folder_of_build:
+        shutil.copy(_LIBHOCKET, folder_of_build)
+        path_made = Path(folder_of_build) / name
+        link = ["-Wl,--as-needed", f"-L{folder_of_build}", "-lhocket", "-Wl,-rpath,$ORIGIN", "-lrt", "-ldl", "-lm"]
+        options = ["-O2", "-fPIC", f"-I{native / 'include'}", *flags, "-o", str(path_made)]
+        compile_with(installation.mpicc, [*options, *map(str, sources), *link])
+        for file in (_LIBHOCKET.name, name):
+            (Path(folder_of_build) / file).chmod(0o755)
+            os.replace(Path(folder_of_build) / file, folder / file)
+    return target
+
+
+def _key(installation: Installation, files: list[Path], flags: list[str]) -> str:
+    """Return a name for the binary that these files compile to."""
+    compiler_command = subprocess.run([installation.mpicc, "-show"], capture_output=True, check=False).stdout
+    parts = [str(installation.mpicc).encode(), compiler_command, " ".join(flags).encode()]  # flags name the MPI
+    return hashlib.sha256(b"\0".join([*parts, *(file.read_bytes() for file in files)])).hexdigest()[:16]

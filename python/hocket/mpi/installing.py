@@ -13,8 +13,7 @@ from hocket._native import Error
 from hocket.base import files
 from hocket.base.version import VERSION
 from hocket.definitions.mpi_products import product_in
-from hocket.mpi.installation import Installation
-from hocket.mpi.preload import build
+from hocket.mpi.installation import Installation, build
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 _MODULES = "modulefiles"
@@ -28,24 +27,16 @@ _NO_RULES = (
 
 @dataclass(frozen=True)
 class InstalledLibrary:
-    """The installed files.
+    """The installed files."""
 
-    Attributes:
-        name: The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI
-            of an MPICH. The module is "hocket/mpich-5.0.2".
-        library: The library that programs preload.
-        rules: The file of rules.
-        environment: The file that a shell reads instead of loading the module.
-        launch: The script that preloads the library into one program only, not into every process of a shell.
-        module: The module file, in Tcl, for Environment Modules and Lmod.
-    """
-
+    # The name of the MPI with its version, such as "mpich-5.0.2"; it ends with "-abi" for the standard ABI of an MPICH.
+    # The module is "hocket/mpich-5.0.2".
     name: str
-    library: Path
-    rules: Path
-    environment: Path
-    launch: Path
-    module: Path
+    library: Path  # the library that programs preload
+    rules: Path  # the file of rules
+    environment: Path  # the file that a shell reads instead of loading the module
+    launch: Path  # the script that preloads the library into one program only, not into every process of a shell
+    module: Path  # the module file, in Tcl, for Environment Modules and Lmod
 
     @property
     def load(self) -> str:
@@ -54,11 +45,7 @@ class InstalledLibrary:
 
 
 def name_of(library: str) -> str:
-    """Return a short name with the version, from the MPI's own name.
-
-    Raises:
-        Error: The MPI's own name contains no version.
-    """
+    """Return a short name with the version, from the MPI's own name; refuse a name without a version."""
     product, version = product_in(library) or (None, "")
     if product is not None:
         return f"{product.name}-{version.replace(' ', '-')}"
@@ -77,19 +64,12 @@ def install(
     job_logs: str | None = None,
     requires: str | None = None,
 ) -> InstalledLibrary:
-    """Install the library for one MPI for all users; it replaces an earlier one.
+    """Install the library for one MPI for all users, in a folder that can serve several; it replaces an earlier one.
 
-    Args:
-        installation: The MPI.
-        prefix: The folder; it can serve several MPIs.
-        rules: The text of the rules; by default the installed rules stay, if there are any.
-        name: A name with the version, without "-abi", and not "modulefiles"; by default derived from the MPI's own
-            name.
-        job_logs: The folder for job logs, if they are wanted.
-        requires: The MPI's module, which users have to load first, if there is one.
-
-    Raises:
-        Error: A file cannot be written, the library cannot be compiled, or a name is invalid.
+    Without rules the installed ones stay, if there are any. The name has the version but no "-abi"; by default it is
+    derived from the MPI's own. `job_logs` is the folder for job logs, `requires` the MPI's module, which users have to
+    load first. An Error says that a file cannot be written, that the library cannot be compiled, or what name is
+    invalid.
     """
     name = name or name_of(installation.library)
     if installation.is_standard_abi:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import files
-from hocket.base.names import among
+from hocket.base.checks import among
 
 _VERSION = 1
 _LARGEST = (1 << 63) - 1
@@ -22,67 +22,39 @@ _ENDING = ".jsonl"
 
 @dataclass(frozen=True)
 class LogEntry:
-    """Similar calls of one job.
+    """Similar calls of one job."""
 
-    Attributes:
-        collective: The collective, such as "allreduce".
-        function: The function that the program called, such as "MPI_Iallreduce".
-        algorithm: The algorithm that answered; None if the calls were left to MPI.
-        rule: The rule that chose it.
-        reason: Why the calls were left to MPI.
-        ranks: Number of ranks of the communicator; None if unknown.
-        size_from_bytes: The smallest size of the class, which ends below twice this size; 0 is the class of size 0.
-            None if not all ranks know the size.
-        calls: Number of calls; a call counts once for all its ranks.
-        bytes: Bytes that the ranks passed to these calls, added up over the ranks.
-        time_s: Time inside the calls, added up over the ranks; None if not measured.
-    """
-
-    collective: str
-    function: str
-    algorithm: str | None
-    rule: str | None
-    reason: str | None
-    ranks: int | None
+    collective: str  # the collective, such as "allreduce"
+    function: str  # the function that the program called, such as "MPI_Iallreduce"
+    algorithm: str | None  # the algorithm that answered; None if the calls were left to MPI
+    rule: str | None  # the rule that chose it
+    reason: str | None  # why the calls were left to MPI
+    ranks: int | None  # number of ranks of the communicator; None if unknown
+    # The smallest size of the class, which ends below twice this size; 0 is the class of size 0. None if not all ranks
+    # know the size.
     size_from_bytes: int | None
-    calls: int
-    bytes: int
-    time_s: float | None
+    calls: int  # number of calls; a call counts once for all its ranks
+    bytes: int  # bytes that the ranks passed to these calls, added up over the ranks
+    time_s: float | None  # time inside the calls, added up over the ranks; None if not measured
 
 
 @dataclass(frozen=True)
 class JobLog:
-    """The log of one job.
+    """The log of one job."""
 
-    Attributes:
-        file: The file of the log.
-        hocket: The version of Hocket.
-        mpi: The MPI's own name and version.
-        program: The program's file.
-        user: The user who ran it.
-        host: The host of rank 0.
-        job: The number of the job in the batch system.
-        rules: The file of rules.
-        start: Time of MPI's initialisation, in UTC, such as "2026-11-24T03:18:22Z".
-        elapsed_s: Seconds from MPI's initialisation to its finalisation.
-        ranks: Number of ranks of MPI_COMM_WORLD.
-        nodes: Number of their nodes.
-        entries: Its calls.
-    """
-
-    file: str
-    hocket: str
-    mpi: str | None
-    program: str | None
-    user: str | None
-    host: str | None
-    job: str | None
-    rules: str | None
-    start: str | None
-    elapsed_s: float
-    ranks: int
-    nodes: int
-    entries: tuple[LogEntry, ...]
+    file: str  # the file of the log
+    hocket: str  # the version of Hocket
+    mpi: str | None  # the MPI's own name and version
+    program: str | None  # the program's file
+    user: str | None  # the user who ran it
+    host: str | None  # the host of rank 0
+    job: str | None  # the number of the job in the batch system
+    rules: str | None  # the file of rules
+    start: str | None  # time of MPI's initialisation, in UTC, such as "2026-11-24T03:18:22Z"
+    elapsed_s: float  # seconds from MPI's initialisation to its finalisation
+    ranks: int  # number of ranks of MPI_COMM_WORLD
+    nodes: int  # number of their nodes
+    entries: tuple[LogEntry, ...]  # its calls
 
 
 _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -93,11 +65,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
-    """Return the given job logs, and the logs in given folders and their subfolders, in order.
-
-    Raises:
-        Error: A folder has no logs, or cannot be read.
-    """
+    """Return job logs, and those in folders and their subfolders, in order; refuse a folder that has none."""
     log_paths: list[str] = []
     for path in paths:
         if not Path(path).is_dir():
@@ -114,10 +82,9 @@ def log_files(paths: Iterable[str | PathLike[str]]) -> list[str]:
 
 
 def read_job_log(path: str | PathLike[str]) -> JobLog:
-    """Read a job log. Only regular files are read, because anyone may put files where jobs write their logs.
+    """Read a job log, a regular file only: anyone may put files where jobs write their logs.
 
-    Raises:
-        Error: The file cannot be read, or a line is invalid: file, line, what was expected.
+    An Error says what is wrong: file, line, what was expected.
     """
     name = fspath(path)
     lines = files.read_text(path, only_regular=True).splitlines()
@@ -173,21 +140,13 @@ GROUPS: Mapping[str, Callable[[JobLog, LogEntry], Any]] = MappingProxyType(
 
 @dataclass
 class Use:
-    """Calls added up.
+    """Calls added up."""
 
-    Attributes:
-        jobs: Number of jobs that have such calls.
-        calls: Number of calls; a call counts once for all its ranks.
-        bytes: Bytes that the ranks passed to these calls.
-        time_s: Time inside the calls, added up over the ranks, where it was measured.
-        timed_calls: The number of calls of single ranks whose times are in `time_s`.
-    """
-
-    jobs: int = 0
-    calls: int = 0
-    bytes: int = 0
-    time_s: float = 0.0
-    timed_calls: int = 0
+    jobs: int = 0  # number of jobs that have such calls
+    calls: int = 0  # number of calls; a call counts once for all its ranks
+    bytes: int = 0  # bytes that the ranks passed to these calls
+    time_s: float = 0.0  # time inside the calls, added up over the ranks, where it was measured
+    timed_calls: int = 0  # the number of calls of single ranks whose times are in `time_s`
 
     @property
     def mean_s(self) -> float | None:
@@ -197,36 +156,22 @@ class Use:
 
 @dataclass(frozen=True)
 class ReportRow:
-    """The calls of one group.
+    """The calls of one group."""
 
-    Attributes:
-        group: The values of the group's criteria, by the names of `GROUPS`.
-        use: Its calls.
-        share: Its share of the time inside all calls.
-    """
-
-    group: Mapping[str, Any]
-    use: Use
-    share: float
+    group: Mapping[str, Any]  # the values of the group's criteria, by the names of `GROUPS`
+    use: Use  # its calls
+    share: float  # its share of the time inside all calls
 
 
 @dataclass
 class Report:
-    """Job logs, added up.
+    """Job logs, added up."""
 
-    Attributes:
-        criteria: The criteria of grouping, names of `GROUPS`.
-        jobs: Number of logs.
-        first: Start of the first job; None if no log says it.
-        last: Start of the last job.
-        rank_s: Time between MPI's initialisation and finalisation, added up over the ranks of all jobs.
-    """
-
-    criteria: Sequence[str]
-    jobs: int = 0
-    first: str | None = None
-    last: str | None = None
-    rank_s: float = 0.0
+    criteria: Sequence[str]  # the criteria of grouping, names of `GROUPS`
+    jobs: int = 0  # number of logs
+    first: str | None = None  # start of the first job; None if no log says it
+    last: str | None = None  # start of the last job
+    rank_s: float = 0.0  # time between MPI's initialisation and finalisation, added up over the ranks of all jobs
     _uses: defaultdict[tuple[Any, ...], Use] = field(default_factory=lambda: defaultdict(Use))
 
     def __post_init__(self) -> None:

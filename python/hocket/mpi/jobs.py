@@ -59,10 +59,8 @@ def lines_of(
 ) -> None:
     """Run a job, and pass on each line that it prints. On an interruption, end the job first.
 
-    A job that asks reads what `on_line` returns, as a line.
-
-    Raises:
-        Error: The job fails; the message says why, if Hocket's part of the job says it.
+    A job that asks reads what `on_line` returns, as a line. If it fails, an Error says why, if Hocket's part of it
+    does.
     """
     has_printed = False
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
@@ -107,11 +105,7 @@ def _start(command: Sequence[str], variables: Mapping[str, str], errors: IO[str]
 
 
 def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
-    """Return the object of JSON that a program has printed on a line.
-
-    Raises:
-        Error: The line is something else; the message says what was expected.
-    """
+    """Return the object of JSON that a program has printed on a line; say what was expected instead of another line."""
     try:
         data = json.loads(line)
     except ValueError:
@@ -145,11 +139,7 @@ class Dialogue:
             self._errors.close()
 
     def tell(self, order: str) -> None:
-        """Give an order.
-
-        Raises:
-            JobEndedError: The job has ended.
-        """
+        """Give an order; a JobEndedError if the job has ended."""
         assert self._job.stdin is not None
         try:
             self._job.stdin.write(f"{order}\n")
@@ -158,11 +148,7 @@ class Dialogue:
             raise self._ended() from None
 
     def answer(self) -> str:
-        """Return the next line that the job prints.
-
-        Raises:
-            JobEndedError: The job ends instead; the message contains its last line.
-        """
+        """Return the next line that the job prints; a JobEndedError with its last line if it ends instead."""
         assert self._job.stdout is not None
         answer = self._job.stdout.readline()
         if not answer.endswith("\n"):

@@ -13,9 +13,8 @@ from typing import TypeAlias, TypeGuard
 from hocket._native import Error, check_rules
 from hocket.base import files
 from hocket.base.processors import processors
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, build, own_folder
 from hocket.mpi.launchers import number_of_nodes
-from hocket.mpi.preload import build, own_folder
 from hocket.rules.choosing import rules_text
 
 Launcher: TypeAlias = Callable[[Installation, int, Sequence[str], Mapping[str, str]], list[str]]
@@ -39,11 +38,7 @@ _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
 def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
-    """Check rules and return their text: `rules` first, then the rules of `file`, a path or a library's name.
-
-    Raises:
-        Error: A rule is invalid, or the file cannot be read.
-    """
+    """Return the text of valid rules: `rules` first, then of `file`, a path or a library's name; refuse others."""
     check_rules("\n".join(rules), "--rule")
     text = "".join(f"{rule}\n" for rule in rules)
     if file is not None:
@@ -55,11 +50,7 @@ def joined_rules(rules: Sequence[str], file: str | None = None) -> str:
 
 
 def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
-    """Check rules and return a file with them, as in `joined_rules`; None if there are no rules.
-
-    Raises:
-        Error: A rule is invalid, or the file cannot be read.
-    """
+    """Check rules and return a file with them, as in `joined_rules`; None if there are no rules."""
     text = joined_rules(rules, file)
     if not text:
         return None
@@ -69,11 +60,7 @@ def saved_rules(rules: Sequence[str], file: str | None = None) -> Path | None:
 
 
 def environment(installation: Installation, rules: Path | None, log: str | None = None) -> dict[str, str]:
-    """Return the environment variables that make a program follow the rules; an empty variable counts as not set.
-
-    Raises:
-        Error: The library cannot be compiled.
-    """
+    """Return the environment variables that make a program follow the rules; an empty variable counts as not set."""
     library = build(installation)
     others = [path for path in os.environ.get("LD_PRELOAD", "").split() if Path(path).name != library.name]
     preload = " ".join([str(library), *others])
@@ -108,10 +95,7 @@ def command(
 ) -> list[str]:
     """Return the command that runs a program on a number of ranks; only the program sees the variables.
 
-    The program ends if its job has another number of ranks.
-
-    Raises:
-        Error: There is no program, or the launcher cannot place the ranks.
+    The program ends if its job has another number of ranks. No program is refused, and ranks that cannot be placed.
     """
     if not program:
         raise Error("no program, expected a program after --")

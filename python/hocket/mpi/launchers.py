@@ -63,10 +63,9 @@ class Template:
 
     @staticmethod
     def parse(text: str, what: str) -> Template:
-        """Return the launcher that a text describes; `what` names the text in messages.
+        """Return the launcher that a text describes; refuse unknown places, and what is no command or program.
 
-        Raises:
-            Error: The text is not a command, names an unknown place, or no program.
+        `what` names the text in messages.
         """
         try:
             words = shlex.split(text)
@@ -100,8 +99,7 @@ class Template:
     def fill(self, ranks: int, hosts: str | None, family: str) -> list[str]:
         """Return the words for a number of ranks, on hosts, separated by commas, or where the launcher puts them.
 
-        Raises:
-            Error: The launcher needs nodes or hosts that nobody has named, or has no known option for hosts.
+        A launcher that needs nodes or hosts which nobody has named, or without a known option for hosts, is refused.
         """
         words = self._with_hosts(family) if hosts else self.words
         nodes = number_of_nodes(hosts)

@@ -7,8 +7,7 @@ from typing import Literal
 
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.base.version import VERSION
-from hocket.mpi.calibration import Calibration, Level, Range, Work
-from hocket.mpi.fits import Estimate
+from hocket.mpi.calibration import Calibration, Estimate, Level, Range, Work
 
 Model = Literal["hockney", "loggp"]
 

@@ -28,8 +28,7 @@ import numpy as np
 
 from hocket._native import Error
 from hocket.definitions.library import COLLECTIVES, find_collective
-from hocket.mpi.installation import Installation
-from hocket.mpi.preload import cached_build
+from hocket.mpi.installation import Installation, cached_build
 
 _LEFT, _COMPLETE = 0, 1
 _MOST_RANK = 2**31 - 1
@@ -63,27 +62,16 @@ class _Multicast(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Status:
-    """The status of a received message.
+    """The status of a received message."""
 
-    Attributes:
-        id: The multicast's number in its domain, counted from 1.
-        size_bytes: Length of the message.
-        rank: This rank's number among the members, from 0 on.
-        size: Number of members.
-    """
-
-    id: int
-    size_bytes: int
-    rank: int
-    size: int
+    id: int  # the multicast's number in its domain, counted from 1
+    size_bytes: int  # length of the message
+    rank: int  # this rank's number among the members, from 0 on
+    size: int  # number of members
 
 
 def build(mpicc: str | None = None) -> Path:
-    """Return the library for an MPI, by default the one beside this Python. It is compiled if necessary.
-
-    Raises:
-        Error: There is no such MPI, or the library cannot be compiled.
-    """
+    """Return the library for an MPI, by default the one beside this Python; an Error if it cannot be compiled."""
     mpicc_of_python = Path(sys.executable).with_name("mpicc")
     installation = Installation.find(mpicc or (str(mpicc_of_python) if mpicc_of_python.exists() else None))
     return cached_build(installation, "libhocket_multicast.so", "multicast/mcast.c", ["-shared", "-pthread"])
@@ -211,11 +199,7 @@ class Domain:
             return bytes(multicast.data)
 
     def recv_into(self, buffer: Any) -> Status:
-        """Receive the next multicast into contiguous memory.
-
-        Raises:
-            Error: The message is longer than the memory; this rank then loses it.
-        """
+        """Receive the next multicast into contiguous memory; an Error if it is longer, and this rank then loses it."""
         address, length, _keeper = _memory(buffer, is_written=True)
         status = _Status()
         self._call("recv", self._domain, address, ctypes.c_int64(length), self._byte, ctypes.byref(status))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hocket._native import Error
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import end
 from hocket.mpi.launchers import Template
-from hocket.mpi.preload import cached_build
 
 _BOUNDS_S = (1e-5, 1e-4, 1e-3, float("inf"))
 """Timer interrupts, kernel work, daemons and other programs differ by about a power of ten."""

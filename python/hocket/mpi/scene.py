@@ -21,11 +21,7 @@ class Director(Protocol):
         """Prepare a sample; return its start, in seconds of the monotonic clock."""
 
     def end(self, *, is_missed: bool) -> None:
-        """Undo the changes, as the sample has ended; it is repeated if ranks missed its start.
-
-        Raises:
-            Error: Ranks have missed too many starts.
-        """
+        """Undo the changes, as the sample has ended; it is repeated if ranks missed its start, but not too often."""
 
 
 def play(
@@ -38,10 +34,7 @@ def play(
 ) -> float | None:
     """Run a program that plays scenes, by this command line; pass on what it measures.
 
-    The result is the largest error of the clocks; None if the program compares none.
-
-    Raises:
-        Error: The program fails, a result is wrong, or as `Director.end`.
+    The result is the largest error of the clocks; None if the program compares none. An Error says why it failed.
     """
     clock_error_s: float | None = None
 
@@ -86,11 +79,7 @@ def draws(ranks: int) -> int:
 
 
 def bench_scene(arrivals: str | Sequence[float] | None, cadence: str | None, ranks: int) -> BenchScene:
-    """Return the scene of these arrivals, or of this cadence.
-
-    Raises:
-        Error: They are not understood, exclude each other, or are not arrivals of so many ranks.
-    """
+    """Return the scene of these arrivals, or of this cadence; refuse both, and arrivals of another number of ranks."""
     scene = _native.Scene(arrivals, cadence)
     if arrivals is not None:
         patterns = draws(ranks) if scene.is_drawn else 1

@@ -12,10 +12,9 @@ from pathlib import Path
 from hocket import traces
 from hocket._native import Error
 from hocket.base import files
-from hocket.mpi.installation import Installation
+from hocket.mpi.installation import Installation, cached_build
 from hocket.mpi.jobs import wait_for
 from hocket.mpi.launch import command, launcher_environment
-from hocket.mpi.preload import cached_build
 from hocket.traces import Trace
 from hocket.traces.file import compress
 
@@ -23,9 +22,7 @@ from hocket.traces.file import compress
 def trace(installation: Installation, ranks: int, program: Sequence[str], path: str) -> tuple[Trace, int]:
     """Run a program and write a trace of its calls; return the trace and the program's exit status.
 
-    Raises:
-        Error: The tracing library cannot be compiled, or the program leaves no trace, because it failed or did not
-            reach MPI_Finalize of this MPI.
+    An Error says why the program leaves none: it failed, or did not reach MPI_Finalize of this MPI.
     """
     tracer = cached_build(installation, "libhocket_trace.so", "tracing/*.c", ["-shared", "-pthread"])
     preload = " ".join([str(tracer), *os.environ.get("LD_PRELOAD", "").split()])

@@ -55,11 +55,9 @@ class Turns:
         return list(self._ask("variables")["variables"])
 
     def begin(self, collective: str, size_bytes: int, ways: Iterable[Way]) -> dict[int, str]:
-        """Check each way by one call; return the reasons of the ways that did not run.
+        """Check each way by one call; return the reasons of the ways that did not run; refuse wrong results.
 
-        Raises:
-            JobEndedError: The program ended; `proving` tells which way it was checking.
-            Error: A result is wrong.
+        A JobEndedError says that the program ended; `proving` tells which way it was checking.
         """
         refusals = {}
         self._dialogue.tell(f"call {collective} 0 {size_bytes}")

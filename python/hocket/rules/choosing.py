@@ -8,19 +8,14 @@ from os import PathLike, fspath, path
 from hocket import _native
 from hocket.base import files
 from hocket.base.call import Call
-from hocket.base.checks import text
-from hocket.base.names import unknown
+from hocket.base.checks import text, unknown
 from hocket.definitions.calls import made_of_any
 from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import Algorithm, find, find_collective
 
 
 def rules_text(file: str | PathLike[str]) -> str:
-    """Return the rules in a file, or those of an MPI library by its name, where there is no such file.
-
-    Raises:
-        Error: The file cannot be read, or there is no library of that name.
-    """
+    """Return the rules in a file, or of an MPI library by its name, where there is no such file; refuse other names."""
     name = str(fspath(file))
     is_of_library = name.partition("-")[0] in {each.partition("-")[0] for each in LIBRARY_RULES}
     if path.exists(file) or not is_of_library:
@@ -33,8 +28,7 @@ def rules_text(file: str | PathLike[str]) -> str:
 def order_is_fixed(rules: str, file: str) -> bool:
     """Return whether rules have `order = fixed`; `file` names them in errors.
 
-    Raises:
-        Error: A rule is none, or the order of a result could depend on the size in spite of `order = fixed`.
+    What is no rule is refused, and an order of a result that could depend on the size in spite of `order = fixed`.
     """
     return bool(_native.rules(text("rules", rules), file)["order_is_fixed"])
 

@@ -20,15 +20,7 @@ Task = Mapping[str, Any]
 
 
 class Chunks:
-    """The division of a schedule into chunks, for a file of a format of GPUs.
-
-    Attributes:
-        ranks: The tasks of each rank.
-        collective: The collective.
-        elements: The number of elements of a chunk.
-        count: The number of chunks of the larger of a rank's input and result.
-        in_place: Whether input and result are the same memory.
-    """
+    """The division of a schedule into chunks, for a file of a format of GPUs."""
 
     def __init__(self, schedule: Schedule, form: str, *, most_ranks: float = math.inf) -> None:
         self._form = form
@@ -41,7 +33,7 @@ class Chunks:
             raise self.refusal(f"got {len(self.ranks)} ranks, expected at most {most_ranks}")
         spans = [span for task in chain(*self.ranks) for span in spans_of(task) if span["len"]]
         read, result_end = (_end_of(chain(*self.ranks), buffer) for buffer in ("input", "result"))
-        self.in_place = read == 0
+        self.in_place = read == 0  # whether input and result are the same memory
         larger = max(read, result_end)
         if larger == 0:
             raise self.refusal("it does not say which data its messages carry, expected spans of input and result")
@@ -55,8 +47,9 @@ class Chunks:
         if {"allgather": read, "reduce_scatter": result_end}.get(self.collective, 0) > block:
             extent = f"{read} elements of input and {result_end} of result"
             raise self.refusal(f"it uses {extent}, which does not fit {self.collective}")
+        # The elements of a chunk.
         self.elements = math.gcd(block, *(number for s in spans for number in (s["offset"], s["len"])))
-        self.count = larger // self.elements
+        self.count = larger // self.elements  # the chunks of the larger of a rank's input and result
         if self.count > _MOST_CHUNKS:
             raise self.refusal(f"its spans fit only {self.count} chunks, expected at most {_MOST_CHUNKS}")
 

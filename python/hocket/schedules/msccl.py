@@ -97,23 +97,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Msccl:
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes:
-        name: The name of the algorithm.
-        collective: The collective that it implements.
-        chunks: Number of chunks of the larger of a GPU's input and output.
-        in_place: Whether input and output are the same memory.
-        gpus: For each GPU, its thread blocks by number.
-        scratch: For each GPU, the number of chunks of its working memory.
-    """
-
-    name: str
-    collective: str
-    chunks: int
-    in_place: bool
-    gpus: tuple[dict[int, Block], ...]
-    scratch: tuple[int, ...]
+    name: str  # the name of the algorithm
+    collective: str  # the collective that it implements
+    chunks: int  # number of chunks of the larger of a GPU's input and output
+    in_place: bool  # whether input and output are the same memory
+    gpus: tuple[dict[int, Block], ...]  # for each GPU, its thread blocks by number
+    scratch: tuple[int, ...]  # for each GPU, the number of chunks of its working memory
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Msccl:

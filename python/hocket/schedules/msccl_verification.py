@@ -22,8 +22,7 @@ _Connection = tuple[int, int, int]
 """A sending GPU, a receiving GPU, and a channel."""
 _Ends = dict[_Connection, list[tuple[int, str]]]
 
-_FREE_SLOTS = 10_000_000
-"""Added to a channel: the tag of messages that say that a slot is free."""
+_FREE_SLOTS = 10_000_000  # added to a channel: the tag of messages that say that a slot is free
 _MOST_CHUNKS = 1 << 24  # limit for all GPUs together
 _WHERE = re.compile(
     r"recv \S+ from rank (?P<full>\d+) \(tag 1(?P<channel>\d{7})\)"

@@ -89,33 +89,19 @@ class Channel:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of a thread block.
+    """An operation of a thread block."""
 
-    Attributes:
-        name: Its name, as in the file.
-        sources: What it reads.
-        targets: What it writes.
-        channels: The channels on which it signals, waits, flushes or puts.
-        kind: The kind of channel by which it reaches other GPUs.
-        part: The part of the data that it handles, and the number of parts.
-        barrier: For a barrier, its number, and the number of thread blocks that meet there.
-        semaphores: The semaphores of the GPU that it acquires or releases.
-        unit_bytes: For a pipeline, how many bytes of each operand one iteration handles.
-        chunks: For a pipeline, the number of chunks that its iterations handle together.
-        operations: The operations in a pipeline.
-    """
-
-    name: str
-    sources: tuple[Operand, ...] = ()
-    targets: tuple[Operand, ...] = ()
-    channels: tuple[Channel, ...] = ()
-    kind: str = "none"
-    part: tuple[int, int] = (0, 1)
-    barrier: tuple[int, int] = (0, 0)
-    semaphores: tuple[int, ...] = ()
-    unit_bytes: int = 0
-    chunks: int = 0
-    operations: tuple[Operation, ...] = ()
+    name: str  # its name, as in the file
+    sources: tuple[Operand, ...] = ()  # what it reads
+    targets: tuple[Operand, ...] = ()  # what it writes
+    channels: tuple[Channel, ...] = ()  # the channels on which it signals, waits, flushes or puts
+    kind: str = "none"  # the kind of channel by which it reaches other GPUs
+    part: tuple[int, int] = (0, 1)  # the part of the data that it handles, and the number of parts
+    barrier: tuple[int, int] = (0, 0)  # for a barrier, its number, and the number of thread blocks that meet there
+    semaphores: tuple[int, ...] = ()  # the semaphores of the GPU that it acquires or releases
+    unit_bytes: int = 0  # for a pipeline, how many bytes of each operand one iteration handles
+    chunks: int = 0  # for a pipeline, the number of chunks that its iterations handle together
+    operations: tuple[Operation, ...] = ()  # the operations in a pipeline
 
     @property
     def form(self) -> Form | None:
@@ -139,30 +125,17 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Plan:
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes:
-        name: The name of the plan.
-        collective: The collective that it implements.
-        in_place: Whether input and output are the same memory.
-        input_chunks: The number of chunks of a GPU's input.
-        output_chunks: The number of chunks of a GPU's output.
-        alignment_bytes: Every chunk and every part of a chunk is a multiple of it.
-        has_two_scratches: Whether calls use the two halves of the scratch buffer in turn.
-        is_scratch_reused: Whether long chunks go through a scratch buffer of fixed size, piece by piece.
-        most_chunk_bytes: The longest chunk for which the plan is meant.
-        gpus: The GPUs.
-    """
-
-    name: str
-    collective: str
-    in_place: bool
-    input_chunks: int
-    output_chunks: int
-    alignment_bytes: int
-    has_two_scratches: bool
-    is_scratch_reused: bool
-    most_chunk_bytes: int
+    name: str  # the name of the plan
+    collective: str  # the collective that it implements
+    in_place: bool  # whether input and output are the same memory
+    input_chunks: int  # the number of chunks of a GPU's input
+    output_chunks: int  # the number of chunks of a GPU's output
+    alignment_bytes: int  # every chunk and every part of a chunk is a multiple of it
+    has_two_scratches: bool  # whether calls use the two halves of the scratch buffer in turn
+    is_scratch_reused: bool  # whether long chunks go through a scratch buffer of fixed size, piece by piece
+    most_chunk_bytes: int  # the longest chunk for which the plan is meant
     gpus: tuple[Gpu, ...]
 
     @classmethod

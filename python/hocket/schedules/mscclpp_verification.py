@@ -155,21 +155,14 @@ class _Memory:
 
 
 class _Agent:
-    """What works by itself: a thread block, a channel on behalf of a block, or what comes before and after calls.
-
-    Attributes:
-        number: Its number.
-        knowledge: What all its threads know.
-        stretch: The number of its stretch between two waits of its threads for each other.
-        threads: What single threads know besides: those that signal and wait.
-        lanes: What threads know from packets that they read, by their width in bytes and their place in the data.
-    """
+    """What works by itself: a thread block, a channel on behalf of a block, or what comes before and after calls."""
 
     def __init__(self, number: int, agents: int) -> None:
         self.number = number
-        self.knowledge = _Knowledge(np.zeros((2, agents), np.int32))
-        self.stretch = 1
-        self.threads: dict[int, _Knowledge] = {}
+        self.knowledge = _Knowledge(np.zeros((2, agents), np.int32))  # what all its threads know
+        self.stretch = 1  # the number of its stretch between two waits of its threads for each other
+        self.threads: dict[int, _Knowledge] = {}  # what single threads know besides: those that signal and wait
+        # What threads know from packets that they read, by their width in bytes and their place in the data.
         self.lanes: dict[tuple[int, int], _Knowledge] = {}
 
     def known_to(self, thread: int) -> _Knowledge:

@@ -12,8 +12,7 @@ from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Operation, Plan
 
 T = TypeVar("T")
 
-_SCRATCH_BYTES = 1 << 26
-"""The size of the scratch buffer that all plans share, if they reuse it."""
+_SCRATCH_BYTES = 1 << 26  # the size of the scratch buffer that all plans share, if they reuse it
 
 Block = tuple[int, int]
 """A GPU, and a thread block of it."""
@@ -59,20 +58,13 @@ class Region:
 
 @dataclass(frozen=True)
 class Layout:
-    """The sizes of a call, in bytes or in other units.
-
-    Attributes:
-        plan: The plan.
-        chunk: The length of a chunk.
-        grain: What parts of chunks are multiples of.
-        scale: How many units a byte of a pipeline's `unit_bytes` is.
-        ring: For each GPU, the length of a chunk of scratch memory that longer chunks go through; 0 without.
-    """
+    """The sizes of a call, in bytes or in other units."""
 
     plan: Plan
-    chunk: int
-    grain: int
-    scale: Fraction
+    chunk: int  # the length of a chunk
+    grain: int  # what parts of chunks are multiples of
+    scale: Fraction  # how many units a byte of a pipeline's `unit_bytes` is
+    # For each GPU, the length of a chunk of scratch memory that longer chunks go through; 0 without.
     ring: tuple[int, ...]
 
     @classmethod

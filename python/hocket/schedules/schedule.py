@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 from hocket import _native
 from hocket.base import checks, files
 from hocket.base.call import Call
+from hocket.base.checks import among
 from hocket.base.error import printable
-from hocket.base.names import among
 from hocket.base.packages import alt
 from hocket.base.results import Result, draw
 from hocket.base.units import format_count

@@ -17,8 +17,7 @@ from hocket.base.call import Call, MeasuredAs
 from hocket.base.checks import function, instance, several, several_sizes, whole
 from hocket.base.packages import alt
 from hocket.base.parallel import ignore
-from hocket.base.places import Place, places
-from hocket.base.results import Later, NoTime, Result, draw
+from hocket.base.results import Later, NoTime, Place, Result, draw, places
 from hocket.base.units import format_bytes, format_count, format_ranks, format_value, from_to
 from hocket.definitions.calls import algorithms_for, declared_values, element_of
 from hocket.definitions.library import (

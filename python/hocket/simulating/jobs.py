@@ -11,8 +11,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.call import Call
 from hocket.base.units import parse_bytes
-from hocket.definitions.library import COLLECTIVES, Algorithm, find
-from hocket.definitions.parameters import parse_parameter, values_of
+from hocket.definitions.library import COLLECTIVES, Algorithm, find, parse_parameter, values_of
 from hocket.simulating.scenes import read_cadence
 
 _MOST = 1 << 20  # ranks of a job, and nodes that it names

@@ -15,9 +15,8 @@ from hocket.base.parallel import do_all, ignore
 from hocket.base.processors import processors, room_for_threads
 from hocket.base.results import ORPHANS, Later
 from hocket.definitions.calls import request_of
-from hocket.definitions.discrepancies import ratio_of
 from hocket.definitions.library import Algorithm
-from hocket.definitions.machine import Machine
+from hocket.definitions.machine import Machine, ratio_of
 from hocket.definitions.variants import quiet
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Detail, Engine, Simulation, Trials, how_request, plan, simulation_of

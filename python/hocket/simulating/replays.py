@@ -19,8 +19,8 @@ from hocket.definitions.machine import MachineLike, as_machine
 from hocket.simulating.library_rules import rules_of_library
 from hocket.simulating.operations import Event
 from hocket.simulating.simulation import ONE_TRIAL, Circuits, Links, Statistics, Trials, trials_request, values_of
+from hocket.traces import load
 from hocket.traces.functions import FUNCTIONS, Function, Kind
-from hocket.traces.loading import load
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
 DEFAULT_RULES = _native.replay_rules()

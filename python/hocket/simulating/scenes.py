@@ -11,10 +11,9 @@ from typing import Any, TypeAlias
 from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.checks import quote
+from hocket.base.checks import hint, quote
 from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
-from hocket.base.names import hint
 from hocket.simulating.arrivals import Arrivals, as_arrivals, read_arrivals
 from hocket.simulating.faults import Faults, as_faults, read_faults
 

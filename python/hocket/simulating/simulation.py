@@ -10,16 +10,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from hocket import _native
 from hocket._native import Error
 from hocket.base.call import Call, MeasuredAs
-from hocket.base.checks import function, instance, number, quote, several, share, text, whole
-from hocket.base.names import among
+from hocket.base.checks import among, function, instance, number, quote, several, share, text, whole
 from hocket.base.packages import alt
 from hocket.base.processors import processors
 from hocket.base.results import Later, Result, draw, parameter_columns
 from hocket.base.units import format_bytes, format_count
 from hocket.definitions.calls import guard, request_of
-from hocket.definitions.discrepancies import discrepancy_of, ratio_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
-from hocket.definitions.machine import Machine, MachineLike, as_machine
+from hocket.definitions.machine import Machine, MachineLike, as_machine, discrepancy_of, ratio_of
 from hocket.definitions.topology import LinkUse
 from hocket.definitions.variants import path_machines
 from hocket.schedules.schedule import Schedule
@@ -30,6 +28,9 @@ from hocket.simulating.scenes import NO_SCENE, Scene, SceneLike, as_scene
 
 Engine: TypeAlias = Literal["auto", "symmetry", "dataflow", "events"]
 """The engine that keeps virtual time; "auto" lets the program decide."""
+
+HOW = ("engine", "measured_as")
+"""The arguments of `plan` that are options of commands: each has a row in `hocket/cli/options.csv`."""
 
 Detail: TypeAlias = Literal["events", "links", "passages", "critical_path"]
 """What a simulation can keep of the first trial."""

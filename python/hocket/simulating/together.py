@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from hocket import _native
 from hocket._native import Error
+from hocket.base.checks import among as one_of
 from hocket.base.checks import quote, several
-from hocket.base.names import among as one_of
 from hocket.base.parallel import do_all, ignore, workers
 from hocket.base.results import Result
 from hocket.base.units import format_count

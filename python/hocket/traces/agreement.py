@@ -11,10 +11,9 @@ from hocket.traces.trace import NOBODY, Call, Communicator, RankTrace, Trace
 
 
 def check_agreement(trace: Trace) -> None:
-    """Check that all ranks of a communicator call the same collectives, and that every received message was sent.
+    """Check that ranks of a communicator call the same collectives, and that every received message was sent.
 
-    Raises:
-        Error: The ranks do not agree: file, rank, line, what was expected.
+    An Error says where ranks do not agree: file, rank, line, what was expected.
     """
     _check_collectives(trace)
     _check_messages(trace)

@@ -1,7 +1,8 @@
 """Chakra execution traces: the nodes of a rank's graph, as protobuf messages, each preceded by its length, or as JSON.
 
 Source: in mlcommons/chakra, for lengths src/third_party/utils/protolib.py, for the fields of attributes
-src/feeder/et_feeder_node.cpp; chakra_schema.py has the messages, chakra_json.py the forms in JSON.
+src/feeder/et_feeder_node.cpp, for messages schema/protobuf/et_def.proto, version 0.0.4: chakra_messages.csv has the
+fields that Hocket reads or writes, chakra_json.py the forms in JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import chain
@@ -18,10 +20,40 @@ from typing import Any
 from warnings import warn
 
 from hocket._native import Error
+from hocket.base.files import read_rows
 from hocket.base.units import format_count
 from hocket.traces import chakra_json
-from hocket.traces.chakra_schema import classes
 from hocket.traces.lines import LONGEST_LINE, Budget, Lines, lines_of
+
+
+@cache
+def classes() -> Mapping[str, Any]:
+    """Return the classes of messages, made on first use, as nothing else needs protobuf; an Error if it is missing."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError as error:
+        raise Error("Chakra's traces need protobuf: pip install 'hocket[chakra]'") from error
+    package = "ChakraProtoMsg"
+    descriptor = descriptor_pb2.FileDescriptorProto(name="hocket/et_def.proto", package=package, syntax="proto3")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    rows = read_rows(__file__, "chakra_messages.csv")
+    messages = {name: descriptor.message_type.add(name=name) for name in dict.fromkeys(row["message"] for row in rows)}
+    for row in rows:
+        message, kind = messages[row["message"]], row["type"].removesuffix("*")
+        field = message.field.add(name=row["field"], number=int(row["number"]))
+        field.label = kinds.LABEL_OPTIONAL if kind == row["type"] else kinds.LABEL_REPEATED
+        field.type = kinds.TYPE_MESSAGE if kind in messages else kinds.Type.Value(f"TYPE_{kind.upper()}")
+        if kind in messages:
+            field.type_name = f".{package}.{kind}"
+        if row["oneof"]:
+            field.oneof_index = 0
+            if not message.oneof_decl:
+                message.oneof_decl.add(name=row["oneof"])
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(descriptor)
+    by_name = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in messages}
+    return {name: message_factory.GetMessageClass(message) for name, message in by_name.items()}
+
 
 METADATA, COMPUTE, SEND, RECEIVE, COLLECTIVE = 1, 4, 5, 6, 7
 """The NodeTypes that matter here; nodes of other types only take time."""
@@ -61,9 +93,7 @@ class Node:
     def whole(self, name: str, most: int, file: str, default: int | None = None, value: Any = None) -> int:
         """Return a numeric attribute; `value` stands for it if it is not None.
 
-        Raises:
-            Error: The attribute is missing and has no default, or is not a whole number from 0 to `most`: file and
-                node.
+        An Error names file and node of one that is missing without a default, or no whole number from 0 to `most`.
         """
         value = self.attributes.get(name, default) if value is None else value
         if type(value) is not int or not 0 <= value <= most:
@@ -103,11 +133,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def files_of(first: str) -> list[str]:
-    """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and the others beside it.
-
-    Raises:
-        Error: The file has another kind of name.
-    """
+    """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and those beside it; refuse others."""
     parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
         expected = "the trace of rank 0, PREFIX.0.et or PREFIX.0.json, in a folder with the other ranks"
@@ -121,9 +147,7 @@ def files_of(first: str) -> list[str]:
 def nodes_of(file: str, budget: Budget) -> list[Node]:
     """Read the nodes of a rank. Warns of edges from nodes that the trace lacks, and drops them.
 
-    Raises:
-        Error: The file cannot be read, is cut off or is not a trace, or protobuf is missing: file, and number of the
-            message.
+    An Error names the file, and the number of the message, if the file is cut off or is not a trace.
     """
     with lines_of(file) as lines:
         is_json = chakra_json.begins(lines.read(FIRST_BYTES))
@@ -150,11 +174,7 @@ def _messages(lines: Lines) -> Iterator[Node]:
 
 
 def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
-    """Return nodes sorted by id, but each after the nodes it waits for.
-
-    Raises:
-        Error: Two nodes have the same id, or nodes wait for each other.
-    """
+    """Return nodes sorted by id, but each after the nodes it waits for; refuse equal ids, and cycles of waits."""
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         twice = next(node for node in nodes if by_id[node.id] is not node)
@@ -176,11 +196,7 @@ def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
 
 
 def encode(nodes: Sequence[Node]) -> bytes:
-    """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts.
-
-    Raises:
-        Error: Protobuf is missing.
-    """
+    """Return the content of a file; attributes are numbers, truth values, lists of truth values, or texts."""
     schema_classes = classes()
     messages = [schema_classes["GlobalMetadata"](version=_VERSION)]
     for node in nodes:

@@ -38,8 +38,7 @@ def begins(first: bytes) -> bool:
 def values_of(lines: Lines) -> Iterator[dict[str, Any]]:
     """Give the values of each node, by the names that `hocket.traces.chakra.Node` has for them.
 
-    Raises:
-        Error: The file is no JSON, or a node lacks what it needs: file, and number of the object.
+    An Error names the file, and the number of the object, if it is no JSON, or a node lacks what it needs.
     """
     for number, content in _objects(lines):
         if _GRAPH in content:

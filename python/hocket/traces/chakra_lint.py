@@ -33,25 +33,15 @@ _NCCL = "nccl"
 
 @dataclass(frozen=True)
 class Gap:
-    """A node around which dependencies are probably missing.
+    """A node around which dependencies are probably missing."""
 
-    Attributes:
-        file: The trace of its rank.
-        node: The id of the node.
-        name: Its name.
-        start_us: When it can start at the earliest, in microseconds after the first nodes.
-        after: The nodes that it waits for.
-        missing: The node for which it should probably wait; None where no node waits for any kernel.
-        sentence: What is probably missing.
-    """
-
-    file: str
-    node: int
+    file: str  # the trace of its rank
+    node: int  # the id of the node
     name: str
-    start_us: int
-    after: tuple[int, ...]
-    missing: int | None
-    sentence: str
+    start_us: int  # when it can start at the earliest, in microseconds after the first nodes
+    after: tuple[int, ...]  # the nodes that it waits for
+    missing: int | None  # the node for which it should probably wait; None where no node waits for any kernel
+    sentence: str  # what is probably missing
 
     @property
     def message(self) -> str:
@@ -61,31 +51,20 @@ class Gap:
 
 @dataclass(frozen=True)
 class Lint:
-    """What was found in the traces of all ranks.
+    """What was found in the traces of all ranks."""
 
-    Attributes:
-        ranks: Number of ranks.
-        nodes: Number of nodes of all ranks.
-        gaps: The nodes around which dependencies are probably missing.
-    """
-
-    ranks: int
-    nodes: int
-    gaps: tuple[Gap, ...]
+    ranks: int  # number of ranks
+    nodes: int  # number of nodes of all ranks
+    gaps: tuple[Gap, ...]  # the nodes around which dependencies are probably missing
 
 
 def lint(first: str | PathLike[str]) -> Lint:
     """Find dependencies that Chakra execution traces probably lack.
 
-    A collective, or a send of NCCL, is found if it waits for no computing and no communication, not even through other
-    nodes, although the rank has computed before: nodes of lower ids compute. Computing on the CPU does not count if the
-    trace has kernels. A rank is found if no node waits for any of its kernels.
-
-    Args:
-        first: The trace of rank 0, named PREFIX.0.et or PREFIX.0.json; the others are beside it.
-
-    Raises:
-        Error: A trace cannot be read, is no Chakra trace or is malformed, or protobuf is missing.
+    The traces are that of rank 0, named PREFIX.0.et or PREFIX.0.json, and the others beside it. A collective, or a send
+    of NCCL, is found if it waits for no computing and no communication, not even through other nodes, although the rank
+    has computed before: nodes of lower ids compute. Computing on the CPU does not count if the trace has kernels. A
+    rank is found if no node waits for any of its kernels. Malformed traces are refused.
     """
     name = fspath(checks.path("trace", first))
     with lines_of(name) as lines:

@@ -43,19 +43,14 @@ _GROUPS = "process_group:init"
 
 
 def read_chakra(first: str | PathLike[str]) -> Trace:
-    """Read Chakra execution traces.
+    """Read Chakra execution traces: that of rank 0, named PREFIX.0.et or PREFIX.0.json, and the others beside it.
 
     A rank executes its nodes one after the other: by their ids, but each after the nodes it waits for. It starts
     messages and collectives. It waits for one when it reaches the first node that depends on it. All other nodes are
     computation: of the host, which waits only for what its nodes wait for, or of the accelerator. A node of the
-    accelerator starts when the host has come to it and the nodes of the accelerator before it are done.
-
-    Args:
-        first: The trace of rank 0, named PREFIX.0.et or PREFIX.0.json; the others are beside it.
-
-    Raises:
-        Error: A trace cannot be read, is malformed, or does not give the root or the ranks of a collective; the ranks
-            do not agree: file, node, what was expected; or protobuf is missing.
+    accelerator starts when the host has come to it and the nodes of the accelerator before it are done. An Error says
+    where a trace is malformed, does not give the root or the ranks of a collective, or ranks do not agree: file, node,
+    what was expected.
     """
     name = fspath(first)
     with reading(name):

@@ -27,15 +27,9 @@ _COMPRESSION = 6
 
 
 def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
-    """Read a trace, compressed or not.
+    """Read a trace, compressed or not; `compares_ranks` asks to check that ranks agree, which a replay does itself.
 
-    Args:
-        path: The file.
-        compares_ranks: Whether to check that ranks agree; a replay checks this itself.
-
-    Raises:
-        Error: The file cannot be read, is malformed or cut off, or its ranks do not agree: file, rank, line, what was
-            expected.
+    An Error says what is malformed or cut off, and where ranks do not agree: file, rank, line, what was expected.
     """
     name = fspath(path)
     with reading(name), lines_of(name) as lines:
@@ -46,11 +40,7 @@ def read(path: str | PathLike[str], *, compares_ranks: bool = True) -> Trace:
 
 
 def write(path: str | PathLike[str], trace: Trace) -> None:
-    """Write a trace, compressed; equal traces give equal files.
-
-    Raises:
-        Error: The file cannot be written.
-    """
+    """Write a trace, compressed; equal traces give equal files. An Error if it cannot be written."""
     text = "".join(f"{line}\n" for line in _lines(trace))
     files.write(path, compress(text.encode()))
 

@@ -19,27 +19,17 @@ Kind = Enum(
 
 @dataclass(frozen=True)
 class Function:
-    """The content of a function's lines.
-
-    Attributes:
-        kind: Its kind.
-        needs: Values that are always present.
-        may_have: Values that may be present, including those that depend on the root or on MPI_IN_PLACE.
-        is_started: Whether it only starts an operation and returns a request.
-        is_persistent: Whether its request must be started.
-        is_looking: Whether it may find nothing; a line then has only `tries`.
-        is_collective: Whether all ranks of its communicator call it, in the same order.
-        blocking: For a collective, the blocking function of the same collective; empty for other functions.
-    """
+    """The content of a function's lines."""
 
     kind: Kind
-    needs: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()  # values that are always present
+    # Values that may be present, including those that depend on the root or on MPI_IN_PLACE.
     may_have: frozenset[str] = frozenset()
-    is_started: bool = False
-    is_persistent: bool = False
-    is_looking: bool = False
-    is_collective: bool = False
-    blocking: str = ""
+    is_started: bool = False  # whether it only starts an operation and returns a request
+    is_persistent: bool = False  # whether its request must be started
+    is_looking: bool = False  # whether it may find nothing; a line then has only `tries`
+    is_collective: bool = False  # whether all ranks of its communicator call it, in the same order
+    blocking: str = ""  # for a collective, the blocking function of the same collective; empty for other functions
 
 
 _VALUES = {word: row["values"] for row in read_rows(__file__, "functions_values.csv") for word in row["words"].split()}

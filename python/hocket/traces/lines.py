@@ -47,12 +47,7 @@ class Lines:
         return iter(self.next, b"")
 
     def next(self) -> bytes:
-        """Return the next line with its end; empty at the end of the file.
-
-        Raises:
-            Error: The line is longer than `LONGEST_LINE`, or the trace is longer than the budget or does not fit into
-                memory.
-        """
+        """Return the next line with its end; empty at the end of the file. A line beyond `LONGEST_LINE` is refused."""
         line = self._readline(LONGEST_LINE + 1)
         self.number += 1
         self._take(max(len(line), _LEAST_LINE_BYTES))
@@ -61,17 +56,13 @@ class Lines:
         return line
 
     def read(self, size_bytes: int) -> bytes:
-        """Return the next bytes of a file without lines; fewer at its end.
-
-        Raises:
-            Error: The trace is longer than the budget or does not fit into memory.
-        """
+        """Return the next bytes of a file without lines; fewer at its end."""
         data = self._read(size_bytes)
         self._take(len(data))
         return data
 
     def _take(self, size_bytes: int) -> None:
-        """Count bytes that were read; now and then look whether the memory suffices for as many."""
+        """Count bytes that were read; refuse a trace beyond the budget, and one that does not fit into memory."""
         budget = self._budget
         budget.left_bytes -= size_bytes
         budget.unseen_bytes += size_bytes
@@ -86,13 +77,10 @@ class Lines:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Guard the reading of a trace, and of everything made from it.
+    """Guard the reading of a trace, and of everything made from it; an Error if there is not enough memory.
 
     Meanwhile Python's garbage collector for cycles is off: a trace has no cycles, and the collector would scan all
     calls again and again.
-
-    Raises:
-        Error: There is not enough memory.
     """
     was_collecting = gc.isenabled()
     gc.disable()
@@ -107,11 +95,7 @@ def reading(name: str) -> Iterator[None]:
 
 @contextmanager
 def lines_of(name: str, budget: Budget | None = None) -> Iterator[Lines]:
-    """Open a trace file, compressed by gzip or not.
-
-    Raises:
-        Error: The file cannot be read.
-    """
+    """Open a trace file, compressed by gzip or not; an Error names a file that cannot be read."""
     try:
         with open(name, "rb") as plain, _decompress(plain) as file:
             yield Lines(name, file, budget or Budget())

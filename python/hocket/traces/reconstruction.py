@@ -189,10 +189,8 @@ class RankLog:
 def trace_of(logs: Sequence[RankLog], program: str, tracer: str, file: str, *, date: str = "") -> Trace:
     """Return the trace of all ranks, with the message of each receive, by MPI's rule that messages do not overtake.
 
-    Raises:
-        Error: A receive got no message, or a longer message than it has room for; or its message is ambiguous, because
-            it is from any rank and several ranks sent messages that no other receive asks for; or the ranks do not
-            agree. File, rank, line, what was expected.
+    An Error says where ranks do not agree, a receive got no message, or a longer one than it has room for, or its
+    message is ambiguous, because it is from any rank and several ranks sent messages that no other receive asks for.
     """
     sent: dict[tuple[int, int], dict[int, list[Message]]] = defaultdict(lambda: defaultdict(list))
     for number, log in enumerate(logs):

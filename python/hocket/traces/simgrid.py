@@ -26,19 +26,12 @@ _LONGEST_SURE = 9  # digits of a number that is an int in any case
 
 
 def write_simgrid(folder: str | PathLike[str], trace: Trace, *, flops_per_s: float = _FLOPS_PER_S) -> Path:
-    """Write a file of actions for each rank, and a file that lists them, which SimGrid takes.
+    """Write a file of actions for each rank into a folder, and a file that lists them, which SimGrid takes.
 
     The ranks of a message are written as ranks of MPI_COMM_WORLD, whatever its communicator. A receive from any rank is
-    written as a receive from the rank whose message it got.
-
-    Args:
-        folder: The folder to write into.
-        trace: The trace.
-        flops_per_s: The host speed for SimGrid: one second of computation becomes this many flops.
-
-    Raises:
-        Error: A collective has only a part of the ranks, or is nonblocking, or a size is larger than an int: file,
-            rank, line.
+    written as a receive from the rank whose message it got. One second of computation becomes `flops_per_s` flops. An
+    Error names file, rank and line of a collective of only a part of the ranks, of a nonblocking one, and of a size
+    larger than an int.
     """
     target = Path(checks.path("folder", folder))
     texts = {}

@@ -49,18 +49,12 @@ def _is_action(line: bytes) -> bool:
 
 
 def read_simgrid(index: str | PathLike[str], *, flops_per_s: float = _FLOPS_PER_S) -> Trace:
-    """Read SimGrid's time-independent traces.
+    """Read SimGrid's time-independent traces, whose `flops_per_s` take one second.
 
-    Ranks compute between calls; the calls themselves take no time. The message of a receive follows from MPI's rules.
-    At the end each rank waits for its open requests, as in SimGrid.
-
-    Args:
-        index: A file that lists a file of actions for each rank, or one file for all; or a file with the actions of all
-            ranks. Listed files are looked for beside it, then in the current folder.
-        flops_per_s: The speed of the hosts: this many flops take one second.
-
-    Raises:
-        Error: A file cannot be read or is malformed, or the ranks do not agree: file, rank, line, what was expected.
+    The file lists a file of actions for each rank, or one for all, beside it or in the current folder; or it has the
+    actions of all ranks. Ranks compute between calls; the calls themselves take no time. The message of a receive
+    follows from MPI's rules. At the end each rank waits for its open requests, as in SimGrid. An Error says what is
+    malformed, or where ranks do not agree: file, rank, line, what was expected.
     """
     if not (math.isfinite(flops_per_s) and flops_per_s > 0):
         raise Error(f"flops_per_s: got {flops_per_s}, expected a number above 0")

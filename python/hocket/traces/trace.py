@@ -16,17 +16,11 @@ ANY, NOBODY, THIS_ROOT = -1, -2, -3
 
 @dataclass(frozen=True)
 class Communicator:
-    """A communicator, equal for all of its ranks.
+    """A communicator, equal for all of its ranks."""
 
-    Attributes:
-        ranks: Its ranks, in order, as ranks of MPI_COMM_WORLD.
-        remote_ranks: For an intercommunicator, the ranks of the other group.
-        occurrence: The number of earlier communicators with the same ranks.
-    """
-
-    ranks: tuple[int, ...]
-    remote_ranks: tuple[int, ...] = ()
-    occurrence: int = 0
+    ranks: tuple[int, ...]  # its ranks, in order, as ranks of MPI_COMM_WORLD
+    remote_ranks: tuple[int, ...] = ()  # for an intercommunicator, the ranks of the other group
+    occurrence: int = 0  # the number of earlier communicators with the same ranks
 
     @property
     def peers(self) -> tuple[int, ...]:
@@ -88,19 +82,12 @@ class Call:
 
 @dataclass(frozen=True)
 class RankTrace:
-    """The calls of one rank, in the order in which they returned.
+    """The calls of one rank, in the order in which they returned."""
 
-    Attributes:
-        host: The name of the host it ran on.
-        clock_offset_s: Rank 0's clock minus this rank's clock, at the beginning and at the end.
-        calls: Its calls, from MPI_Init to MPI_Finalize.
-        communicators: Its communicators, by the numbers in its calls.
-    """
-
-    host: str
-    clock_offset_s: tuple[float, float]
-    calls: tuple[Call, ...] = field(repr=False)
-    communicators: Mapping[int, Communicator] = field(repr=False)
+    host: str  # the name of the host it ran on
+    clock_offset_s: tuple[float, float]  # rank 0's clock minus this rank's clock, at the beginning and at the end
+    calls: tuple[Call, ...] = field(repr=False)  # its calls, from MPI_Init to MPI_Finalize
+    communicators: Mapping[int, Communicator] = field(repr=False)  # its communicators, by the numbers in its calls
 
     @property
     def end_s(self) -> float:
@@ -120,21 +107,13 @@ class RankTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """The calls of an MPI program.
+    """The calls of an MPI program."""
 
-    Attributes:
-        program: Its name.
-        mpi: The MPI's own name and version.
-        date: The end of the program, in ISO 8601 format.
-        ranks: Each rank's calls.
-        file: The file it was read from.
-    """
-
-    program: str
-    mpi: str
-    date: str
-    ranks: tuple[RankTrace, ...] = field(repr=False)
-    file: str = field(default="trace", compare=False)
+    program: str  # its name
+    mpi: str  # the MPI's own name and version
+    date: str  # the end of the program, in ISO 8601 format
+    ranks: tuple[RankTrace, ...] = field(repr=False)  # each rank's calls
+    file: str = field(default="trace", compare=False)  # the file it was read from
 
     @property
     def calls(self) -> int:

@@ -33,17 +33,12 @@ class Point:
 
 @dataclass(frozen=True, order=True)
 class Choice:
-    """A way to do a collective.
+    """A way to do a collective."""
 
-    Attributes:
-        owner: The owner of the algorithm.
-        name: The owner's name for it.
-        parameters: Values of its parameters that differ from the defaults; for the MPI's own algorithms, the variables
-            that choose them.
-    """
-
-    owner: Owner
-    name: str
+    owner: Owner  # the owner of the algorithm
+    name: str  # the owner's name for it
+    # Values of its parameters that differ from the defaults; for the MPI's own algorithms, the variables that choose
+    # them.
     parameters: tuple[tuple[str, int | str], ...] = ()
 
     def __str__(self) -> str:
@@ -116,11 +111,7 @@ def choice_at(decisions: Iterable[Decision], point: Point) -> Choice:
 
 
 def rule_of(collective: str, choice: Choice, conditions: str = "") -> str:
-    """Return a rule for a choice that rules can express: of the catalogue, or the MPI's default.
-
-    Raises:
-        Error: Rules cannot express the choice.
-    """
+    """Return a rule for a choice of the catalogue, or the MPI's default; refuse others, which rules cannot express."""
     if choice.owner not in ("default", "catalogue"):
         raise Error(f"{choice}: got a choice of {choice.owner}, expected a choice that rules can express")
     return f"{collective}{conditions}: {choice}"

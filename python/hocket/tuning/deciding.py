@@ -171,27 +171,17 @@ def middle_sizes(sizes_bytes: Iterable[int], unit: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Regret:
-    """The quality of decisions at a size that was not used for deciding.
-
-    Attributes:
-        point: The point.
-        choice: The choice of the decisions.
-        best: The fastest measured choice at the point.
-        time_s: The time of the choice.
-        best_s: The time of the fastest.
-        default_s: The time of the MPI's default; None if unknown.
-        is_slower_than_default: Whether it is slower than the default beyond the noise: their intervals do not overlap.
-        is_beyond_noise: Whether it is slower than the fastest beyond the noise.
-    """
+    """The quality of decisions at a size that was not used for deciding."""
 
     point: Point
-    choice: Choice
-    best: Choice
-    time_s: float
-    best_s: float
-    default_s: float | None
+    choice: Choice  # the choice of the decisions
+    best: Choice  # the fastest measured choice at the point
+    time_s: float  # the time of the choice
+    best_s: float  # the time of the fastest
+    default_s: float | None  # the time of the MPI's default; None if unknown
+    # Whether it is slower than the default beyond the noise: their intervals do not overlap.
     is_slower_than_default: bool
-    is_beyond_noise: bool
+    is_beyond_noise: bool  # whether it is slower than the fastest beyond the noise
 
     @property
     def share(self) -> float:

@@ -55,9 +55,8 @@ def estimate(samples_s: Sequence[float], wrong: float) -> Estimate:
 class Race:
     """A race of choices at one point; some are still measured, the others are dropped.
 
-    Args:
-        families: Sets of choices; the race looks for the best of each. A choice may be in several.
-        tolerance: How much slower than the fastest the leader of a decided family may be, as a share.
+    It looks for the best of each family, a set of choices, which may be in several. The leader of a decided family may
+    be slower than the fastest by the tolerance, a share.
     """
 
     def __init__(self, families: Iterable[Collection[Choice]], *, tolerance: float) -> None:

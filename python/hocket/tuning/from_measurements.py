@@ -7,8 +7,7 @@ from statistics import median
 from typing import Literal
 
 from hocket._native import Error
-from hocket.base.checks import number, several
-from hocket.base.names import among
+from hocket.base.checks import among, number, several
 from hocket.definitions.library import find
 from hocket.measurements.measurement import DEFAULT as OF_LIBRARY
 from hocket.measurements.measurement import Measurement

@@ -146,10 +146,7 @@ def measure_points(
 
     Each point gets an equal part of the remaining time, or more if its first five rounds take longer. When the time is
     over, the remaining points are left out, but at least one point is measured. Choices that are far behind at both
-    neighbours of a point (among the given ones) are also left out.
-
-    Raises:
-        Error: The program fails, or a result is wrong.
+    neighbours of a point (among the given ones) are also left out. An Error if the program fails, or a result is wrong.
     """
     order = {point: number for number, point in enumerate(points)}
     todo = [point for point in order if point not in records.by_point or not records.by_point[point].is_decided]
@@ -192,10 +189,8 @@ def pair_points(
 
     All points have a turn at each moment, until the time is over. Waiting between moments takes up to half of the time.
     Ratios that the records already have are not measured again. A choice that was no faster than the default at most of
-    its first moments gets no more turns, unless slow choices are kept.
-
-    Raises:
-        Error: The program fails, or a result is wrong.
+    its first moments gets no more turns, unless slow choices are kept. An Error if the program fails, or a result is
+    wrong.
     """
     todo = [
         point
@@ -357,11 +352,7 @@ class _Job(AbstractContextManager["_Job"]):
         return self._turns
 
     def _exclude_culprit(self, point: Point, numbers: Mapping[Choice, int], error: Error) -> Choice:
-        """Return the MPI's own algorithm that ended the program; it is left out after the restart.
-
-        Raises:
-            Error: Something else ended the program.
-        """
+        """Return the MPI's own algorithm that ended the program, left out after the restart; or raise the error."""
         turns = self._turns
         assert turns is not None
         self._turns = None

@@ -23,11 +23,7 @@ _NEAR_RATIO = 1.25
 
 
 def tuned_collectives(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the requested collectives, each once, or all collectives that can be tuned.
-
-    Raises:
-        Error: A collective is unknown or cannot be tuned.
-    """
+    """Return the requested collectives, each once, or all that can be tuned; refuse those that cannot."""
     collectives = tuple(dict.fromkeys(map(find_collective, names))) or COLLECTIVES_OF_KNOWN_SIZE
     for name in collectives:
         if name not in COLLECTIVES_OF_KNOWN_SIZE:

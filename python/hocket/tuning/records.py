@@ -18,27 +18,17 @@ _FORMAT = 4
 
 @dataclass(frozen=True)
 class PointRecord:
-    """The findings at a point.
-
-    Attributes:
-        point: The point.
-        times: The times of choices: measured, or simulated if nothing was measured.
-        samples_s: The samples of each measured choice, one per call.
-        predicted_s: The machine's predictions for choices.
-        omissions: Choices that were not measured, with reasons.
-        is_simulated: Whether the times are simulated; then nothing is confirmed.
-        ratios: For choices that were measured again beside the default: the ratio of their time to its time, at each
-            moment.
-        is_decided: Whether the times are known well enough for a decision.
-    """
+    """The findings at a point."""
 
     point: Point
-    times: Mapping[Choice, Estimate]
+    times: Mapping[Choice, Estimate]  # the times of choices: measured, or simulated if nothing was measured
+    # The samples of each measured choice, one per call.
     samples_s: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
-    predicted_s: Mapping[Choice, float] = field(default_factory=dict)
-    omissions: Mapping[Choice, str] = field(default_factory=dict)
-    is_decided: bool = True
-    is_simulated: bool = False
+    predicted_s: Mapping[Choice, float] = field(default_factory=dict)  # the machine's predictions for choices
+    omissions: Mapping[Choice, str] = field(default_factory=dict)  # choices that were not measured, with reasons
+    is_decided: bool = True  # whether the times are known well enough for a decision
+    is_simulated: bool = False  # whether the times are simulated; then nothing is confirmed
+    # For choices that were measured again beside the default: the ratio of their time to its time, at each moment.
     ratios: Mapping[Choice, tuple[float, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:

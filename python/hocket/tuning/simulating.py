@@ -113,10 +113,8 @@ def simulate_points(
     """Simulate points that the records do not have yet, and add them in their order, whichever are done first.
 
     Each point has the times of the fast choices of all points of its row, also of neighbours. A row is searched for
-    them, and then simulated, soon after the rows before it. `on_done` is called twice for each point.
-
-    Raises:
-        Error: The machine has no room for the ranks.
+    them, and then simulated, soon after the rows before it. `on_done` is called twice for each point. Ranks for which
+    the machine has no room are refused.
     """
     missing = [point for point in points if point not in records.by_point]
     for _ in range(2 * (len(points) - len(missing))):

@@ -149,10 +149,7 @@ def propose(
 
     For nonblocking calls, and for reductions in one order, the baseline's choice is not considered: rules without a
     gain are dropped later. The tolerance is the share by which a call may be slower than the fastest. `on_done` is
-    called after each call.
-
-    Raises:
-        Error: The machine has no room for the ranks.
+    called after each call. Ranks for which the machine has no room are refused.
     """
     examples = [(call.point, call.example) for call in calls]
     choices = choices_of_rows(examples, application.settings, executor)
@@ -280,10 +277,7 @@ def fewest_rules(
 
     Step by step, the function drops the rule without which the run is shortest. It stops before the loss exceeds the
     threshold, a share of the largest gain so far. The baseline is the run without any of the rules. `on_done` is called
-    after each replay, at most (n + 1) n / 2 times for n rules.
-
-    Raises:
-        Error: The trace cannot be replayed, or the threshold is not a share.
+    after each replay, at most (n + 1) n / 2 times for n rules. A trace that cannot be replayed is refused.
     """
     checks.number("threshold", threshold, "a share from 0 to 1", is_right=lambda share: 0 <= share <= 1)
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from hocket.base.checks import instance, number, path, several, several_ranks, several_sizes, text
-from hocket.base.names import among
+from hocket.base.checks import among, instance, number, path, several, several_ranks, several_sizes, text
 from hocket.base.parallel import ignore
 from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, MachineLike, as_machine
@@ -101,10 +100,8 @@ def run_plan(
 ) -> Tuning:
     """Run all stages of a plan, with times from a source; the tolerance and the folder are as in `tune`.
 
-    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage.
-
-    Raises:
-        Error: The folder has results of something else, the machine has no room for the ranks, or a program fails.
+    The machine is the one that the source simulates, if there is one. `on_begin` is called before the first stage. A
+    folder of something else is refused, and ranks for which the machine has no room; an Error says why a program fails.
     """
     plan = plan.with_points(work.switches(plan.training))
     with _open_records(folder, _RECORDS, work, machine) as records:
@@ -117,11 +114,7 @@ def run_plan(
 def check_defaults(
     plan: Plan, work: Work, *, folder: str | Path | None, on_begin: Callable[[Plan], object] = ignore
 ) -> GuidelineCheck:
-    """Measure the defaults of an MPI, and find the guidelines that they violate.
-
-    Raises:
-        Error: The folder has results of something else, or a program fails.
-    """
+    """Measure the defaults of an MPI, and find the guidelines that they violate; refuse a folder of something else."""
     with _open_records(folder, _GUIDELINES_FILE, work, None) as records:
         on_begin(plan)
         work.do(plan.training, (), records, end_share=JUDGING_END)

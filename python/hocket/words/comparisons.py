@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.base.units import format_bytes, format_count, format_time, format_value, from_to, span
 from hocket.simulating.answers import algorithm_if_known
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.base.table import TextTable
+from hocket.base.results import TextTable
 from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
 

@@ -42,6 +42,13 @@ def test_every_preset_is_listed_with_what_it_is(hocket_command: Callable[..., Ra
         assert hocket.Machine.load(name).description in " ".join(out.split())
 
 
+def test_presets_of_papers_are_listed_apart(hocket_command: Callable[..., Ran]) -> None:
+    of_users, heading, of_papers = hocket_command("machines").out.partition("of papers, to repeat what they say\n")
+    assert heading
+    assert "jitter-paper" in of_papers and "k_computer" in of_papers and "jitter-paper" not in of_users
+    assert "fugaku" in of_users and "fugaku" not in of_papers
+
+
 def test_the_file_of_a_preset_can_be_copied(hocket_command: Callable[..., Ran], tmp_path: Path) -> None:
     copy = tmp_path / "copy.toml"
     copy.write_text(hocket_command("machines cluster").out)

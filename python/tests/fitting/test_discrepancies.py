@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import hocket
-from hocket.definitions.discrepancies import Discrepancy
+from hocket.definitions.machine import Discrepancy
 from hocket.fitting.discrepancies import (
     LARGE_BYTES,
     coverage,

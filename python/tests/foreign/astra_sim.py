@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hocket.traces.chakra_schema import classes
+from hocket.traces.chakra import classes
 
 _COMPUTE, _SEND, _RECEIVE = 4, 5, 6
 _MOST_INT = (1 << 31) - 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hocket.mpi import Installation, environment, saved_rules
-from hocket.mpi.preload import NATIVE
+from hocket.mpi.installation import NATIVE
 
 from .conftest import AS_ROOT, ROOT, SECONDS, Mpi, Ran
 

@@ -12,8 +12,7 @@ import pytest
 
 import hocket
 from hocket.fitting.calibrating import fit_columns, overheads
-from hocket.mpi.calibration import calibrate
-from hocket.mpi.fits import line, parts_of, resample
+from hocket.mpi.calibration import calibrate, line, parts_of, resample
 from hocket.mpi.machine_files import machine_file
 from tests.conftest import Ran
 

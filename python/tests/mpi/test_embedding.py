@@ -6,8 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from hocket.mpi.installation import NATIVE
 from hocket.mpi.launch import environment_of_crowd
-from hocket.mpi.preload import NATIVE
 
 from .conftest import AS_ROOT, ROOT, SECONDS, Mpi
 

@@ -16,10 +16,10 @@ import pytest
 
 from hocket import Error
 from hocket.mpi import Installation, environment, launch, saved_rules
+from hocket.mpi.installation import cache_folder, cached_build, own_folder
 from hocket.mpi.jobs import lines_of
 from hocket.mpi.launch import environment_of_crowd, note_for_root
 from hocket.mpi.launchers import Template
-from hocket.mpi.preload import cache_folder, cached_build, own_folder
 from hocket.mpi.tracing import program_name
 from tests.conftest import Ran
 

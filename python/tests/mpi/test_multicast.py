@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from hocket.mpi.installation import NATIVE
 from hocket.mpi.launch import environment_of_crowd
 from hocket.mpi.multicast import build
-from hocket.mpi.preload import NATIVE
 
 from .conftest import AS_ROOT, PROGRAMS, ROOT, SECONDS, Mpi
 

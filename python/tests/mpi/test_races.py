@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.mpi.preload import NATIVE, cached_build
+from hocket.mpi.installation import NATIVE, cached_build
 
 from .conftest import Mpi, Ran
 

@@ -9,9 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from hocket.rules.nccl.choosing import decide
-from hocket.rules.nccl.constants import Version
-from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import Job, cost_table
+from hocket.rules.nccl.table import Graph, Hardware, Job, Version, cost_table
 
 _SHARP = Graph(12, 30.0, 30.0)
 _NODE = Hardware("hopper", _SHARP, _SHARP, _SHARP)

@@ -13,10 +13,8 @@ from hocket.base.call import Call
 from hocket.definitions.libraries import BY_MACHINE, defaults_named
 from hocket.definitions.machine import Machine
 from hocket.rules.nccl.choosing import Decision, decide
-from hocket.rules.nccl.constants import constants
 from hocket.rules.nccl.defaults import decision_on, hardware_of, rules_on
-from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import LIBRARY, Job, cost_table
+from hocket.rules.nccl.table import LIBRARY, Graph, Hardware, Job, constants, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import library_decision, switches
 from hocket.rules.tuning_files.form import Choice

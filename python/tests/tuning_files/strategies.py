@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
 from hocket.rules.tuning_files.grid import merged, spans
+from hocket.rules.tuning_files.nccl_csv import FUNCTIONS
 from hocket.rules.tuning_files.openmpi_han import LEVEL, LEVELS
-from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 
 LARGEST = 1 << 20
 

@@ -18,8 +18,8 @@ from hocket.rules.tuning_files.deciding import deciding_rule, situation, verdict
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.formats import FORMATS, format_of, read, write_rules
 from hocket.rules.tuning_files.mpich_json import default_tree, default_tree_functions, known_names
+from hocket.rules.tuning_files.nccl_csv import FUNCTIONS
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN, LEVEL, calls_by_level
-from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 from tests.foreign import intel_mpi, ncclx, open_mpi, ucc
 from tests.foreign.mpich import read_by_mpich
 from tests.foreign.nccl import read_by_nccl, read_by_rccl_tuner

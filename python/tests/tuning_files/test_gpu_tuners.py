@@ -15,8 +15,8 @@ from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOC
 from hocket.rules.tuning_files.deciding import deciding_rule, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules
 from hocket.rules.tuning_files.formats import FORMATS
+from hocket.rules.tuning_files.nccl_csv import FUNCTIONS
 from hocket.rules.tuning_files.translation import passes_over, translate
-from hocket.rules.tuning_files.tuner_csv import FUNCTIONS
 
 from . import strategies
 from .test_formats import NCCL

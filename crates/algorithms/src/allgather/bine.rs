@@ -33,7 +33,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.sendrecv(peer, blocks.part(rotated, own), peer, blocks.part(rotated, its)).await;
     }
     rounds.end().await;
-    for (ordered, rotated) in blocks.pieces(c.result(r), rotated) {
-        r.copy(rotated, ordered).await;
-    }
+    blocks.restore(r, rotated, c.result(r)).await;
 }

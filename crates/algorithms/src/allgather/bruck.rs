@@ -54,7 +54,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
             r.join_all(distances(c, power).map(exchange)).await;
         }
     }
-    for (ordered, rotated) in rotation.pieces(c.result(r), rotated) {
-        r.copy(rotated, ordered).await;
-    }
+    rotation.restore(r, rotated, c.result(r)).await;
 }

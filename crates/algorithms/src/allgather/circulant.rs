@@ -26,7 +26,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let rotated = r.scratch(c.total());
     r.copy(c.input(r), blocks.part(rotated, 0..1)).await;
     circulant::allgather(r, &blocks, rotated).await;
-    for (ordered, rotated) in blocks.pieces(c.result(r), rotated) {
-        r.copy(rotated, ordered).await;
-    }
+    blocks.restore(r, rotated, c.result(r)).await;
 }

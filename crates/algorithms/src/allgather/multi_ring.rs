@@ -18,16 +18,11 @@ use hocket_core::{Call, Rank};
 use crate::About;
 use crate::allreduce::ring::allgather;
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, ChannelOrder, Shares, channels, layout, repeats_by_groups};
-use crate::shapes::groups::GROUP;
+use crate::shapes::channels::{ChannelOrder, Shares, channels, layout};
 
 pub const ABOUT: About = About::new("(P-1)*ceil(channels/k)*(loops*alpha + chunks*beta)", "P*(P-1)*all_loops")
-    .exact_when(|_| false)
-    .on_ports(|c| channels(c).len())
-    .with_parameters(&[CHANNELS, CHUNK, GROUP])
     .completing(|c| [layout(c), Shares::counts(c)].concat())
-    .made_for("cards")
-    .symmetric(repeats_by_groups);
+    .in_channels();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, shares) = (c.result(r), Shares::of(c));

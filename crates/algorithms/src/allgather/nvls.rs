@@ -17,20 +17,15 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
-use crate::automatic::segments;
 use crate::shapes::Segments;
 use crate::shapes::pipeline::{self, Place};
-use crate::shapes::switch::{SEGMENT, block, centers, counts, needs_one_node};
+use crate::shapes::switch::{block, centers, needs_one_node};
 
 pub const ABOUT: About =
     About::new("ceil((P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*beta)", "(P-1)*all_segments")
-        .made_for("switch")
-        .exact_when(|_| false)
         .refusing(needs_one_node)
         .on_ports(|c| (c.ranks - 1).max(1))
-        .with_parameters(&[SEGMENT])
-        .with_automatic(&[segments::BY_FORMULA])
-        .completing(counts);
+        .through_switch();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, result) = (r.rank(), r.size(), c.result(r));

@@ -25,12 +25,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let result = c.result(r);
     let chunks = rotated_chunks(result, r.size(), r.rank());
     let rotated = r.scratch(result.len);
-    for (ordered, rotated) in chunks.pieces(c.input(r), rotated) {
-        r.copy(ordered, rotated).await;
-    }
+    chunks.rotate(r, c.input(r), rotated).await;
     circulant::reduce_scatter(r, &chunks, rotated).await;
     circulant::allgather(r, &chunks, rotated).await;
-    for (ordered, rotated) in chunks.pieces(result, rotated) {
-        r.copy(rotated, ordered).await;
-    }
+    chunks.restore(r, rotated, result).await;
 }

@@ -26,8 +26,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::about::{About, SEGMENT};
-use crate::automatic::segments;
+use crate::About;
 use crate::shapes::in_order_tree::{Edge, Subtree};
 use crate::shapes::{Segments, exchange};
 
@@ -38,8 +37,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .at_least("min(1, floor(P/6))*3*(ceil(n/segment)*alpha + n*(beta + gamma))")
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("dual_root");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -18,19 +18,14 @@ use hocket_core::{Buffer, Call, Rank, Span};
 
 use super::ring::{allgather, reduce_scatter};
 use crate::about::{About, needs_commutative};
-use crate::shapes::channels::{CHANNELS, CHUNK, channels, layout, repeats_by_groups};
-use crate::shapes::groups::GROUP;
+use crate::shapes::channels::{CHUNK, channels, layout};
 use crate::shapes::{Ring, Segments};
 
 pub const ABOUT: About =
     About::new("(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "2*P*(P-1)*all_loops")
-        .exact_when(|_| false)
-        .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
-        .with_parameters(&[CHANNELS, CHUNK, GROUP])
         .completing(|c| [layout(c), counts(c)].concat())
-        .made_for("cards")
-        .symmetric(repeats_by_groups);
+        .in_channels();
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes
 /// that a rank sends in a round, in all loops together.

@@ -18,21 +18,16 @@
 use hocket_core::{Call, Rank};
 
 use crate::about::{About, needs_commutative};
-use crate::automatic::segments;
 use crate::shapes::pipeline::{self, Place};
-use crate::shapes::switch::{SEGMENT, block, centers, counts, needs_one_node};
+use crate::shapes::switch::{block, centers, needs_one_node};
 
 pub const ABOUT: About = About::new(
     "2*ceil(2*(P-1)/k)*(1+ceil(longest/segment))*(alpha+min(longest,segment)*(beta+(P-1)*gamma))",
     "2*(P-1)*all_segments",
 )
-.made_for("switch")
-.exact_when(|_| false)
 .refusing(|c| needs_one_node(c).or_else(|| needs_commutative(c)))
 .on_ports(|c| (2 * (c.ranks - 1)).max(1))
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
-.completing(counts);
+.through_switch();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());

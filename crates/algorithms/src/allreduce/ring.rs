@@ -20,10 +20,9 @@ pub const ABOUT: About = About::new("2*(P-1)*alpha + 2*(P-1)/P*n*beta + (P-1)/P*
     .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let ring = Ring { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 };
+    let (ring, result) = (Ring::of_ranks(r), c.result(r));
     r.copy(c.input(r), result).await;
-    let chunk = |i| result.chunk(i, size);
+    let chunk = |i| result.chunk(i, ring.size);
     reduce_scatter(r, &ring, chunk).await;
     allgather(r, &ring, chunk).await;
 }

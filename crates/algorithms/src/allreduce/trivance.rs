@@ -75,9 +75,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let windows = windows(size);
     let chunks = rotated_chunks(result, size, (rank + size - windows[0].left) % size);
     let rotated = r.scratch(result.len);
-    for (ordered, rotated) in chunks.pieces(c.input(r), rotated) {
-        r.copy(ordered, rotated).await;
-    }
+    chunks.rotate(r, c.input(r), rotated).await;
     let steps = || windows.windows(2).map(|pair| WindowStep::new(rank, size, windows[0].left, pair));
     for step in steps() {
         step.halve(r, &chunks, rotated).await;
@@ -85,9 +83,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     for step in steps().rev() {
         step.double(r, &chunks, rotated).await;
     }
-    for (ordered, rotated) in chunks.pieces(result, rotated) {
-        r.copy(rotated, ordered).await;
-    }
+    chunks.restore(r, rotated, result).await;
 }
 
 /// A step between two windows, as one rank sees it. Places are the places of its chunks in rotated order.

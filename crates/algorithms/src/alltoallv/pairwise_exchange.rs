@@ -27,16 +27,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(to(rank), from(rank)).await;
     for distance in 1..size {
         let (right, left) = ((rank + distance) % size, (rank + size - distance) % size);
-        let send = async {
-            if !to(right).is_empty() {
-                r.send(right, to(right)).await;
-            }
-        };
-        let receive = async {
-            if !from(left).is_empty() {
-                r.recv(left, from(left)).await;
-            }
-        };
-        r.join(send, receive).await;
+        let (data, into) = (to(right), from(left));
+        let send = (!data.is_empty()).then(|| r.send(right, data));
+        r.join_optional(send, (!into.is_empty()).then(|| r.recv(left, into))).await;
     }
 }

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
@@ -26,24 +25,15 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|c| c.ranks > 2 && has_equal_segments(c))
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA]);
+.in_segments();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let PreOrderTree { parent, left, right } = PreOrderTree::new(r.rank(), c.root, r.size());
     let segments = Segments::new(c, c.result(r));
     for i in 0..=segments.count() {
-        let receive = async {
-            if let (Some(parent), true) = (parent, i < segments.count()) {
-                r.recv(parent, segments.get(i)).await;
-            }
-        };
-        let hand_right = async {
-            if let (Some(child), true) = (right, i > 0) {
-                r.send(child, segments.get(i - 1)).await;
-            }
-        };
-        r.join(receive, hand_right).await;
+        let receive = parent.filter(|_| i < segments.count()).map(|parent| r.recv(parent, segments.get(i)));
+        let hand_right = right.filter(|_| i > 0).map(|child| r.send(child, segments.get(i - 1)));
+        r.join_optional(receive, hand_right).await;
         if let (Some(child), true) = (left, i < segments.count()) {
             r.send(child, segments.get(i)).await;
         }

@@ -12,31 +12,21 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::shapes::Segments;
 
 pub const ABOUT: About =
     About::new("(P - 2 + max(1, ceil(n/segment)))*(alpha + min(n, segment)*beta)", "(P-1)*max(1, ceil(n/segment))")
         .exact_when(has_equal_segments)
-        .with_parameters(&[SEGMENT])
-        .with_automatic(&[segments::BY_FORMULA]);
+        .in_segments();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let (previous, next) = ((rank + size - 1) % size, (rank + 1) % size);
     let segments = Segments::new(c, c.result(r));
     for i in 0..=segments.count() {
-        let receive = async {
-            if rank != c.root && i < segments.count() {
-                r.recv(previous, segments.get(i)).await;
-            }
-        };
-        let pass_on = async {
-            if next != c.root && i > 0 {
-                r.send(next, segments.get(i - 1)).await;
-            }
-        };
-        r.join(receive, pass_on).await;
+        let receive = (rank != c.root && i < segments.count()).then(|| r.recv(previous, segments.get(i)));
+        let pass_on = (next != c.root && i > 0).then(|| r.send(next, segments.get(i - 1)));
+        r.join_optional(receive, pass_on).await;
     }
 }

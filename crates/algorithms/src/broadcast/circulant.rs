@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::shapes::Segments;
 use crate::shapes::circulant;
 
@@ -26,23 +25,15 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA]);
+.in_segments();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size) = (r.rank(), r.size());
     let segments = Segments::new(c, c.result(r));
     for round in circulant::broadcast_rounds((rank + size - c.root) % size, size, segments.count()) {
-        let receive = async {
-            if let Some(index) = round.received {
-                r.recv((rank + size - round.distance) % size, segments.get(index)).await;
-            }
-        };
-        let pass_on = async {
-            if let Some(index) = round.sent {
-                r.send((rank + round.distance) % size, segments.get(index)).await;
-            }
-        };
-        r.join(receive, pass_on).await;
+        let (to, from) = ((rank + round.distance) % size, (rank + size - round.distance) % size);
+        let receive = round.received.map(|index| r.recv(from, segments.get(index)));
+        let pass_on = round.sent.map(|index| r.send(to, segments.get(index)));
+        r.join_optional(receive, pass_on).await;
     }
 }

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::shapes::{DoubleTree, Segments, TreeEdge};
 
 pub const ABOUT: About = About::new(
@@ -26,8 +25,7 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(|c| c.ranks.is_multiple_of(4) && has_equal_segments(c))
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA]);
+.in_segments();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (size, trees) = (r.size(), DoubleTree::new(r.size()));
@@ -44,16 +42,8 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
 
     let last_start = parents.iter().chain(&children).map(|edge| edge.first_step).max().unwrap_or(0);
     for step in 0..last_start + segments.count() {
-        let receive = async {
-            if let Some((parent, segment)) = crossing(&parents, step) {
-                r.recv(parent, segment).await;
-            }
-        };
-        let pass_on = async {
-            if let Some((child, segment)) = crossing(&children, step) {
-                r.send(child, segment).await;
-            }
-        };
-        r.join(receive, pass_on).await;
+        let receive = crossing(&parents, step).map(|(parent, segment)| r.recv(parent, segment));
+        let pass_on = crossing(&children, step).map(|(child, segment)| r.send(child, segment));
+        r.join_optional(receive, pass_on).await;
     }
 }

@@ -14,16 +14,14 @@
 use hocket_core::{Call, Rank};
 
 use crate::About;
+use crate::allreduce::ring::allgather;
 use crate::broadcast::scatter_doubling_allgather::scatter_chunks;
+use crate::shapes::Ring;
 
 pub const ABOUT: About = About::new("(ceil(log2(P)) + P-1)*alpha + 2*(P-1)/P*n*beta", "(P-1) + P*(P-1)");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, result) = (r.rank(), r.size(), c.result(r));
-    let own = scatter_chunks(r, c).await.relative();
-    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
-    let chunk = |i: usize| result.chunk(i % size, size);
-    for step in 0..size - 1 {
-        r.sendrecv(right, chunk(own + size - step), left, chunk(own + 2 * size - step - 1)).await;
-    }
+    let result = c.result(r);
+    let ring = Ring { position: scatter_chunks(r, c).await.relative(), ..Ring::of_ranks(r) };
+    allgather(r, &ring, |i| result.chunk(i, ring.size)).await;
 }

@@ -56,17 +56,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let children: Vec<_> = children(c, relative).into_iter().map(rank_at).collect();
     let segments = Segments::new(c, c.result(r));
     for i in 0..=segments.count() {
-        let receive = async {
-            if let (Some(parent), true) = (parent, i < segments.count()) {
-                r.recv(parent, segments.get(i)).await;
-            }
-        };
-        let hand_down = async {
-            if i > 0 {
-                r.join_all(children.iter().map(|child| r.send(*child, segments.get(i - 1)))).await;
-            }
-        };
-        r.join(receive, hand_down).await;
+        let receive = parent.filter(|_| i < segments.count()).map(|parent| r.recv(parent, segments.get(i)));
+        let hand_down = (i > 0).then(|| r.join_all(children.iter().map(|child| r.send(*child, segments.get(i - 1)))));
+        r.join_optional(receive, hand_down).await;
     }
 }
 
@@ -81,16 +73,15 @@ fn parent(c: &Call, relative: usize) -> usize {
 
 /// The children of a rank, in the order in which it sends to them. All are counted from the root.
 fn children(c: &Call, relative: usize) -> Vec<usize> {
-    let is_there = |child: &usize| *child < c.ranks;
     match c.parameter(SHAPE.name) {
         K_NOMIAL => {
             let tree = KnomialTree::new(relative, 0, c.ranks, radix_of(c));
             (0..tree.height()).rev().flat_map(|level| tree.children_at(level).collect::<Vec<_>>()).collect()
         }
-        BINARY => binary_children(relative).into_iter().filter(is_there).collect(),
+        BINARY => binary_children(c, relative),
         _ => {
             let first = if relative == 0 { 0 } else { relative.ilog2() + 1 };
-            (first..usize::BITS).map(|bit| relative + (1 << bit)).take_while(is_there).collect()
+            (first..usize::BITS).map(|bit| relative + (1 << bit)).take_while(|child| *child < c.ranks).collect()
         }
     }
 }
@@ -102,10 +93,10 @@ pub fn binary_parent(relative: usize) -> usize {
     if level <= 2 { 0 } else { level / 2 - 1 + (relative + 1 - level) % (level / 2) }
 }
 
-/// The children of a rank in this tree, if there are enough ranks.
-pub fn binary_children(relative: usize) -> [usize; 2] {
+/// The children of a rank in this tree.
+pub fn binary_children(c: &Call, relative: usize) -> Vec<usize> {
     let level = 1 << (relative + 1).ilog2();
-    [relative + level, relative + 2 * level]
+    [1, 2].map(|on| relative + on * level).into_iter().filter(|child| *child < c.ranks).collect()
 }
 
 /// The most children of a rank: the root has the most.

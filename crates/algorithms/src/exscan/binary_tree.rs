@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT};
-use crate::automatic::segments;
+use crate::About;
 use crate::scan::binary_tree::prefixes;
 
 pub const ABOUT: About = About::new(
@@ -25,8 +24,7 @@ pub const ABOUT: About = About::new(
     "(2*P - 1 - floor(log2(P)) - floor(log2(P+1)))*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

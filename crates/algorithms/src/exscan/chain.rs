@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::scan::chain::pass_along;
 
 pub const ABOUT: About = About::new(
@@ -22,8 +21,7 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -34,18 +34,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         if distance == 2 && rank > 0 && rank + 2 < size {
             r.combine(before, through, Side::Left).await;
         }
-        let send = async {
-            if rank >= first_sender && rank + distance < size {
-                r.send(rank + distance, if distance > 2 { before } else { through }).await;
-            }
-        };
-        let receive = async {
-            if rank >= first_sender + distance {
-                r.recv(rank - distance, if distance > 1 { arrived } else { before }).await;
-            }
-        };
-        r.join(send, receive).await;
-        if distance > 1 && rank >= first_sender + distance {
+        let (data, room) = (if distance > 2 { before } else { through }, if distance > 1 { arrived } else { before });
+        let (sends, receives) = (rank >= first_sender && rank + distance < size, rank >= first_sender + distance);
+        let send = sends.then(|| r.send(rank + distance, data));
+        r.join_optional(send, receives.then(|| r.recv(rank - distance, room))).await;
+        if distance > 1 && receives {
             r.combine(arrived, before, Side::Left).await;
         }
         distance = if distance < 3 { distance + 1 } else { 2 * distance };

@@ -30,20 +30,13 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let mut distance = 1;
     while distance < size {
         let is_first = distance == 1;
-        let send = async {
-            if rank + distance < size {
-                r.send(rank + distance, through).await;
-            }
-        };
-        let receive = async {
-            if rank >= distance {
-                r.recv(rank - distance, if is_first { before } else { arrived }).await;
-            }
-        };
-        r.join(send, receive).await;
+        let room = if is_first { before } else { arrived };
+        let send = (rank + distance < size).then(|| r.send(rank + distance, through));
+        let receive = (rank >= distance).then(|| r.recv(rank - distance, room));
+        r.join_optional(send, receive).await;
         if rank >= distance {
             if rank + 2 * distance < size {
-                r.combine(if is_first { before } else { arrived }, through, Side::Left).await;
+                r.combine(room, through, Side::Left).await;
             }
             if !is_first {
                 r.combine(arrived, before, Side::Left).await;

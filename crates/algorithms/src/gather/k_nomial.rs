@@ -41,7 +41,5 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.send(parent, subtree_blocks).await;
         return;
     }
-    for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
-        r.copy(rotated, ordered).await;
-    }
+    rotation.restore(r, subtree_blocks, c.result(r)).await;
 }

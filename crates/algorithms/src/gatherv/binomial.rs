@@ -36,9 +36,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         for child in tree.children() {
             r.recv(child, rotation.part(subtree_blocks, tree.subtree(child))).await;
         }
-        for (ordered, rotated) in rotation.pieces(c.result(r), subtree_blocks) {
-            r.copy(rotated, ordered).await;
-        }
+        rotation.restore(r, subtree_blocks, c.result(r)).await;
         return;
     };
     let subtree_blocks = r.scratch(input.len + sizes.iter().sum::<usize>());

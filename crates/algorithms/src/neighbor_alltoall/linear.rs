@@ -17,13 +17,10 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::About;
-use crate::shapes::neighborhood::{degree, directly, exchange, is_regular};
+use crate::shapes::neighborhood::exchange;
+use crate::{About, neighbor_allgather};
 
-pub const ABOUT: About = About::new("waits*ceil(ports/k)*(alpha + n*beta)", "edges")
-    .exact_when(is_regular)
-    .on_ports(|c| degree(c).max(1))
-    .completing(directly);
+pub const ABOUT: About = neighbor_allgather::linear::ABOUT;
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     exchange(r, c).await;

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::about::{About, SEGMENT, needs_root_0_or_commutative};
-use crate::automatic::segments;
+use crate::about::{About, needs_root_0_or_commutative};
 use crate::shapes::{PreOrderTree, Segments};
 
 pub const ABOUT: About = About::new(
@@ -27,8 +26,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(|_| false)
 .refusing(needs_root_0_or_commutative)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

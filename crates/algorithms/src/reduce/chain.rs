@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank, Side};
 
-use crate::about::{About, SEGMENT, has_equal_segments, needs_root_0_or_commutative};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments, needs_root_0_or_commutative};
 use crate::shapes::Segments;
 
 pub const ABOUT: About = About::new(
@@ -22,8 +21,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(has_equal_segments)
 .refusing(needs_root_0_or_commutative)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
@@ -35,20 +33,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(input, total).await;
 
     for i in 0..=segments.count() {
-        let takes_in = next != c.root && i < segments.count();
-        let receive = async {
-            if takes_in {
-                r.recv(next, arrived.part(0, segments.get(i).len)).await;
-            }
-        };
-        let pass_on = async {
-            if rank != c.root && i > 0 {
-                r.send(previous, segments.get(i - 1)).await;
-            }
-        };
-        r.join(receive, pass_on).await;
-        if takes_in {
-            let segment = segments.get(i);
+        let arriving = (next != c.root && i < segments.count()).then(|| segments.get(i));
+        let receive = arriving.map(|segment| r.recv(next, arrived.part(0, segment.len)));
+        let pass_on = (rank != c.root && i > 0).then(|| r.send(previous, segments.get(i - 1)));
+        r.join_optional(receive, pass_on).await;
+        if let Some(segment) = arriving {
             r.combine(arrived.part(0, segment.len), segment, Side::Right).await;
         }
     }

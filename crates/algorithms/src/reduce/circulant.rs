@@ -16,8 +16,7 @@
 
 use hocket_core::{Call, Rank};
 
-use crate::about::{About, SEGMENT, has_equal_segments, needs_commutative};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments, needs_commutative};
 use crate::shapes::Segments;
 use crate::shapes::circulant;
 
@@ -27,8 +26,7 @@ pub const ABOUT: About = About::new(
 )
 .exact_when(has_equal_segments)
 .refusing(needs_commutative)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA]);
+.in_segments();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (rank, size, input) = (r.rank(), r.size(), c.input(r));
@@ -37,19 +35,11 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let scratch = r.scratch(segments.get(0).len);
     r.copy(input, total).await;
     for round in circulant::broadcast_rounds((rank + size - c.root) % size, size, segments.count()).rev() {
-        let from = (rank + round.distance) % size;
+        let (to, from) = ((rank + size - round.distance) % size, (rank + round.distance) % size);
         let arriving = round.sent.map(|index| (segments.get(index), scratch.part(0, segments.get(index).len)));
-        let receive = async {
-            if let Some((_, arrived)) = arriving {
-                r.recv(from, arrived).await;
-            }
-        };
-        let hand_on = async {
-            if let Some(index) = round.received {
-                r.send((rank + size - round.distance) % size, segments.get(index)).await;
-            }
-        };
-        r.join(receive, hand_on).await;
+        let receive = arriving.map(|(_, arrived)| r.recv(from, arrived));
+        let hand_on = round.received.map(|index| r.send(to, segments.get(index)));
+        r.join_optional(receive, hand_on).await;
         if let Some((segment, arrived)) = arriving {
             r.reduce(from, arrived, segment).await;
         }

@@ -76,7 +76,7 @@ fn parent(c: &Call, relative: usize) -> usize {
 /// The children of a rank, in the order in which it combines their sums. All are counted from the root.
 fn children(c: &Call, relative: usize) -> Vec<usize> {
     match c.parameter(SHAPE.name) {
-        BINARY => binary_children(relative).into_iter().filter(|child| *child < c.ranks).collect(),
+        BINARY => binary_children(c, relative),
         _ => {
             let tree = KnomialTree::new(relative, 0, c.ranks, 2);
             (0..tree.height()).flat_map(|level| tree.children_at(level).collect::<Vec<_>>()).collect()

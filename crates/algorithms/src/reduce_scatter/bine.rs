@@ -26,9 +26,7 @@ pub const ABOUT: About = About::new("log2(P)*alpha + (P-1)/P*(n*beta + n*gamma)"
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let butterfly = Butterfly::new(r.rank(), r.size());
     let (blocks, rotated, scratch) = (butterfly.blocks(c), r.scratch(c.total()), r.scratch(c.total()));
-    for (ordered, rotated) in blocks.pieces(c.input(r), rotated) {
-        r.copy(ordered, rotated).await;
-    }
+    blocks.rotate(r, c.input(r), rotated).await;
     let steps = butterfly.steps();
     let mut rounds = Rounds::new(r, 1, steps as usize, |round| Some(butterfly.exchange(steps - 1 - round as u32).peer));
     for step in (0..steps).rev() {

@@ -27,9 +27,7 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)/P*(n*beta + n*g
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let blocks = rotated_blocks(c, r.rank());
     let rotated = r.scratch(c.total());
-    for (ordered, rotated) in blocks.pieces(c.input(r), rotated) {
-        r.copy(ordered, rotated).await;
-    }
+    blocks.rotate(r, c.input(r), rotated).await;
     circulant::reduce_scatter(r, &blocks, rotated).await;
     r.copy(blocks.part(rotated, 0..1), c.result(r)).await;
 }

@@ -13,43 +13,32 @@
 //!                               channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
 //! ```
 
-use hocket_core::{Call, Rank, Side};
+use hocket_core::{Call, Rank};
 
+use super::ring::add_on_ring;
 use crate::about::{About, needs_commutative};
 use crate::shapes::Ring;
-use crate::shapes::channels::{CHANNELS, CHUNK, ChannelOrder, Shares, channels, layout, longest, repeats_by_groups};
-use crate::shapes::groups::GROUP;
+use crate::shapes::channels::{ChannelOrder, Shares, channels, layout, longest};
 
 pub const ABOUT: About =
     About::new("(P-1)*(ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "P*(P-1)*all_loops")
-        .exact_when(|_| false)
-        .on_ports(|c| channels(c).len())
         .refusing(needs_commutative)
-        .with_parameters(&[CHANNELS, CHUNK, GROUP])
         .completing(|c| [layout(c), Shares::counts(c)].concat())
-        .made_for("cards")
-        .symmetric(repeats_by_groups);
+        .in_channels();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, shares) = (c.input(r), c.result(r), Shares::of(c));
     let sums = if c.in_place { r.scratch(result.len) } else { result }; // in place, other channels still send from there
     r.join_all(channels(c).map(async |channel| {
         let order = ChannelOrder::new(c, channel);
-        let Ring { position, size, previous, next, tag } = Ring::of_channel(c, r.rank(), channel);
+        let ring = Ring::of_channel(c, r.rank(), channel);
         let most = shares.of_block(longest(c), channel, 0).len;
         let scratch = [r.scratch(most), r.scratch(most)];
         for number in 0..shares.loops {
-            let block = |position: usize| c.block(input, Ring::rank_at(&order, position % size));
+            let block = |position| c.block(input, Ring::rank_at(&order, position));
             let chunk = |position| shares.of_block(block(position), channel, number);
-            let mut outgoing = chunk(position + size - 1);
-            for step in 1..size {
-                let own = chunk(position + 2 * size - step - 1);
-                let arrived = scratch[step % 2].part(0, own.len);
-                r.sendrecv_with((next, outgoing), (previous, arrived), tag).await;
-                r.combine(own, arrived, Side::Right).await;
-                outgoing = arrived;
-            }
-            r.copy(outgoing, shares.of_block(sums, channel, number)).await;
+            let sum = add_on_ring(r, &ring, scratch, chunk).await;
+            r.copy(sum, shares.of_block(sums, channel, number)).await;
         }
     }))
     .await;

@@ -9,9 +9,11 @@
 //! after P-1 rounds rank r has reduced block r
 //! ```
 
-use hocket_core::{Call, Rank, Side};
+use hocket_core::{Call, Rank, Side, Span};
 
 use crate::about::{About, needs_commutative, rotates_evenly};
+use crate::shapes::Ring;
+use crate::shapes::channels::longest;
 
 pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(P-1)")
     .refusing(needs_commutative)
@@ -19,18 +21,23 @@ pub const ABOUT: About = About::new("(P-1)*(alpha + n/P*beta + n/P*gamma)", "P*(
     .symmetric(rotates_evenly);
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let (rank, size, input) = (r.rank(), r.size(), c.input(r));
-    let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
-    let largest = (0..size).map(|i| c.count(i)).max().unwrap_or(0);
+    let (input, largest) = (c.input(r), longest(c).len);
     let scratch = [r.scratch(largest), r.scratch(largest)];
+    let sum = add_on_ring(r, &Ring::of_ranks(r), scratch, |i| c.block(input, i)).await;
+    r.copy(sum, c.result(r)).await;
+}
 
-    let mut outgoing = c.block(input, left);
+/// Adds up the chunk whose number is the rank's position, on its way round the ring in two rooms by turns. Returns where
+/// the sum is.
+pub async fn add_on_ring(r: &Rank<'_>, ring: &Ring, rooms: [Span; 2], chunk: impl Fn(usize) -> Span) -> Span {
+    let Ring { position, size, previous, next, tag } = *ring;
+    let mut outgoing = chunk((position + size - 1) % size);
     for step in 1..size {
-        let block = (rank + 2 * size - step - 1) % size;
-        let arrived = scratch[step % 2].part(0, c.count(block));
-        r.sendrecv(right, outgoing, left, arrived).await;
-        r.combine(c.block(input, block), arrived, Side::Right).await;
+        let own = chunk((position + 2 * size - step - 1) % size);
+        let arrived = rooms[step % 2].part(0, own.len);
+        r.sendrecv_with((next, outgoing), (previous, arrived), tag).await;
+        r.combine(own, arrived, Side::Right).await;
         outgoing = arrived;
     }
-    r.copy(outgoing, c.result(r)).await;
+    outgoing
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use hocket_core::{Call, Collective, Error, Result};
 
-use super::{Choice, Rule};
+use super::Rule;
 use crate::CATALOGUE;
 use crate::about::SEGMENT;
 use crate::automatic::AUTO;
@@ -71,7 +71,7 @@ fn deciding<'a>(
         if is_covered(&sizes, &covered_sizes) && !sizes.is_empty() {
             continue;
         }
-        let Choice::Algorithm(entry, values) = &rule.choice else {
+        let Some((entry, values)) = &rule.choice else {
             let why = "native leaves the order to MPI, expected an algorithm, as order = fixed is given";
             return Err((rule, Error::new(why)));
         };

@@ -17,8 +17,7 @@
 
 use hocket_core::{Call, Rank, Side, Span};
 
-use crate::about::{About, SEGMENT};
-use crate::automatic::segments;
+use crate::About;
 use crate::shapes::in_order_tree::{Edge, Subtree};
 use crate::shapes::{Segments, exchange};
 
@@ -27,8 +26,7 @@ pub const ABOUT: About = About::new(
     "(2*P - 1 - floor(log2(P)) - floor(log2(P+1)))*max(1, ceil(n/segment))",
 )
 .exact_when(|_| false)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("binary_tree");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {

@@ -12,8 +12,7 @@
 
 use hocket_core::{Call, Rank, Side, Span};
 
-use crate::about::{About, SEGMENT, has_equal_segments};
-use crate::automatic::segments;
+use crate::about::{About, has_equal_segments};
 use crate::shapes::Segments;
 
 pub const ABOUT: About = About::new(
@@ -21,8 +20,7 @@ pub const ABOUT: About = About::new(
     "(P-1)*max(1, ceil(n/segment))",
 )
 .exact_when(has_equal_segments)
-.with_parameters(&[SEGMENT])
-.with_automatic(&[segments::BY_FORMULA])
+.in_segments()
 .combining("chain");
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
@@ -40,17 +38,9 @@ pub async fn pass_along(r: &Rank<'_>, c: &Call, through: Span, before: impl Fn(S
     let is_sum_needed = has_next || through == c.result(r);
     for i in 0..=segments.count() {
         let takes_in = rank > 0 && i < segments.count();
-        let receive = async {
-            if takes_in {
-                r.recv(rank - 1, before(segments.get(i))).await;
-            }
-        };
-        let pass_on = async {
-            if has_next && i > 0 {
-                r.send(rank + 1, segments.get(i - 1)).await;
-            }
-        };
-        r.join(receive, pass_on).await;
+        let receive = takes_in.then(|| r.recv(rank - 1, before(segments.get(i))));
+        let pass_on = (has_next && i > 0).then(|| r.send(rank + 1, segments.get(i - 1)));
+        r.join_optional(receive, pass_on).await;
         if takes_in && is_sum_needed {
             r.combine(before(segments.get(i)), segments.get(i), Side::Left).await;
         }

@@ -25,17 +25,9 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     r.copy(c.input(r), result).await;
     let mut distance = 1;
     while distance < size {
-        let send = async {
-            if rank + distance < size {
-                r.send(rank + distance, result).await;
-            }
-        };
-        let receive = async {
-            if rank >= distance {
-                r.recv(rank - distance, arrived).await;
-            }
-        };
-        r.join(send, receive).await;
+        let send = (rank + distance < size).then(|| r.send(rank + distance, result));
+        let receive = (rank >= distance).then(|| r.recv(rank - distance, arrived));
+        r.join_optional(send, receive).await;
         if rank >= distance {
             r.combine(arrived, result, Side::Left).await;
         }

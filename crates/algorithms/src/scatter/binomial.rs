@@ -25,9 +25,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
         r.recv(parent, subtree_blocks).await;
         r.copy(rotation.part(subtree_blocks, 0..1), c.result(r)).await;
     } else {
-        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
-            r.copy(ordered, rotated).await;
-        }
+        rotation.rotate(r, c.input(r), subtree_blocks).await;
         r.copy(c.block(c.input(r), rank), c.result(r)).await;
     }
     for child in tree.children().rev() {

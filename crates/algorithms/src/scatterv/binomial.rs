@@ -32,9 +32,7 @@ pub async fn program(r: &Rank<'_>, c: &Call) {
     let sizes = subtrees(r, c, &tree).await;
     let Some(parent) = tree.parent() else {
         let (rotation, subtree_blocks) = (rotated_blocks(c, rank), r.scratch(c.total()));
-        for (ordered, rotated) in rotation.pieces(c.input(r), subtree_blocks) {
-            r.copy(ordered, rotated).await;
-        }
+        rotation.rotate(r, c.input(r), subtree_blocks).await;
         r.copy(c.block(c.input(r), rank), result).await;
         for child in tree.children().rev() {
             r.send(child, rotation.part(subtree_blocks, tree.subtree(child))).await;

@@ -2,7 +2,7 @@
 
 use hocket_core::{Buffer, Call, Collective, Domain, Nodes, Parameter, Span, Symmetry, Unit};
 
-use crate::about::{SEGMENT, has_equal_blocks};
+use crate::about::{About, SEGMENT, has_equal_blocks};
 use crate::broadcast::tree::WHOLE_BYTES;
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::{Levels, group};
@@ -85,8 +85,19 @@ impl ChannelOrder {
     }
 }
 
+impl About {
+    /// The algorithm runs a ring in each channel.
+    pub const fn in_channels(self) -> Self {
+        self.exact_when(|_| false)
+            .on_ports(|c| channels(c).len())
+            .made_for("cards")
+            .with_parameters(&[CHANNELS, CHUNK, GROUP])
+            .symmetric(repeats_by_groups)
+    }
+}
+
 /// The ranks of a group do what those of every group do, if all groups are as large and all blocks as long.
-pub fn repeats_by_groups(c: &Call) -> Option<Symmetry> {
+fn repeats_by_groups(c: &Call) -> Option<Symmetry> {
     let is_even = if c.collective == Collective::Allreduce {
         c.count(0).is_multiple_of(channels(c).len() * c.ranks)
     } else {

@@ -1,5 +1,7 @@
 //! Two binary trees; a rank is an interior node in at most one of them.
 
+use crate::shapes::mirrored_trees::{in_order, parent_in_order};
+
 /// Two binary trees over the nodes 1 .. N = P - 1. Node 0 is the parent of both top nodes. Drawn for 7 ranks.
 ///
 /// ```text
@@ -55,20 +57,16 @@ impl DoubleTree {
     }
 
     fn parent(&self, tree: usize, node: usize) -> usize {
-        if tree == 0 { self.parent_in_order(node) } else { self.mirror(self.parent_in_order(self.mirror(node))) }
+        self.counterpart(tree, self.parent_in_order(self.counterpart(tree, node)))
     }
 
     fn parent_in_order(&self, node: usize) -> usize {
-        let height = 1 << node.trailing_zeros();
-        if node & (2 * height) != 0 || node + height > self.nodes { node - height } else { node + height }
+        parent_in_order(self.nodes + 1, node).0
     }
 
     fn children_in(&self, tree: usize, node: usize) -> impl Iterator<Item = usize> {
-        let place = if tree == 0 { node } else { self.mirror(node) };
-        let height = if place == 0 { usize::BITS } else { place.trailing_zeros() };
-        let left = (place > 0 && height > 0).then(|| place - (1 << (height - 1)));
-        let right = (0..height).rev().map(|h| place + (1 << h)).find(|right| *right <= self.nodes);
-        [left, right].into_iter().flatten().map(move |child| if tree == 0 { child } else { self.mirror(child) })
+        let children = in_order(self.nodes + 1, self.counterpart(tree, node)).children;
+        children.into_iter().flatten().map(move |child| self.counterpart(tree, child))
     }
 
     fn first_step(&self, tree: usize, node: usize) -> usize {
@@ -98,6 +96,11 @@ impl DoubleTree {
         } else {
             self.colour(self.mirror(node))
         }
+    }
+
+    /// The place in tree 0 of a node of a tree, or the node of the tree at a place.
+    fn counterpart(&self, tree: usize, node: usize) -> usize {
+        if tree == 0 { node } else { self.mirror(node) }
     }
 
     /// The node whose place in tree 0 `node` takes in tree 1.

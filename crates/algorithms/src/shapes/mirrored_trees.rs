@@ -40,7 +40,8 @@ pub fn tree_node(tree: usize, nodes: usize, node: usize) -> TreeNode {
     }
 }
 
-fn in_order(nodes: usize, node: usize) -> TreeNode {
+/// The place of a node in tree 0.
+pub(super) fn in_order(nodes: usize, node: usize) -> TreeNode {
     if node == 0 {
         let top = (nodes > 1).then(|| 1 << (nodes - 1).ilog2());
         return TreeNode { parent: None, children: [None, top] };
@@ -51,7 +52,8 @@ fn in_order(nodes: usize, node: usize) -> TreeNode {
     TreeNode { parent: Some(parent_in_order(nodes, node)), children: [left, right] }
 }
 
-fn parent_in_order(nodes: usize, node: usize) -> (usize, usize) {
+/// The parent in tree 0 of a node other than node 0, and which of its children the node is.
+pub(super) fn parent_in_order(nodes: usize, node: usize) -> (usize, usize) {
     let height = 1 << node.trailing_zeros();
     let above = (node ^ height) | (height << 1);
     let parent = if above < nodes { above } else { node ^ height };

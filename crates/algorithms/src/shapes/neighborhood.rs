@@ -214,17 +214,10 @@ pub async fn pass_on(r: &Rank<'_>, stencil: &Stencil, rounds: &[Round], block_at
         for (index, piece) in sent() {
             r.copy(block_at(piece.places[0]), nth(outgoing, index)).await;
         }
-        let send = async {
-            if let (Some(to), count @ 1..) = (to, sent().count()) {
-                r.send(to, outgoing.part(0, count * len)).await;
-            }
-        };
-        let receive = async {
-            if let (Some(from), count @ 1..) = (from, received().count()) {
-                r.recv(from, arrived.part(0, count * len)).await;
-            }
-        };
-        r.join(send, receive).await;
+        let [send_len, receive_len] = [sent().count() * len, received().count() * len];
+        let send = to.filter(|_| send_len > 0).map(|to| r.send(to, outgoing.part(0, send_len)));
+        let receive = from.filter(|_| receive_len > 0).map(|from| r.recv(from, arrived.part(0, receive_len)));
+        r.join_optional(send, receive).await;
         for (index, piece) in received() {
             r.copy(nth(arrived, index), block_at(piece.places[1])).await;
         }

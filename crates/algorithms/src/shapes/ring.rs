@@ -1,6 +1,6 @@
 //! Rings.
 
-use hocket_core::{Call, Tag};
+use hocket_core::{Call, Rank, Tag};
 
 use crate::shapes::channels::ChannelOrder;
 
@@ -24,6 +24,12 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// The ring of all ranks in their order.
+    pub fn of_ranks(r: &Rank<'_>) -> Self {
+        let (rank, size) = (r.rank(), r.size());
+        Self { position: rank, size, previous: (rank + size - 1) % size, next: (rank + 1) % size, tag: 0 }
+    }
+
     /// The ring of a channel: all ranks group by group, in each group from another rank on. Drawn for two groups of two
     /// ranks and two channels.
     ///

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{Call, Span};
+use hocket_core::{Call, Rank, Span};
 
 /// The blocks of a call, or the chunks of a vector, in the order that begins at block `first`; drawn for 5 blocks and
 /// first = 2.
@@ -43,8 +43,22 @@ impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
         rotated.part(start, self.len(blocks.end) - start)
     }
 
+    /// Copies all blocks, which are in order in `ordered`, into `rotated`.
+    pub async fn rotate(&self, r: &Rank<'_>, ordered: Span, rotated: Span) {
+        for (ordered, rotated) in self.pieces(ordered, rotated) {
+            r.copy(ordered, rotated).await;
+        }
+    }
+
+    /// Copies all blocks back into `ordered`.
+    pub async fn restore(&self, r: &Rank<'_>, rotated: Span, ordered: Span) {
+        for (ordered, rotated) in self.pieces(ordered, rotated) {
+            r.copy(rotated, ordered).await;
+        }
+    }
+
     /// The two pieces: each as it lies in `ordered`, a span of all blocks in order, and as it lies in `rotated`.
-    pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
+    fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
         let (start, tail) = ((self.offset)(self.first), self.blocks - self.first);
         let end = (self.offset)(self.blocks);
         [

@@ -2,7 +2,8 @@
 
 use hocket_core::{Call, Rank, Span};
 
-use crate::about::SEGMENT;
+use crate::about::{About, SEGMENT};
+use crate::automatic::segments;
 
 /// A vector cut into segments. The call's parameter is the size of a segment, a whole number of elements. The last
 /// segment may be shorter. There is always at least one segment.
@@ -32,6 +33,13 @@ impl Segments {
     pub fn get(&self, index: usize) -> Span {
         let start = index * self.each;
         self.whole.part(start, self.each.min(self.whole.len - start))
+    }
+}
+
+impl About {
+    /// The algorithm sends segments, whose automatic size is by the formula.
+    pub const fn in_segments(self) -> Self {
+        self.with_parameters(&[SEGMENT]).with_automatic(&[segments::BY_FORMULA])
     }
 }
 

@@ -5,7 +5,8 @@
 
 use hocket_core::{Buffer, Call, Collective, Nodes, Parameter, Span};
 
-use crate::about;
+use crate::about::{self, About};
+use crate::automatic::segments;
 use crate::shapes::Segments;
 
 /// The size of segments: those of all channels of NCCL together, which pass through the switch at once.
@@ -38,8 +39,19 @@ pub fn block(c: &Call, vector: Span, center: usize) -> Span {
     }
 }
 
+impl About {
+    /// The algorithm sends the blocks of all stars through the switch of a node, in segments.
+    pub const fn through_switch(self) -> Self {
+        self.exact_when(|_| false)
+            .made_for("switch")
+            .with_parameters(&[SEGMENT])
+            .with_automatic(&[segments::BY_FORMULA])
+            .completing(counts)
+    }
+}
+
 /// The values of [`longest_and_segments`] for the blocks of all stars.
-pub fn counts(c: &Call) -> Vec<(&'static str, u64)> {
+fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let len = if c.collective == Collective::Allreduce { c.count(0) } else { c.total() };
     longest_and_segments(c, (0..c.ranks).map(|center| block(c, Span::new(Buffer::Result, len), center)))
 }

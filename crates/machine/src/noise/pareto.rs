@@ -25,9 +25,7 @@ const LEAST_SHAPE: f64 = 0.1;
 impl Pareto {
     pub(super) fn read(section: &Section, _: Resource) -> Result<Self> {
         let shape = section.number("shape")?;
-        if shape < LEAST_SHAPE {
-            return Err(section.reject("shape", &format!("a number of at least {LEAST_SHAPE}")));
-        }
+        section.ensure(shape >= LEAST_SHAPE, "shape", &format!("a number of at least {LEAST_SHAPE}"))?;
         Ok(Self { minimum_s: section.time_s("minimum")?, shape, interval_s: optional_between_s(section, "interval")? })
     }
 }

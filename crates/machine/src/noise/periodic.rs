@@ -28,9 +28,8 @@ impl Periodic {
             phase: Phase::read(section)?,
             overlap: Overlap::read(section, resource)?,
         };
-        if read.overlap == Overlap::Stall && read.duration_s >= read.period_s {
-            return Err(section.reject("duration", "a time below the period, or else programs would never run"));
-        }
+        let can_run = read.overlap == Overlap::Arrival || read.duration_s < read.period_s;
+        section.ensure(can_run, "duration", "a time below the period, or else programs would never run")?;
         Ok(read)
     }
 

@@ -38,9 +38,8 @@ impl Poisson {
         let is_hit_once =
             overlap == Overlap::Arrival && section.choice("events", &[("every", false), ("one", true)])?;
         let (interval_s, duration_s) = (between_s(section, "interval")?, section.time_s("duration")?);
-        if overlap == Overlap::Stall && duration_s >= interval_s {
-            return Err(section.reject("duration", "a time below the interval, as programs would hardly ever run"));
-        }
+        let can_run = overlap == Overlap::Arrival || duration_s < interval_s;
+        section.ensure(can_run, "duration", "a time below the interval, as programs would hardly ever run")?;
         Ok(Self { interval_s, duration_s, is_hit_once, overlap })
     }
 

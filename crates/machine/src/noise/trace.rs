@@ -30,15 +30,13 @@ impl Trace {
         let events = read_events(&text, &file)?;
         let end_s = events.iter().map(|(start, duration)| start + duration).fold(0.0, f64::max);
         let length_s = section.optional_time_s("length")?.unwrap_or(end_s);
-        if length_s < end_s.max(SHORTEST_S) {
-            return Err(section.reject("length", "at least the end of the last event, and at least 1 ps"));
-        }
+        let is_long = length_s >= end_s.max(SHORTEST_S);
+        section.ensure(is_long, "length", "at least the end of the last event, and at least 1 ps")?;
         let overlap = Overlap::read(section, resource)?;
-        if overlap == Overlap::Stall && events.iter().map(|(_, duration)| duration).sum::<f64>() >= length_s {
-            return Err(
-                section.reject("length", "a time above the sum of all durations, or else programs would never run")
-            );
-        }
+        let can_run =
+            overlap == Overlap::Arrival || events.iter().map(|(_, duration)| duration).sum::<f64>() < length_s;
+        let expected = "a time above the sum of all durations, or else programs would never run";
+        section.ensure(can_run, "length", expected)?;
         let durations = events.iter().scan(0.0, |total, (_, duration)| {
             *total += duration;
             Some(*total)

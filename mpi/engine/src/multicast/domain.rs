@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hocket_algorithms::multicast::INLINE_BYTES;
 use hocket_algorithms::rules::Rules;
-use hocket_core::{Call, Error, Result as Accepted};
+use hocket_core::{Call, Error, Result as Accepted, ensure};
 
 use super::distribution;
 use super::flight::{BAD_HEADER, COMPLETE, Flight, HEADER, NO_MEMORY, PAYLOAD, Place, Sky, tag};
@@ -128,12 +128,9 @@ impl Domain {
     /// A rank that is not the master, a bitmap with other ranks, or an algorithm that refuses.
     pub fn send(&mut self, bitmap: &[u8], payload: *const u8, bytes: usize) -> Accepted<u64> {
         let Sky { ranks, master, .. } = self.sky;
-        if self.rank != master {
-            return Err(Error::new(format!(
-                "rank {} sends a multicast, expected the master of the domain, rank {master}",
-                self.rank
-            )));
-        }
+        ensure(self.rank == master, || {
+            format!("rank {} sends a multicast, expected the master of the domain, rank {master}", self.rank)
+        })?;
         let members = Members::new(bitmap, ranks).ok_or_else(|| {
             Error::new(format!("members: got ranks above {}, the last rank of the communicator", ranks - 1))
         })?;

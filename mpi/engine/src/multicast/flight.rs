@@ -279,17 +279,13 @@ impl Flight {
         (input, result): (*mut u8, *mut u8),
         make: impl FnOnce(usize) -> Result<Box<Operation>, String>,
     ) -> Result<(), String> {
-        if self.payload_state != PayloadState::Taken {
-            return Err(format!(
-                "multicast {}: not received yet, expected a multicast that this rank received and still holds",
-                self.header.id
-            ));
-        }
-        if self.collective.is_some() {
-            return Err(format!(
-                "multicast {}: a collective of this group still runs, expected it to be complete",
-                self.header.id
-            ));
+        let refusal = match self.payload_state {
+            PayloadState::Taken if self.collective.is_none() => None,
+            PayloadState::Taken => Some("a collective of this group still runs, expected it to be complete"),
+            _ => Some("not received yet, expected a multicast that this rank received and still holds"),
+        };
+        if let Some(reason) = refusal {
+            return Err(format!("multicast {}: {reason}", self.header.id));
         }
         let lane = sky.lane(&self.header, COLLECTIVE);
         lane.set_user(user);

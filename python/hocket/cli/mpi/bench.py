@@ -16,12 +16,10 @@ from hocket.base.units import format_bytes, format_count, format_reach, format_t
 from hocket.cli import options
 from hocket.cli.effort import tell
 from hocket.cli.mpi.options import command
-from hocket.cli.output import hand_out, print_files, print_transposed, print_words, progress
+from hocket.cli.output import SizeTable, hand_out, print_files, print_transposed, print_words, progress
 from hocket.cli.printing import StyledText, say
-from hocket.cli.sizes import SizeTable
-from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named
+from hocket.definitions.library import NATIVE_NAME, Algorithm, algorithms_named, values_of
 from hocket.definitions.machine import Machine
-from hocket.definitions.parameters import values_of
 from hocket.drawing.plot import MOST_LINES, bench_chart
 from hocket.fitting.predicting import predict
 from hocket.mpi import Installation
@@ -31,7 +29,7 @@ from hocket.mpi.launch import Launcher
 from hocket.mpi.scene import draws
 from hocket.simulating.scenes import NO_SCENE, Scene
 from hocket.simulating.simulation import ONE_TRIAL, Trials
-from hocket.words.scenes import played_on_clocks
+from hocket.words.simulations import played_on_clocks
 
 if TYPE_CHECKING:
     from hocket.cli.packages import Lab
@@ -42,25 +40,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """A measurement that the user asks for.
+    """A measurement that the user asks for."""
 
-    Attributes:
-        installation: The MPI.
-        candidates: The algorithms; None is the MPI's own.
-        call: Ranks, root and parameters.
-        sizes_bytes: The sizes.
-        share: Largest distance between a median and the ends of its interval, as a share of the median.
-        limit_s: Time limit for each size, in seconds.
-        scene: When the ranks begin the call, and how often they call.
-    """
-
-    installation: Installation
-    candidates: tuple[Algorithm | None, ...]
-    call: Call
-    sizes_bytes: tuple[int, ...]
-    share: float
-    limit_s: float
-    scene: Scene = NO_SCENE
+    installation: Installation  # the MPI
+    candidates: tuple[Algorithm | None, ...]  # the algorithms; None is the MPI's own
+    call: Call  # ranks, root and parameters
+    sizes_bytes: tuple[int, ...]  # the sizes
+    share: float  # largest distance between a median and the ends of its interval, as a share of the median
+    limit_s: float  # time limit for each size, in seconds
+    scene: Scene = NO_SCENE  # when the ranks begin the call, and how often they call
 
     @property
     def simulated(self) -> dict[str, Any]:

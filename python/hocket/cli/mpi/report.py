@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hocket._native import Error
-from hocket.base.names import unknown
+from hocket.base.checks import unknown
 from hocket.base.units import format_bytes, format_count, format_time
 from hocket.cli.command import command
 from hocket.cli.output import answer, print_facts, print_table, progress, with_version

@@ -14,11 +14,8 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.rules.nccl.choosing import Decision, decide, sharing
-from hocket.rules.nccl.chunks import chunk_bytes
-from hocket.rules.nccl.constants import VERSION, Version, constants
-from hocket.rules.nccl.hardware import Graph, Hardware
-from hocket.rules.nccl.table import LIBRARY, Entry, Job, cost_table
+from hocket.rules.nccl.choosing import Decision, chunk_bytes, decide, sharing
+from hocket.rules.nccl.table import LIBRARY, VERSION, Entry, Graph, Hardware, Job, Version, constants, cost_table
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span, measured
 from hocket.rules.tuning_files.grid import spans
@@ -38,10 +35,8 @@ def hardware_of(machine: Machine, ranks: int, nodes: int) -> Hardware:
 
     On one node, channels are as the section says. On several, NCCL's search is approximated: a channel for each network
     card, with the largest rate of NCCL's steps that a card and its share of the node's channels have. On two nodes,
-    trees have more within a node (`ncclTopoCompute` in src/graph/search.cc: "increase bwIntra for trees").
-
-    Raises:
-        Error: The machine has no section [gpu], or says nothing of the network that a job on several nodes needs.
+    trees have more within a node (`ncclTopoCompute` in src/graph/search.cc: "increase bwIntra for trees"). A machine
+    without the section is refused, and one that says nothing of the network that a job on several nodes needs.
     """
     values = machine.quantities
     if "gpu.generation" not in values:
@@ -90,11 +85,7 @@ def _network_of(values: Mapping[str, Any], file: str) -> tuple[int, float]:
 
 
 def job_on(machine: Machine, function: str, ranks: int, version: Version = VERSION) -> Job:
-    """Return a communicator on the first nodes of a machine.
-
-    Raises:
-        Error: The machine has no section [gpu], NCCL does not have the function, or there is one rank.
-    """
+    """Return a communicator on the first nodes of a machine; refuse one rank, and a function that NCCL lacks."""
     if function not in LIBRARIES[LIBRARY].algorithms:
         raise Error(f"{LIBRARY} does not have {function}, expected {', '.join(LIBRARIES[LIBRARY].algorithms)}")
     if ranks < 2:

@@ -1,17 +1,92 @@
-"""NCCL's table: a latency and a bandwidth for each algorithm and protocol, and the times that follow.
+"""NCCL's table: a latency and a bandwidth for each algorithm and protocol, the hardware that it asks for, and times.
 
 The method is the one of `src/graph/tuning.cc`, retold; `constants.csv` names the versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
 
+from hocket.base.files import read_rows
 from hocket.definitions.libraries import BY_MACHINE
-from hocket.rules.nccl.constants import VERSION, Version, by_nodes, by_protocol, constants, single
-from hocket.rules.nccl.hardware import Graph, Hardware
 from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES
+
+Version: TypeAlias = Literal["2.20", "2.27"]
+"""A version of NCCL whose constants are known: 2.20 also has those of the versions up to 2.22."""
+
+VERSION: Version = "2.27"
+"""The version whose decisions are nccl-2's."""
+
+_FIRST_OF_OLD, _LAST_OF_OLD, _LAST_OF_NEW = 20, 22, 27
+"""The minor versions to which the constants of 2.20 apply, and the last one to which those of 2.27 do."""
+
+_PROTOCOLS = ("ll", "ll128", "simple")  # as in the file
+
+Values: TypeAlias = tuple[float, ...]
+
+
+@cache
+def constants(version: Version = VERSION) -> Mapping[tuple[str, str], Values]:
+    """Return the values of a version by table and key."""
+    return {
+        (row["table"], row["key"]): tuple(map(float, row["values"].split()))
+        for row in read_rows(__file__, "constants.csv")
+        if version in row["version"].split()
+    }
+
+
+def by_protocol(version: Version, table: str, key: str, protocol: str) -> float:
+    """Return the value for a protocol: "ll", "ll128" or "simple"."""
+    return constants(version)[table, key][_PROTOCOLS.index(protocol)]
+
+
+def by_nodes(version: Version, table: str, key: str, nodes: int) -> float:
+    """Return the value for a number of nodes: one, two, or more."""
+    return constants(version)[table, key][min(nodes, 3) - 1]
+
+
+def single(version: Version, table: str, key: str) -> float:
+    """Return the only value of a key."""
+    return constants(version)[table, key][0]
+
+
+def nearest(minor: int) -> tuple[Version, bool]:
+    """Return the version whose constants are nearest to those of NCCL 2.`minor`, and whether they are its own."""
+    is_old = minor <= _LAST_OF_OLD
+    return ("2.20" if is_old else VERSION), minor >= _FIRST_OF_OLD if is_old else minor <= _LAST_OF_NEW
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The channels that NCCL finds for an algorithm, before it doubles them."""
+
+    channels: int
+    within_gb_s: float  # the rate of one within a node, in GB/s
+    between_gb_s: float  # the rate of one between nodes, in GB/s; that within a node for a job on one node
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a job runs on."""
+
+    generation: str  # of the accelerators: "volta", "ampere", "hopper" or "blackwell"
+    ring: Graph  # the channels of rings
+    tree: Graph  # those of trees
+    nvls: Graph | None = None  # those of reductions in NVLink switches; none if there are none
+    links: str = "nvswitch"  # between the accelerators of a node: "nvswitch", "nvlink" or "pcie"
+    processor: str = "intel"  # who made the processors of the hosts: "intel", "amd" or "other"
+    has_simple_trees: bool = False  # whether one accelerator of a node has all messages of a tree to other nodes
+    has_one_order: bool = True  # whether all rings visit the accelerators in the same order
+    has_near_cards: bool = True  # whether no messages between accelerators and network cards pass the host's processor
+
+    @property
+    def is_hopper_or_later(self) -> bool:
+        """Whether the accelerators are of the generation that brought reductions in switches, or a later one."""
+        return self.generation in ("hopper", "blackwell")
+
 
 (LIBRARY,) = BY_MACHINE
 """The library of these tables."""

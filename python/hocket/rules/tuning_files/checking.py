@@ -9,10 +9,9 @@ from itertools import pairwise
 from hocket.base.units import format_count
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, misplaced_text
 from hocket.rules.tuning_files.counterparts import LIBRARIES, NCCL, Counterpart
-from hocket.rules.tuning_files.coverage import Coverage
 from hocket.rules.tuning_files.deciding import NOT_ASKED, accepts
 from hocket.rules.tuning_files.form import ANY, Rule, Rules, Span
-from hocket.rules.tuning_files.grid import boundaries, deciding
+from hocket.rules.tuning_files.grid import Coverage, boundaries, deciding
 from hocket.rules.tuning_files.intelmpi_adjust import LIBRARY as INTEL_MPI
 from hocket.rules.tuning_files.intelmpi_adjust import has_preset
 from hocket.rules.tuning_files.mpich_json import LIBRARY as MPICH

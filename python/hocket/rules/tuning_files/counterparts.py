@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from hocket.base.checks import unknown
 from hocket.base.files import read_rows
-from hocket.base.names import unknown
 from hocket.base.units import parse_choice
 from hocket.rules.tuning_files.form import Choice
 
@@ -183,12 +183,9 @@ LIBRARIES: Mapping[str, Library] = {row["library"]: _library(row) for row in rea
 
 
 def library_of(name: str) -> Library:
-    """Return a library by its name, which needs no version where one version alone is known.
+    """Return a library by its name, which needs no version where one version alone is known; refuse none, or several.
 
     A library whose choices only hand calls on is none.
-
-    Raises:
-        Error: There is none, or there are several.
     """
     names = [each for each in LIBRARIES if not LIBRARIES[each].flat]
     of_kind = [each for each in names if name in (each, each.split("-")[0])]

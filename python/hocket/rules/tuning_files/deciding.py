@@ -14,8 +14,8 @@ from hocket.definitions.libraries import BY_MACHINE
 from hocket.definitions.library import Algorithm, usual_element_bytes
 from hocket.definitions.machine import Machine, ranks_on_nodes
 from hocket.rules.choosing import choose
-from hocket.rules.nccl.constants import VERSION, Version
 from hocket.rules.nccl.defaults import alternatives_on, chunk_on, decision_on, rules_on
+from hocket.rules.nccl.table import VERSION, Version
 from hocket.rules.tuning_files import han
 from hocket.rules.tuning_files.components import Component, Inner, InnerChoice
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, by_composition
@@ -164,10 +164,7 @@ def switches(library: str, collective: str, call: Call, *, machine: Machine | No
     """Return the sizes, in bytes, from which on a library runs another algorithm for calls like one of any size.
 
     The library is one of `DEFAULTS`, or of `BY_MACHINE` with a machine, on whose nodes the ranks are; without a machine
-    there is one on each.
-
-    Raises:
-        Error: The machine does not say what the library decides by.
+    there is one on each. A machine that does not say what the library decides by is refused.
     """
     unit = element_of(replace(call, size_bytes=0), collective)
     if library in BY_MACHINE and machine is not None:
@@ -205,13 +202,10 @@ def library_decision(
     machine: Machine | None = None,
     version: Version = VERSION,
 ) -> LibraryDecision:
-    """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call.
+    """Return what a library of `DEFAULTS` or `BY_MACHINE` runs for a call; refuse one whose decisions are not known.
 
     Nodes have as many ranks as those of the machine, unless `ranks_per_node` says otherwise. Libraries of `BY_MACHINE`
     always take the machine's nodes, and decide by the tables of a version; without a machine, their choice is unknown.
-
-    Raises:
-        Error: The library's decisions are not known.
     """
     if library in BY_MACHINE:
         if machine is None:

@@ -25,11 +25,7 @@ _SOURCES = {row["library"]: row["source"] for row in read_rows(__file__, "decisi
 
 
 def defaults_of(name: str) -> Defaults:
-    """Return the decisions of a library.
-
-    Raises:
-        Error: They are not known.
-    """
+    """Return the decisions of a library; refuse one whose decisions are not known."""
     if name not in _SOURCES:
         raise no_defaults(name, _SOURCES)
     if name == ucc_tune.LIBRARY:

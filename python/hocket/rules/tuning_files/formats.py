@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hocket._native import Error
 from hocket.base import files
+from hocket.base.checks import among, hint
 from hocket.base.kinds import expecting
-from hocket.base.names import among, hint
 from hocket.definitions.libraries import CLOSED_TABLES, DEFAULTS, no_defaults
 from hocket.rules.tuning_files import (
     hocket_rules,
@@ -43,12 +43,9 @@ FORMATS: Mapping[str, Format] = {each.name: each for module in _MODULES for each
 
 
 def format_of(path: str | PathLike[str], name: str | None, option: str) -> Format:
-    """Return the format of a name, or that a part of a file's name tells, as in `a.mpich-5.0.json`.
+    """Return the format of a name, or that a part of a file's name tells, as in `a.mpich-5.0.json`; refuse others.
 
     The name would be given as `option`.
-
-    Raises:
-        Error: The format is unknown, or the file's name does not tell it.
     """
     if name is not None:
         return FORMATS[among(option, name, FORMATS)]
@@ -63,11 +60,7 @@ def format_of(path: str | PathLike[str], name: str | None, option: str) -> Forma
 
 
 def read(path: str | PathLike[str], name: str | None = None, *, option: str = "--from") -> Rules:
-    """Return the rules of a file, or the decisions of a library by its name, where there is no such file.
-
-    Raises:
-        Error: The format is unknown, the file cannot be read, or is not of the format.
-    """
+    """Return the rules of a file, or a library's decisions by its name, where there is no such file; refuse others."""
     library = fspath(path)
     if library in (*DEFAULTS, *CLOSED_TABLES) and not Path(path).exists():
         if library in CLOSED_TABLES:
@@ -79,11 +72,7 @@ def read(path: str | PathLike[str], name: str | None = None, *, option: str = "-
 
 
 def write_rules(rules: Rules, format: Format) -> str:
-    """Return the text of rules in a format.
-
-    Raises:
-        Error: They are in the words of another library, or ask for what the format cannot tell.
-    """
+    """Return the text of rules in a format; refuse words of another library, and what the format cannot tell."""
     if rules.library != format.library:
         raise Error(f"got rules of {rules.library}, expected rules of {format.library} for a file of {format.name}")
     return format.write(rules)

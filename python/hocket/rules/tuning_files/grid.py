@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from hocket._native import Error
+from hocket.base.checks import memory
 from hocket.rules.tuning_files.form import ANY, Choice, Rule, Span
 
 T = TypeVar("T")
@@ -23,8 +24,7 @@ Row = tuple[tuple[Span, Choice | None], ...]
 def rows(rules: Iterable[Rule]) -> list[tuple[Span, Row]]:
     """Return what the rules of one function amount to: a row for each range of ranks.
 
-    Raises:
-        Error: A rule asks for more than ranks and sizes, or two count sizes in different ways.
+    A rule that asks for more than ranks and sizes is refused, and two that count sizes in different ways.
     """
     items = tuple(rules)
     for rule in items:
@@ -107,3 +107,42 @@ def size_starts(rules: Sequence[Rule], ranks: int, measure: str) -> list[int]:
         return [0]
     starts = [(start, _ranks_in(measure, rule.measure)) for rule in rules for start in boundaries([rule.sizes])]
     return sorted({0, *(-_scaled(-start, ranks, times) for start, times in starts)})
+
+
+class Coverage:
+    """The pairs of ranks and sizes that some rules are for, on a grid of all numbers at which one begins or ends.
+
+    It is made of all rules that will be added or asked for.
+
+    Raises:
+        Error: The grid needs more memory than there is.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        ranks = boundaries(rule.ranks for rule in rules)
+        sizes = boundaries(rule.sizes for rule in rules)
+        memory(f"{len(rules)} rules", len(ranks) * len(sizes) // 8)
+        self._rows = {first: row for row, first in enumerate(ranks)}
+        self._places = {first: place for place, first in enumerate(sizes)}
+        self._bits = [0] * len(ranks)  # for each range of ranks, a bit for each range of sizes
+
+    def add(self, rule: Rule) -> None:
+        """Cover what a rule is for."""
+        rows, sizes = self._cells(rule)
+        for row in rows:
+            self._bits[row] |= sizes
+
+    def has(self, rule: Rule) -> bool:
+        """Return whether all that a rule is for is covered; so is nothing."""
+        rows, sizes = self._cells(rule)
+        return all(self._bits[row] & sizes == sizes for row in rows)
+
+    def _cells(self, rule: Rule) -> tuple[range, int]:
+        rows, places = _within(rule.ranks, self._rows), _within(rule.sizes, self._places)
+        return rows, (1 << places.stop) - (1 << places.start)
+
+
+def _within(span: Span, starts: dict[int, int]) -> range:
+    if span.is_empty:
+        return range(0)
+    return range(starts[span.first], len(starts) if span.last is None else starts[span.last + 1])

@@ -78,11 +78,7 @@ def _span(ends: tuple[int, int | None]) -> Span:
 
 
 def line_of(rule: Rule) -> str:
-    """Return a rule as a line.
-
-    Raises:
-        Error: It asks for what Hocket's rules cannot tell.
-    """
+    """Return a rule as a line; refuse one that asks for what Hocket's rules cannot tell."""
     form = collective_of(rule.function)
     if form is None:
         raise Error(f"{rule.function}: Hocket has no rules for it")

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hocket._native import Error
+from hocket.base.checks import hint
 from hocket.base.files import read_rows
-from hocket.base.names import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows

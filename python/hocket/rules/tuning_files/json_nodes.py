@@ -42,11 +42,7 @@ class Node(Place):
 
 
 def parse(text: str, file: str) -> Node:
-    """Return the value that a text is.
-
-    Raises:
-        Error: It is not JSON, is nested too deeply, or has a number of too many digits.
-    """
+    """Return the value of a text; refuse what is no JSON, is nested too deeply, or has a number of too many digits."""
     reader = _Reader(text, file)
     node = reader.value(0)
     reader.skip_blanks()

@@ -22,7 +22,7 @@ from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import ANY, Format, Rule, Rules, Span, quote_text
-from hocket.rules.tuning_files.tuner_csv import Line, lines, name_of, words_of
+from hocket.rules.tuning_files.nccl_csv import Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
 _COLUMNS = ("collective", "bytesPerRank", "algorithm", "protocol", "channels", "nNodes", "nLocalRanks", "chunkSize")

@@ -66,11 +66,7 @@ class WordReader:
         return word
 
     def number(self, what: str, most: int = 10**_MOST_DIGITS) -> int:
-        """Return the next word as a whole number.
-
-        Raises:
-            Error: There is none, it is another word, or the number is too large.
-        """
+        """Return the next word as a whole number; refuse none, another word, and too large a number."""
         word = self.word(what)
         if not (word.isascii() and word.isdecimal()) or len(word) > _MOST_DIGITS or int(word) > most:
             raise self.place.error(f"got {quote_text(word)}, expected {what}, a whole number up to {most}")

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hocket._native import Error
-from hocket.base.names import hint
+from hocket.base.checks import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows

@@ -1,4 +1,4 @@
-"""Schedules in the formats of other tools: reading, writing, detection by content.
+"""Schedules in the formats of other tools: reading, writing, detection by content, checks of messages.
 
 The list of formats here is their registry. docs/schedules.md describes the formats.
 """
@@ -6,26 +6,62 @@ The list of formats here is their registry. docs/schedules.md describes the form
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import get_args
 
+from hocket import _native
 from hocket._native import Error
 from hocket.base import checks
+from hocket.base.checks import among
 from hocket.base.files import unreadable
 from hocket.base.kinds import expecting
-from hocket.base.names import among
 from hocket.definitions.machine import Machine
-from hocket.schedules.formats import chakra, msccl_xml, mscclpp_json
-from hocket.schedules.formats.format import Format
-from hocket.schedules.formats.native import GOAL, GOAL_BINARY, JSON
+from hocket.definitions.verification import Finding, Verdict
+from hocket.schedules.formats import chakra
+from hocket.schedules.formats.format import GOAL, GOAL_BINARY, JSON, Format, size_for
+from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl_verification import verify_msccl
+from hocket.schedules.msccl_writing import as_msccl
+from hocket.schedules.mscclpp import Plan
+from hocket.schedules.mscclpp_tasks import schedule_of
+from hocket.schedules.mscclpp_writing import as_plan
 from hocket.schedules.schedule import Schedule, Sends
 
-if TYPE_CHECKING:
-    from hocket.definitions.verification import Verdict
+MSCCL = Format(
+    name="msccl",
+    ending=".xml",
+    is_text=True,
+    begins=lambda first: first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"),
+    read=lambda file, size_bytes: Msccl.load(file).schedule(size_for(size_bytes, f"{file}: MSCCL XML")),
+    as_bytes=lambda schedule, _: as_msccl(schedule).as_xml().encode(),
+    is_sized=True,
+    verify=lambda file: verify_msccl(Msccl.load(file)),
+)
 
-_FORMATS = (mscclpp_json.FORMAT, JSON, GOAL_BINARY, msccl_xml.FORMAT, chakra.FORMAT, GOAL)
+_GPUS = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{(?=[\s\S]*"gpus"\s*:)')
+
+
+def _verify_plan(file: str) -> Verdict:
+    from hocket.schedules.mscclpp_verification import verify_plan
+
+    return verify_plan(Plan.load(file))
+
+
+MSCCLPP = Format(
+    name="mscclpp",
+    ending=".plan",
+    is_text=True,
+    begins=lambda first: _GPUS.search(first) is not None,
+    read=lambda file, size_bytes: schedule_of(Plan.load(file), size_for(size_bytes, f"{file}: a plan of MSCCL++")),
+    as_bytes=lambda schedule, _: as_plan(schedule).encode(),
+    is_sized=True,
+    verify=_verify_plan,
+)
+
+_FORMATS = (MSCCLPP, JSON, GOAL_BINARY, MSCCL, chakra.FORMAT, GOAL)
 
 FORMATS: Mapping[str, Format] = MappingProxyType({format.name: format for format in _FORMATS})
 """The formats by name. GOAL text is the last: a file that is no other format counts as GOAL text."""
@@ -59,8 +95,6 @@ def verify_file(path: str | PathLike[str], *, sends: Sends = "waiting") -> Verdi
 
     A format with a check of its own says which sends wait.
     """
-    from hocket.schedules.checking import verify_schedule
-
     file, format = os.fspath(path), format_of(path)
     with expecting(path, "schedule", "a schedule"):
         return verify_schedule(format.read(file, None), sends=sends) if format.verify is None else format.verify(file)
@@ -101,3 +135,23 @@ def save(
     """
     checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
     return format_for(path, format).write(schedule, os.fspath(path), machine)
+
+
+def verify_schedule(schedule: Schedule, *, sends: Sends = "waiting") -> Verdict:
+    """Check the messages of a schedule, with eager and with rendezvous sends.
+
+    All messages have to be received, every receive needs room for its message, and every rank has to reach its end.
+    Receives from any source take messages in all orders, or in a sample of many orders.
+
+    A schedule does not say what its result should be; `verify` checks the algorithm that it was recorded from.
+
+    Args:
+        schedule: The schedule.
+        sends: Whether sends may wait for their receives; "buffered" checks eager sends only.
+
+    Raises:
+        Error: The argument is not a schedule.
+    """
+    checks.instance("schedule", schedule, Schedule, "hocket.Schedule")
+    sends_wait = among("sends", sends, get_args(Sends)) == "waiting"
+    return Verdict((Finding(**_native.verify_schedule(schedule.name, schedule.content, sends_wait)),))

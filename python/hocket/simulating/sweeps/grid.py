@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.base.files import key_lines, parse_toml, read_text
+from hocket.base.checks import hint
+from hocket.base.files import key_lines, parse_toml, read_text, toml
 from hocket.base.kinds import expecting
-from hocket.base.names import hint
 from hocket.base.parallel import ignore
-from hocket.base.toml import toml
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.definitions.calls import complete
 from hocket.definitions.library import GAP, Algorithm, find, find_collective
