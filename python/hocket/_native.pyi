@@ -131,9 +131,7 @@ class Question:
 
     def __new__(
         cls,
-        machine: Machine,
-        quiet: Machine,
-        how: Mapping[str, Any],
+        conditions: Sequence[tuple[Machine, Mapping[str, Any]]],
         cells: Sequence[Mapping[str, Any]],
         at_best: bool,
         places: int | None,

@@ -1,12 +1,12 @@
 //! Machines as Python objects that stay in the compiled module: a file is parsed once.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hocket::request::OnMachine;
 use hocket_algorithms::automatic::Surroundings;
 use hocket_machine::topology::hosts;
-use hocket_machine::{Layout, Machine, Section, Values};
+use hocket_machine::{Layout, Machine, Noise, Section, Values};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -23,6 +23,8 @@ pub struct PythonMachine {
     sections: Value,
     platform: Arc<Platform>,
     surroundings: Arc<Surroundings>,
+    /// Both without noise, once they are asked for.
+    quiet: OnceLock<(Platform, Surroundings)>,
 }
 
 #[pymethods]
@@ -36,7 +38,8 @@ impl PythonMachine {
         let platform = Platform::new(&machine).map_err(raise)?;
         hocket::barrier_of(&platform).map_err(raise)?;
         let surroundings = Arc::new(hocket::surroundings(&platform));
-        Ok(Self { sections: sections(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
+        let (sections, platform) = (sections(&machine, &platform)?, Arc::new(platform));
+        Ok(Self { text, file, sections, platform, surroundings, quiet: OnceLock::new() })
     }
 
     /// The name of the machine and its model, the texts of all keys by section, and their values.
@@ -91,6 +94,20 @@ impl PythonMachine {
     /// The machine as calls are made for it; `late_rank` is the rank that is late in all trials, if one is.
     pub fn view(&self, late_rank: Option<usize>) -> OnMachine<'_> {
         OnMachine { platform: &self.platform, surroundings: &self.surroundings, late_rank }
+    }
+
+    /// As [`Self::view`], without noise.
+    pub fn quiet_view(&self, late_rank: Option<usize>) -> OnMachine<'_> {
+        let view = self.view(late_rank);
+        if view.platform.noise.is_quiet() {
+            return view;
+        }
+        let (platform, surroundings) = self.quiet.get_or_init(|| {
+            let platform = Platform { noise: Noise::default(), ..(*self.platform).clone() };
+            let surroundings = hocket::surroundings(&platform);
+            (platform, surroundings)
+        });
+        OnMachine { platform, surroundings, ..view }
     }
 
     /// The network, if messages share its links.
