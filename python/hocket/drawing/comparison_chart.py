@@ -13,13 +13,12 @@ from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.units import format_bytes
 from hocket.drawing.plot import COLOURS, MOST_LINES, frame, nearest, point_of, size_axis, time_ticks
-from hocket.simulating.answers import WITHIN
+from hocket.simulating.comparison import WITHIN
 from hocket.words.comparisons import answer_words
 from hocket.words.scenes import scene_lines
 
 if TYPE_CHECKING:
-    from hocket.simulating.answers import Use
-    from hocket.simulating.comparison import Comparison
+    from hocket.simulating.comparison import Comparison, Use
     from hocket.simulating.simulation import Simulation
 
 _WIDTH, _HEIGHT = 560, 400  # pixels
