@@ -19,7 +19,6 @@ from hocket.base.files import read_text
 from hocket.base.kinds import expecting
 from hocket.base.names import hint
 from hocket.definitions.discrepancies import Discrepancy
-from hocket.definitions.protocols import check_protocols, with_protocol
 from hocket.definitions.topology import Topology
 
 _TIMES_PER_BYTE = [
@@ -74,9 +73,12 @@ class Machine:
         Raises:
             Error: The text is not a machine; the message names file, line and key.
         """
-        handle = _native.Machine(checks.text("text", text), checks.text("file", file))
+        return cls.of(_native.Machine(checks.text("text", text), checks.text("file", file)), file)
+
+    @classmethod
+    def of(cls, handle: _native.Machine, file: str) -> Machine:
+        """Return the machine of an object of the compiled module, with the name of its file."""
         sections = handle.sections
-        check_protocols(handle.text, file, sections["protocols"])
         discrepancies = tuple(Discrepancy(**one) for one in sections["discrepancies"])
         return cls(**{**sections, "discrepancies": discrepancies}, text=handle.text, file=file, handle=handle)
 
@@ -98,7 +100,7 @@ class Machine:
         Raises:
             Error: It has no such protocol.
         """
-        return Machine.parse(with_protocol(self.text, self.file, protocol), f"{self.file}:{protocol}")
+        return Machine.of(self.handle.with_protocol(protocol), f"{self.file}:{protocol}")
 
     @cached_property
     def topology(self) -> Topology | None:

@@ -21,7 +21,7 @@ from hocket.definitions.discrepancies import discrepancy_of, ratio_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.topology import LinkUse
-from hocket.definitions.variants import path_machines
+from hocket.definitions.variants import scaled
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, join
@@ -606,7 +606,7 @@ def how_request(
         **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
         **details,
-        "path": path_machines(machine) if details["critical_path"] else None,
+        "path": (machine.handle, [*map(scaled, ("latency", "overhead"))]) if details["critical_path"] else None,
     }
 
 
