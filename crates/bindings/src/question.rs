@@ -99,7 +99,6 @@ pub struct Question {
     cells: Vec<(CellRequest, Option<Own>)>,
     at_best: bool,
     places: Option<usize>,
-    threads: usize,
     starts: OnceLock<Vec<Start>>,
 }
 
@@ -111,21 +110,20 @@ impl Question {
         cells: Vec<CellRequest>,
         at_best: bool,
         places: Option<usize>,
-        threads: usize,
     ) -> PyResult<Self> {
         let own = |mut cell: CellRequest| {
             let own = cell.own.take().map(|(parameters, run)| Own { parameters: declared(&parameters), run });
             (cell, own)
         };
         let cells = cells.into_iter().map(own).collect();
-        Ok(Self { conditions, cells, at_best, places, threads, starts: OnceLock::new() })
+        Ok(Self { conditions, cells, at_best, places, starts: OnceLock::new() })
     }
 
     /// Estimates of the seconds on one core for each cell.
-    fn efforts_s(slf: Py<Self>, py: Python<'_>) -> PyResult<Vec<f64>> {
+    fn efforts_s(slf: Py<Self>, py: Python<'_>, threads: usize) -> PyResult<Vec<f64>> {
         in_worker(py, move || {
             let this = slf.get();
-            this.ask(|question| Ok(question.efforts_s(this.starts(question), this.threads)))
+            this.ask(|question| Ok(question.efforts_s(this.starts(question, threads), threads)))
         })
     }
 
@@ -134,20 +132,20 @@ impl Question {
         in_worker(py, move || {
             let this = slf.get();
             let settings = |start: &Start| start.settings.clone();
-            this.ask(|question| Ok(Plain(this.starts(question).iter().map(settings).collect())))
+            this.ask(|question| Ok(Plain(this.starts(question, 1).iter().map(settings).collect())))
         })
     }
 
     /// Simulates. `on_done` receives the number of each cell, its result, and what its parameters were set to. The result is a
     /// dictionary; True for a program of the user; a text, why it was refused; or a number, if it is later. Returns the
     /// messages of all runs that were begun.
-    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>) -> PyResult<u64> {
-        in_worker(py, move || slf.get().tell(&on_done))
+    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>, threads: usize) -> PyResult<u64> {
+        in_worker(py, move || slf.get().tell(&on_done, threads))
     }
 }
 
 impl Question {
-    fn tell(&self, on_done: &Py<PyAny>) -> PyResult<u64> {
+    fn tell(&self, on_done: &Py<PyAny>, threads: usize) -> PyResult<u64> {
         let (watch, failure) = (Watch::default(), RefCell::new(None));
         let is_interrupted = || failure.borrow().is_some() || watch.says_stop();
         let note = |number, outcome| {
@@ -155,7 +153,7 @@ impl Question {
             failure.replace_with(|failure| failure.take().or(result.err()));
         };
         let result = self.ask(|question| {
-            let result = question.answer(self.starts(question), self.threads, &is_interrupted, note);
+            let result = question.answer(self.starts(question, threads), threads, &is_interrupted, note);
             Ok(result.map(|()| question.messages.load(Ordering::Relaxed)))
         })?;
         match failure.into_inner() {
@@ -164,8 +162,8 @@ impl Question {
         }
     }
 
-    fn starts(&self, question: &question::Question<'_>) -> &[Start] {
-        self.starts.get_or_init(|| question.starts(self.threads))
+    fn starts(&self, question: &question::Question<'_>, threads: usize) -> &[Start] {
+        self.starts.get_or_init(|| question.starts(threads))
     }
 
     /// What `use_question` makes of this question.

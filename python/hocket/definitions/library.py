@@ -35,6 +35,7 @@ class Collective:
 
     Attributes:
         name: Its name.
+        mpi_names: MPI's names in small letters, where they differ.
         reduces: Whether contributions are combined by an operator.
         has_root: Whether one rank, the root, has a special role.
         has_neighbors: Whether ranks communicate with their neighbours only.
@@ -49,6 +50,7 @@ class Collective:
     """
 
     name: str
+    mpi_names: tuple[str, ...]
     reduces: bool
     has_root: bool
     has_neighbors: bool
@@ -62,6 +64,7 @@ class Collective:
 
 COLLECTIVES = {each["name"]: Collective(**each) for each in _native.collectives()}
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
+_COLLECTIVE_OF = {name: one.name for one in COLLECTIVES.values() for name in (one.name, *one.mpi_names)}
 
 REDUCTIONS = frozenset(name for name, one in COLLECTIVES.items() if one.reduces)
 """The collectives that combine elements."""
@@ -317,15 +320,14 @@ def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
 
 def find_collective(name: str) -> str:
     """Return the collective of a name, Hocket's or MPI's such as "bcast"; an Error names the nearest ones."""
-    full_name = name if checks.text("collective", name) in COLLECTIVES else _native.collective_named(name)
-    if full_name is None:
+    if not is_collective(name):
         raise unknown("collective", name, COLLECTIVES)
-    return full_name
+    return _COLLECTIVE_OF[name]
 
 
 def is_collective(name: str) -> bool:
     """Return whether a name is the name of a collective, as in `find_collective`."""
-    return _native.collective_named(checks.text("collective", name)) is not None
+    return checks.text("collective", name) in _COLLECTIVE_OF
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:

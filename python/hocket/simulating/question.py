@@ -105,11 +105,11 @@ class Question:
         is_local = executor is None or isinstance(executor, ThreadPoolExecutor)
         if is_local or on_efforts is not None:
             most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
-            handle = _Handle(self, room_for_threads(most))
+            threads = room_for_threads(most)
             if on_efforts is not None:
-                on_efforts(handle.efforts_s())
+                on_efforts(self._handle.efforts_s(threads))
             if is_local:
-                return handle.answer(on_done)
+                return self._handle.answer(on_done, threads)
         rows: dict[int, list[int]] = {}
         for number, cell in enumerate(self.cells):
             rows.setdefault(cell.row, []).append(number)
@@ -132,7 +132,11 @@ class Question:
 
     def efforts_s(self) -> list[float]:
         """Return estimates of the seconds of one core for each cell, as `on_efforts` of `answer` receives them."""
-        return _Handle(self, 1).efforts_s()
+        return self._handle.efforts_s(1)
+
+    @cached_property
+    def _handle(self) -> _Handle:
+        return _Handle(self)
 
 
 def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
@@ -141,33 +145,33 @@ def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
     least time. The formula knows no contention: where messages meet, other values can be faster.
     """
-    settings = _Handle(Question(machine, [Contender(0, algorithm, call)]), 1).settings()
+    settings = _Handle(Question(machine, [Contender(0, algorithm, call)])).settings()
     return replace(call, parameters=dict(settings[0])) if settings else call
 
 
 def _answer_part(part: tuple[list[int], Question]) -> list[Answer]:
-    return _Handle(part[1], 1).answer(ignore)
+    return _Handle(part[1]).answer(ignore, 1)
 
 
 class _Handle:
     """A question in the compiled module."""
 
-    def __init__(self, question: Question, threads: int) -> None:
+    def __init__(self, question: Question) -> None:
         """Pass it on; calls that are refused here stay here."""
         self._question, self._answers = question, dict[int, Answer]()
         self._own: dict[int, _Own] = {}
         self._numbers: list[int] = []
         kinds = question.machine.discrepancies
         conditions: list[tuple[_native.Machine, dict[str, Any]]] = []
-        known: dict[tuple[int, int, str], int] = {}
+        numbers: dict[tuple[int, int, str], int] = {}
 
         def number_of(machine: Machine, scene: Scene, measured_as: MeasuredAs) -> int:
             key = id(machine), id(scene), measured_as
-            if key not in known:
+            if key not in numbers:
                 how = how_request(machine, question.engine, measured_as, scene, question.trials, question.keep)
                 conditions.append((machine.handle, how))
-                known[key] = len(known)
-            return known[key]
+                numbers[key] = len(numbers)
+            return numbers[key]
 
         number_of(question.machine, question.scene, question.measured_as)
         requests = []
@@ -192,16 +196,16 @@ class _Handle:
                     "alike": ratio_of(kinds, collective, call.size_bytes, ranks=call.ranks),
                 }
             )
-        self._native = _native.Question(conditions, requests, question.at_best, question.places, threads)
+        self._native = _native.Question(conditions, requests, question.at_best, question.places)
 
-    def efforts_s(self) -> list[float]:
-        efforts_s = dict(zip(self._numbers, self._native.efforts_s(), strict=True))
+    def efforts_s(self, threads: int) -> list[float]:
+        efforts_s = dict(zip(self._numbers, self._native.efforts_s(threads), strict=True))
         return [efforts_s.get(number, 0.0) for number in range(len(self._question.cells))]
 
     def settings(self) -> Sequence[Iterable[tuple[str, float | str]]]:
         return self._native.settings()
 
-    def answer(self, on_done: Callable[[Answer], object]) -> list[Answer]:
+    def answer(self, on_done: Callable[[Answer], object], threads: int) -> list[Answer]:
         is_over = False
         for answer in self._answers.values():
             on_done(answer)
@@ -213,7 +217,7 @@ class _Handle:
                 on_done(answer)
 
         try:
-            self._native.answer(note)
+            self._native.answer(note, threads)
         except KeyboardInterrupt:
             ORPHANS.extend(self._own)
             raise
