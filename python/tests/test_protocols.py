@@ -100,7 +100,7 @@ def test_a_protocol_can_give_a_file_a_section_and_a_value_within_one() -> None:
         ('[protocol.LL.level.nod]\nL = "1 us"', "hgx.toml:16: protocol.LL.level.nod: unknown key, did you mean node"),
         ("[protocol.LL.levels]\nL = 1", "hgx.toml:16: protocol.LL.levels: unknown key, did you mean level?"),
         ("[protocol.LL]\nnetwork = 3", "hgx.toml:17: protocol.LL.network: got integer, expected a section [network]"),
-        ("[protocol.LL.level]\nnode = 3", "hgx.toml:17: protocol.LL.level.node: got integer, expected a section [node]"),
+        ("[protocol.LL.level]\nnode = 3", "hgx.toml:17: protocol.LL.level.node: got integer, expected a section"),
         ("[protocol]\nLL = 3", "hgx.toml:17: protocol.LL: got integer, expected a section [LL]"),
         ("[[protocol]]\nLL = 3", "hgx.toml:16: protocol: got array of tables, expected a section [protocol]"),
         ('[protocol.LL.host]\no = "1 us"', "hgx.toml: protocol.LL: "),

@@ -264,16 +264,9 @@ class Simulator:
                 raise TimeOverError
 
         contenders = [
-            Contender(
-                number,
-                cell.algorithm,
-                cell.call,
-                machines[number, cell.layout],
-                role="beside",
-                measured_as=cell.measurement.measured_as,
-            )
-            for number in range(len(points))
-            for cell in cells
+            Contender(row, one.algorithm, one.call, machines[row, one.layout], "beside", one.measurement.measured_as)
+            for row in range(len(points))
+            for one in cells
         ]
         question = Question(next(iter(machines.values())), contenders, trials=_ONE_THREAD)
         answers = question.answer(report_done, executor=self.executor)

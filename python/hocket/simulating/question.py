@@ -38,8 +38,8 @@ class Contender:
         machine: The machine, if it is another than that of the question.
         role: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
             "beside" the others, with the default values of parameters, or with those chosen "by formula".
+        measured_as: How a benchmark measures its time, if otherwise than all of the question.
         scene: Who calls when, if it is another scene than that of the question.
-        measured_as: How a benchmark measures its time, if otherwise.
     """
 
     row: int
@@ -47,8 +47,8 @@ class Contender:
     call: Call
     machine: Machine | None = None
     role: Literal["races", "ends", "beside", "by formula"] = "races"
-    scene: Scene | None = None
     measured_as: MeasuredAs | None = None
+    scene: Scene | None = None
 
 
 @dataclass(frozen=True)

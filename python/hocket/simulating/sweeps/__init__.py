@@ -83,16 +83,19 @@ def _rows(
         on_done()
 
     left = [cell for cell in cells if cell.key not in rows]
-    if executor is not None and not isinstance(executor, ThreadPoolExecutor):
+    if executor is None or isinstance(executor, ThreadPoolExecutor):
+        for part in _parts(left):
+            _simulate(part, executor, keep)
+    else:
         do_all(simulate_cell, left, executor=executor, on_done=keep)
-        return tuple(rows[cell.key] for cell in cells)
-    for part in _parts(left):
-
-        def note(answer: Answer, part: Sequence[Cell] = part) -> None:
-            keep(part[answer.number], row_of(part[answer.number], answer.outcome))
-
-        question_of(part).answer(note, executor=executor)
     return tuple(rows[cell.key] for cell in cells)
+
+
+def _simulate(cells: Sequence[Cell], executor: Executor | None, on_done: Callable[[Cell, Row], object]) -> None:
+    def note(answer: Answer) -> None:
+        on_done(cells[answer.number], row_of(cells[answer.number], answer.outcome))
+
+    question_of(cells).answer(note, executor=executor)
 
 
 def efforts_s(cells: Sequence[Cell]) -> Iterator[float]:

@@ -95,7 +95,7 @@ class Cell:
     def contender(self) -> Contender:
         """The cell in a question."""
         call = Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
-        return Contender(0, self.algorithm, call, self.setting.machine, "by formula", self.setting.scene)
+        return Contender(0, self.algorithm, call, self.setting.machine, "by formula", scene=self.setting.scene)
 
     @cached_property
     def key(self) -> str:
