@@ -159,7 +159,8 @@ class Expectation:
         ]
         question = Question(quiet(self.machine) or self.machine, cells, keep=("critical_path",))
         short = [cell for cell, time_s in zip(cells, question.efforts_s(), strict=True) if time_s <= _LONGEST_PATH_S]
-        outcomes = [answer.outcome for answer in replace(question, cells=short).answer()]
+        question = question if len(short) == len(cells) else replace(question, cells=short)
+        outcomes = [answer.outcome for answer in question.answer()]
         return {one.size_bytes: _limit(one.critical_path) for one in outcomes if isinstance(one, Simulation)}
 
     @cached_property

@@ -11,7 +11,7 @@ import pytest
 
 import hocket
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import with_cards
+from hocket.definitions.variants import variant
 from hocket.judging.changes import changes
 from hocket.judging.curves import curves_of
 from hocket.judging.finding import Finding
@@ -138,7 +138,8 @@ SEVEN = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22]
 @pytest.mark.parametrize("used", [1, 2])
 def test_a_constant_factor_of_large_sizes_is_a_share_of_the_cards(used: int) -> None:
     noise = random.Random(used)
-    times_us = simulated_us("alltoall/linear", with_cards(four_cards(), count=used), 48, SEVEN)
+    machine = variant(four_cards(), {"node.cards.count": used}) or four_cards()
+    times_us = simulated_us("alltoall/linear", machine, 48, SEVEN)
     text = osu("All-to-All Personalized Exchange", [time * noise.uniform(0.97, 1.03) for time in times_us], 1 << 10)
     found = verdict(text, machine=four_cards(), ranks=48)
     assert found.subject == "bandwidth" and f"{used} of the 4 cards" in found.sentence
