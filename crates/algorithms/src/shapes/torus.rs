@@ -102,7 +102,7 @@ impl Torus {
     }
 
     /// By how much the numbers of neighbours along an axis differ.
-    fn ranks_apart(&self, axis: usize) -> usize {
+    fn stride(&self, axis: usize) -> usize {
         self.sizes[..axis].iter().product()
     }
 
@@ -153,13 +153,13 @@ pub struct Port {
 impl Port {
     /// The coordinate of a rank along an axis, in the port's direction.
     pub fn coordinate(&self, rank: usize, axis: usize) -> usize {
-        self.mirror(rank / self.torus.ranks_apart(axis) % self.torus.sizes[axis], axis)
+        self.mirror(rank / self.torus.stride(axis) % self.torus.sizes[axis], axis)
     }
 
     /// The rank that differs from `rank` only in this coordinate.
     pub fn moved(&self, rank: usize, axis: usize, coordinate: usize) -> usize {
-        let (apart, size) = (self.torus.ranks_apart(axis), self.torus.sizes[axis]);
-        rank - rank / apart % size * apart + self.mirror(coordinate, axis) * apart
+        let (stride, size) = (self.torus.stride(axis), self.torus.sizes[axis]);
+        rank - rank / stride % size * stride + self.mirror(coordinate, axis) * stride
     }
 
     /// The number of a rank in the order of the coordinates along the port's axes. The last coordinate changes first.
