@@ -36,6 +36,8 @@ pub struct Fair<'a> {
 /// The faults of a network.
 struct FairFaults<'a> {
     ways: Ways<'a>,
+    /// The way of the message that starts.
+    way: Vec<Hop>,
     /// When links change, which link, and the part of its bandwidth from then on.
     changes: Vec<(f64, u32, f64)>,
 }
@@ -72,7 +74,6 @@ struct Flow {
     /// The key of its events, without their kind; unique.
     key: u64,
     bytes: f64,
-    route: Vec<Hop>,
     start_s: f64,
     /// The present share, since when it applies, and the remaining time at full bandwidth.
     share: Share,
@@ -132,8 +133,8 @@ impl CarryingLink {
 impl<'a> Fair<'a> {
     pub fn new(network: &'a Links) -> Self {
         let topology = &network.fabric.topology;
-        let faulty =
-            Ways::new(&network.fabric).map(|ways| FairFaults { ways, changes: network.fabric.faults.changes() });
+        let changes = || network.fabric.faults.changes();
+        let faulty = Ways::new(&network.fabric).map(|ways| FairFaults { ways, way: Vec::new(), changes: changes() });
         let mut timetable = Timetable::new();
         for (number, (time_s, ..)) in faulty.iter().flat_map(|faulty| &faulty.changes).enumerate() {
             let key = (number as u64) << KIND_BITS | FairEvent::Changes as u64;
@@ -161,19 +162,9 @@ impl<'a> Fair<'a> {
         Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
-    /// Finds a place and the route for a message.
+    /// Finds a place for a message.
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
-        let message = self.messages.get_mut(index as usize);
-        let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
-        route.clear();
-        route.extend_from_slice(self.routes.get([flight.from, flight.to].map(|node| node as u32), |route| {
-            route.clear();
-            self.network.fabric.topology.route(flight.from, flight.to, route);
-            if let Some(orbits) = &self.orbits {
-                route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
-            }
-        }));
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
@@ -181,7 +172,6 @@ impl<'a> Fair<'a> {
             ranks: flight.ranks,
             key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injections << KIND_BITS,
             bytes: flight.bytes,
-            route,
             start_s: 0.0,
             share: Share::FULL,
             since_s: 0.0,
@@ -243,20 +233,29 @@ impl<'a> Fair<'a> {
 
     /// The message has all ports and starts.
     fn start(&mut self, index: u32, now_s: f64) {
-        let message = &mut self.messages[index as usize];
+        let Self { network, faulty, routes, shares, messages, links, orbits, .. } = self;
+        let (topology, faults) = (&network.fabric.topology, &network.fabric.faults);
+        let message = &mut messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
-        if let Some(faulty) = &mut self.faulty
-            && !faulty.ways.find(now_s, &message.flight(), &mut message.route)
-        {
-            return;
+        let mut route = routes.get([message.from, message.to], |route| {
+            route.clear();
+            topology.route(message.from as usize, message.to as usize, route);
+            if let Some(orbits) = orbits {
+                route.iter_mut().for_each(|hop| hop.link = orbits.link(hop.link));
+            }
+        });
+        if let Some(FairFaults { ways, way, .. }) = faulty {
+            way.clone_from(route);
+            if !ways.find(now_s, &message.flight(), way) {
+                return;
+            }
+            route = way;
         }
-        let links = message.route.iter().map(|hop| hop.link);
-        for link in links.clone().filter(|link| self.shares.users(*link) == 0) {
-            self.links[link as usize].resume(now_s);
+        for hop in route.iter().filter(|hop| shares.users(hop.link) == 0) {
+            links[hop.link as usize].resume(now_s);
         }
-        self.shares.add(index, links);
-        let faults = &self.network.fabric.faults;
-        if self.faulty.is_none() || message.route.iter().all(|hop| faults.is_up(hop.link, now_s)) {
+        shares.add(index, route.iter().map(|hop| hop.link));
+        if faulty.is_none() || self.shares.route(index).all(|link| faults.is_up(link, now_s)) {
             self.expect(index);
         }
     }
@@ -315,15 +314,16 @@ impl<'a> Fair<'a> {
         self.shares.remove(index);
         let message = &mut self.messages[index as usize];
         message.end_s = f64::INFINITY;
-        for hop in &message.route {
-            let link = &mut self.links[hop.link as usize];
+        let route = self.shares.route(index);
+        let arrival_s = now_s + route.len() as f64 * self.network.link_latency_s;
+        for number in route {
+            let link = &mut self.links[number as usize];
             link.usage.bytes += message.bytes;
-            self.passages.note(hop.link, message.bytes, message.start_s, now_s);
-            if self.shares.users(hop.link) == 0 {
+            self.passages.note(number, message.bytes, message.start_s, now_s);
+            if self.shares.users(number) == 0 {
                 link.until_s = now_s;
             }
         }
-        let arrival_s = now_s + message.route.len() as f64 * self.network.link_latency_s;
         let Flow { id, from, to, ranks, .. } = *message;
         progress.push((id, Milestone::Sent));
         // A message that arrives after all times is under way for ever.
@@ -359,8 +359,8 @@ impl<'a> Fair<'a> {
 
     /// Updates the rates after messages have started or ended.
     fn share(&mut self, now_s: f64) {
-        if !self.shares.is_touched() {
-            return;
+        if !self.shares.may_change() {
+            return self.shares.settle();
         }
         let mut changed_messages = std::mem::take(&mut self.changed_messages);
         changed_messages.extend_from_slice(self.shares.fill());
@@ -403,6 +403,10 @@ impl Traffic for Fair<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
         self.push(index, now_s, FairEvent::Wants);
+    }
+
+    fn is_told_early(&self) -> bool {
+        true
     }
 
     fn next_s(&self) -> f64 {

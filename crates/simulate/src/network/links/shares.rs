@@ -150,6 +150,11 @@ impl Shares {
         self.fillable_links.push(link);
     }
 
+    /// The links of a message that was added last in this place.
+    pub fn route(&self, message: u32) -> impl ExactSizeIterator<Item = u32> {
+        self.messages[message as usize].hops.iter().map(|hop| hop.0)
+    }
+
     /// Number of messages on a link.
     pub fn users(&self, link: u32) -> usize {
         self.users[link as usize].len()
@@ -163,9 +168,9 @@ impl Shares {
         Share { rate: stop.rate, bottleneck: links.find(is_full).filter(|_| stop != Stop::NEVER) }
     }
 
-    /// Whether messages were added or removed since the last filling.
-    pub fn is_touched(&self) -> bool {
-        !self.touched_links.is_empty()
+    /// Whether shares may have changed since the last filling.
+    pub fn may_change(&self) -> bool {
+        !self.fillable_links.is_empty()
     }
 
     /// Updates the shares after messages were added or removed. Returns the messages whose shares may have changed,
