@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+NINE_OF_TEN = 1.645
+"""So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
 _COMMON, _SMOOTH, _OWN = 0.3, 0.6, 0.1
 """Shares of the variance of errors: of all sizes, of sizes near each other, and of each size."""
 _DOUBLINGS = 2.0
@@ -64,7 +66,7 @@ def probabilities(
         spread: The standard deviation of the logarithm of measured over simulated times.
         priors: How likely each program is beforehand, up to a factor.
     """
-    doublings = np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
+    doublings = doublings_of(sizes_bytes)
     fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
     errors = np.log(times_s) - np.vstack([np.log(simulated_s), fastest])
     own = (1 - _OTHER_PRIOR) * np.asarray(priors) / np.sum(priors)
@@ -78,12 +80,22 @@ def probabilities(
     return np.column_stack([shares[:, : len(own)] + shares[:, len(own) + 1 :], shares[:, len(own)]])
 
 
+def doublings_of(sizes_bytes: Sequence[int]) -> Floats:
+    """Return the logarithm of sizes to the base of 2; that of 0 B is 0."""
+    return np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
+
+
+def correlations(doublings: Floats) -> Floats:
+    """Return the correlations of the errors of some sizes on a machine."""
+    nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
+    return np.asarray(_COMMON + _SMOOTH * nearness + _OWN * np.eye(len(doublings)))
+
+
 def _segments(doublings: Floats, errors: Floats, spread: float, level_spread: float = 0.0) -> Floats:
     """Return the logarithm of the likelihood of the sizes from i to j, of one program."""
     count = len(errors)
     likelihoods = np.full((count, count), -np.inf)
-    nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
-    covariance = spread**2 * (_COMMON + _SMOOTH * nearness + _OWN * np.eye(count)) + level_spread**2
+    covariance = spread**2 * correlations(doublings) + level_spread**2
     for first in range(count):
         refused = np.flatnonzero(~np.isfinite(errors[first:]))
         end = first + int(refused[0]) if len(refused) else count
