@@ -91,14 +91,13 @@ def text(what: str, value: Any) -> str:
     Raises:
         Error: The value has another type, or is not valid Unicode.
     """
-    value_text = instance(what, value, str, "a text")
-    if value_text.isascii():
-        return value_text
+    if isinstance(value, str) and value.isascii():
+        return value
     try:
-        value_text.encode()
+        instance(what, value, str, "a text").encode()
     except UnicodeEncodeError:
         raise Error(f"{what}: got {quote(value)}, expected Unicode text") from None
-    return value_text
+    return value
 
 
 def path(what: str, value: Any) -> str:
@@ -119,6 +118,8 @@ def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
     Raises:
         Error: The value is not a whole number, is negative, or is not below `limit`, a power of two.
     """
+    if type(value) is int and 0 <= value < limit:
+        return value
     try:
         whole_number = None if is_truth(value) else index(value)
     except TypeError:
@@ -190,6 +191,8 @@ def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], 
     Raises:
         Error: The value is not a number, is NaN, or does not meet the condition.
     """
+    if type(value) is float and is_right(value):
+        return value
     try:
         real_number = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):

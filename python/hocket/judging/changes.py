@@ -338,7 +338,8 @@ def changes(
             if abs(mean.value) > most:
                 direction: Direction = "slower" if mean.value > 0 else "faster"
                 for place in range(start + first, start + end):
-                    if rows[place].direction in ("cannot tell", "same"):
+                    agrees = (rows[place].ratio > 1) == (mean.value > 0)
+                    if agrees and rows[place].direction in ("cannot tell", "same"):
                         rows[place] = replace(rows[place], direction=direction)
     ranges = tuple(_ranges(rows, pools))
     several = several_fields(one.series for one in ranges)

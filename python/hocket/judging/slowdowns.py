@@ -8,7 +8,6 @@ of the time is. Any one size may be odd besides. The candidate with the greatest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -29,23 +28,14 @@ _PEAK, _AT_LEAST = 1.6, 1.2
 """A peak is so many times as high as its neighbours explain, and as the expected time."""
 
 
-@dataclass(frozen=True)
-class Slowdown:
-    """What is slow, and the size that is odd, if one is, with its factor over those of its neighbours."""
-
-    what: What
-    odd: Row | None
-    height: float
-
-
-def slowdown_of(rows: Sequence[Row]) -> Slowdown:
-    """Return what explains the factors of some rows, by rising sizes, best."""
-    height, place = max(((_height(rows, each), each) for each in range(1, len(rows) - 1)), default=(0.0, 0))
+def slowdown_of(rows: Sequence[Row]) -> tuple[What, Row | None]:
+    """Return what explains the factors of some rows, by rising sizes, best, and the row that is odd, if one is."""
+    height, place = max(((height_of(rows, each), each) for each in range(1, len(rows) - 1)), default=(0.0, 0))
     odd = rows[place] if height > _PEAK and rows[place].factor > _AT_LEAST else None
-    return Slowdown(_what([row for row in rows if row is not odd]), odd, height)
+    return _what([row for row in rows if row is not odd]), odd
 
 
-def _height(rows: Sequence[Row], place: int) -> float:
+def height_of(rows: Sequence[Row], place: int) -> float:
     """Return how many times the factor of a row is what its neighbours explain; the higher one explains more."""
     low, high = sorted((rows[place - 1].factor, rows[place + 1].factor))
     return float(rows[place].factor / (high**0.75 * low**0.25))

@@ -19,7 +19,7 @@ from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
-from hocket.judging.slowdowns import slowdown_of
+from hocket.judging.slowdowns import height_of, slowdown_of
 from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
@@ -95,24 +95,25 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
     """
     if _is_of_algorithm(expectation, rows):
         return
-    found, one = slowdown_of(rows), expectation.curve.first
+    (what, odd), one = slowdown_of(rows), expectation.curve.first
     is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
     blocks = one.ranks if is_of_blocks else 1
-    others = [row for row in rows if row is not found.odd]
+    others = [row for row in rows if row is not odd]
     small = [row for row in others if row.size_bytes * blocks <= _MOST_SMALL_BYTES]
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
     few, many = (_factor(part) if part else 1.0 for part in (small, large))
-    is_of_large = found.what == "rate" or (found.what == "all" and not small) or _are_alike(large, few)
+    is_of_large = what == "rate" or (what == "all" and not small) or _are_alike(large, few)
     if max(row.factor for row in others) > _MOST_LOSS:
         return
     if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE:
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
-    elif found.what == "latency" and few > _LOSS:
+    elif what == "latency" and few > _LOSS:
         alike = _as_long(expectation, [row.size_bytes for row in small])
-        what = "the latency of a message is too long, not its bandwidth" + (f"; or it runs {alike}" if alike else "")
-        yield conclude("small messages", call=expectation.curve.call, small=few, large=many, what=what)
-    elif found.odd is not None:
-        yield conclude("one size", kind="slow", size_bytes=found.odd.size_bytes, factor=found.height)
+        or_else = f"; or it runs {alike}" if alike else ""
+        yield conclude("small messages", call=expectation.curve.call, small=few, large=many, or_else=or_else)
+    elif odd is not None:
+        factor = height_of(rows, rows.index(odd))
+        yield conclude("one size", kind="slow", size_bytes=odd.size_bytes, factor=factor)
 
 
 def _are_alike(large: Sequence[Row], few: float) -> bool:

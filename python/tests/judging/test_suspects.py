@@ -173,6 +173,9 @@ def test_a_hump_between_sizes_names_the_switch_point() -> None:
     found = verdict(f"4 nodes with 4 tasks\n{osu('Allgather', times)}", ranks=16)
     assert found.subject == "algorithm" and found.kind == "slow"
     assert all(word in found.sentence for word in ("140.0 us", "30.00 us", "faster from there down"))
+    assert found.sentence.endswith("so switch at 8 KiB")
+    switched = [min(time, 30.0) if place >= 3 else time for place, time in enumerate(times[:6])] + times[6:]
+    assert verdict(osu("Allgather", switched), ranks=16).subject != "algorithm"
     beside = [*times, 900.0, 5000.0, 3000.0]
     assert verdict(osu("Allgather", beside), ranks=16).sentence == found.sentence
     assert verdict(osu("Allgather", sorted(times)), ranks=16).subject != "algorithm"
