@@ -94,10 +94,11 @@ def text(what: str, value: Any) -> str:
     if isinstance(value, str) and value.isascii():
         return value
     try:
-        instance(what, value, str, "a text").encode()
+        value_text = instance(what, value, str, "a text")
+        value_text.encode()
     except UnicodeEncodeError:
         raise Error(f"{what}: got {quote(value)}, expected Unicode text") from None
-    return value
+    return value_text
 
 
 def path(what: str, value: Any) -> str:

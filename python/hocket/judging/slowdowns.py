@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from hocket.judging.assessment import Row
-from hocket.judging.identifying import NINE_OF_TEN, Floats, correlations, doublings_of
+from hocket.judging.identifying import NINE_OF_TEN, Floats, correlations
 
 What: TypeAlias = Literal["nothing", "latency", "rate", "all"]
 
@@ -44,7 +44,7 @@ def height_of(rows: Sequence[Row], place: int) -> float:
 def _what(rows: Sequence[Row]) -> What:
     low_s, expected_s, high_s = np.array([(row.low_s, row.expected_s, row.high_s) for row in rows]).T
     spreads = np.maximum(np.log(high_s / low_s) / (2 * NINE_OF_TEN), _LEAST_SPREAD)
-    covariance = np.outer(spreads, spreads) * correlations(doublings_of([row.size_bytes for row in rows]))
+    covariance = np.outer(spreads, spreads) * correlations([row.size_bytes for row in rows])
     covariance += _NOISE**2 * np.eye(len(rows))
     errors = np.log([row.measured_s for row in rows]) - np.log(low_s * high_s) / 2
     latency = expected_s.min() / expected_s
@@ -68,4 +68,4 @@ def _likelihoods(errors: Floats, covariance: Floats) -> Floats:
         rests = np.linalg.solve(factor, errors[:, own].T)
         log_density = -0.5 * (rests**2).sum(axis=0) - np.log(np.sqrt(2 * np.pi) * np.diag(factor)).sum()
         likelihoods.append(log_density + (np.log(_ODD) if left_out < count else 0.0))
-    return np.logaddexp.reduce(likelihoods)
+    return np.asarray(np.logaddexp.reduce(likelihoods))

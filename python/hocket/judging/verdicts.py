@@ -111,7 +111,7 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
         alike = _as_long(expectation, [row.size_bytes for row in small])
         or_else = f"; or it runs {alike}" if alike else ""
         yield conclude("small messages", call=expectation.curve.call, small=few, large=many, or_else=or_else)
-    elif odd is not None:
+    elif odd is not None and _worst(others, "slow") is None:
         factor = height_of(rows, rows.index(odd))
         yield conclude("one size", kind="slow", size_bytes=odd.size_bytes, factor=factor)
 
