@@ -357,3 +357,11 @@ def test_a_share_of_the_time_agrees_with_the_table() -> None:
     (share,) = re.findall(r"would take ([0-9]+)% of the time", curve.verdict.sentence)
     measured = [row.measured_s / row.expected_s for row in curve.rows]
     assert int(share) / 100 == pytest.approx(1 / geometric_mean(measured), rel=0.35)
+
+
+def test_a_late_switch_is_no_loss_of_bandwidth() -> None:
+    """From 64 KiB to 1 MiB, the times are three times those of the fastest; at 4 MiB, they are as long."""
+    times_us = simulated_us("alltoall/linear", four_cards(), 48, SEVEN)
+    late = [time * (3 if 3 <= place <= 5 else 1) for place, time in enumerate(times_us)]
+    found = verdict(osu("All-to-All Personalized Exchange", late, 1 << 10), machine=four_cards(), ranks=48)
+    assert found.kind == "slow" and found.subject != "bandwidth" and "64 KiB to 1 MiB" in found.sentence
