@@ -335,5 +335,3 @@ def _remove_unlocked(path: Path) -> None:
             os.unlink(path)
     finally:
         os.close(descriptor)
-
-
