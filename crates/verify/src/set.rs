@@ -18,23 +18,17 @@ pub struct Set {
 impl Set {
     /// The numbers below `end` that are not in the set, in ascending order.
     pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
-        let words = self.full..end.div_ceil(64);
-        words.flat_map(|at| self.missing_of(at, u64::MAX)).take_while(move |number| *number < end)
+        (self.full..end.div_ceil(64)).flat_map(|at| self.missing_of(at)).take_while(move |number| *number < end)
     }
 
-    /// The numbers of a word of 64 that are not in the set, in ascending order.
-    pub fn missing_of(&self, at: usize, word: u64) -> impl Iterator<Item = usize> + use<> {
-        let mut missing = word & !self.word(at);
+    /// The numbers of a word that are not in the set, in ascending order.
+    fn missing_of(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
+        let mut missing = !self.word(at);
         from_fn(move || {
             let number = (missing != 0).then(|| 64 * at + missing.trailing_zeros() as usize);
             missing &= missing.wrapping_sub(1);
             number
         })
-    }
-
-    /// Number of words of 64 before the one with the first missing number.
-    pub fn full(&self) -> usize {
-        self.full
     }
 
     /// Whether a number is in the set.
