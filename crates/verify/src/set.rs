@@ -1,6 +1,5 @@
 //! Sets of numbers that fill up from below, cheap to copy.
 
-use std::iter::from_fn;
 use std::rc::Rc;
 
 /// A set of numbers, kept as bits in words of 64. Full words before the first missing number are only counted, so that
@@ -18,17 +17,7 @@ pub struct Set {
 impl Set {
     /// The numbers below `end` that are not in the set, in ascending order.
     pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
-        (self.full..end.div_ceil(64)).flat_map(|at| self.missing_of(at)).take_while(move |number| *number < end)
-    }
-
-    /// The numbers of a word that are not in the set, in ascending order.
-    fn missing_of(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
-        let mut missing = !self.word(at);
-        from_fn(move || {
-            let number = (missing != 0).then(|| 64 * at + missing.trailing_zeros() as usize);
-            missing &= missing.wrapping_sub(1);
-            number
-        })
+        (64 * self.full..end).filter(|number| !self.contains(*number))
     }
 
     /// Whether a number is in the set.

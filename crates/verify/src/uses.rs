@@ -29,11 +29,11 @@ impl Uses {
     /// Adds a step, which uses these spans, each to write into it or not. Returns false if there may be a step that is not
     /// `before` it and uses the same elements, where one of the two writes them.
     pub fn add(&mut self, step: usize, spans: [(Span, bool); 2], before: impl Fn(usize) -> bool) -> bool {
-        let (mark, mut is_clear, mut known) = (step as u32 + 1, true, 0);
+        let (mark, mut is_clear, mut last) = (step as u32 + 1, true, 0);
         let mut is_before = |mark: u32| {
-            let is_before = mark == 0 || mark == known || mark != SEVERAL && before(mark as usize - 1);
+            let is_before = mark == 0 || mark == last || mark != SEVERAL && before(mark as usize - 1);
             if is_before && mark != 0 {
-                known = mark;
+                last = mark;
             }
             is_before
         };

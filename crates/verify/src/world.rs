@@ -259,18 +259,12 @@ impl Step {
         }
     }
 
-    /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
-    /// caller may write all of its buffers once it has them back.
+    /// Whether this step and one under way when it begins use the same elements, and one of the two writes them.
     fn races(&self, other: &Self) -> bool {
-        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let is_callers =
-            |span: Option<Span>| span.is_some_and(|span| span.buffer != Buffer::Scratch && !span.is_empty());
-        let uses_callers = |step: &Self| is_callers(step.reads) || is_callers(step.writes);
-        match (self.verb, other.verb) {
-            (Verb::Complete, _) => uses_callers(other),
-            (_, Verb::Complete) => uses_callers(self),
-            _ => clash(self.writes, other.reads) || clash(self.writes, other.writes) || clash(self.reads, other.writes),
-        }
+        let clashes = |(span, writes): (Span, bool)| {
+            other.spans().into_iter().any(|(other, also_writes)| (writes || also_writes) && span.overlaps(other))
+        };
+        [self.verb, other.verb] != [Verb::Complete; 2] && self.spans().into_iter().any(clashes)
     }
 }
 
@@ -278,10 +272,9 @@ impl State {
     fn new(call: &Call, rank: usize, arena: &Arena) -> Self {
         let result = vec![Value::UNDEFINED; call.result_room(rank)];
         let span = call.input_of(rank);
-        let input_len = if span.buffer == Buffer::Input { span.len } else { 0 };
         let mut state = Self {
             input: Vec::new(),
-            uses: Uses::new(input_len, result.len()),
+            uses: Uses::new(span.len, result.len()),
             latest: FxHashMap::default(),
             result,
             scratch: Vec::new(),
@@ -968,13 +961,13 @@ impl<'a> Symbolic<'a> {
         let before = self.points.at(step.start);
         let is_pending = |one: &Step| has_tasks && matches!(one.verb, Verb::Recv(..)) && !one.has_arrived;
         let knows = |id: usize| has_tasks && (before.arrivals.contains(id) || step.arrivals.contains(id));
-        let is_before = |at: usize| before.steps.contains(at) || knows(steps[at].id);
-        if is_pending(step) || uses.add(number, step.spans(), is_before) {
+        let is_over = |at: usize| before.steps.contains(at) || knows(steps[at].id);
+        if is_pending(step) || uses.add(number, step.spans(), is_over) {
             return None;
         }
         let is_race = |at: &usize| {
             let other = &steps[*at];
-            *at != number && step.races(other) && !is_pending(other) && !is_before(*at)
+            *at != number && step.races(other) && !is_pending(other) && !is_over(*at)
         };
         let count = |_: &usize| self.work.set(self.work.get() + 1);
         let other = before.steps.missing(steps.len()).inspect(count).find(is_race)?;
