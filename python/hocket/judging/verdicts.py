@@ -26,7 +26,7 @@ from hocket.measurements.measurement import Measurement
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 8 << 10, 64 << 10
-_LOSS, _MOST_LOSS, _SHARE_ERROR, _ALIKE, _LEAST_LARGE, _KEPT = 1.3, 10.0, 0.15, 1.1, 3, 1.5
+_LOSS, _MOST_LOSS, _SHARE_ERROR, _ALIKE, _LEAST_LARGE, _MOST_KEPT = 1.3, 10.0, 0.15, 1.1, 3, 1.5
 """Sizes lose if they take so many times as long as expected; a factor is one of so many cards within this share. Within
 the ratio `_ALIKE`, factors of some sizes are the same; where the largest call loses so much less than the others, a
 library switches too late."""
@@ -106,7 +106,7 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
     is_of_large = what == "rate" or (what == "all" and not small) or _are_alike(large, few)
     if max(row.factor for row in others) > _MOST_LOSS:
         return
-    if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE and large[-1].factor > many / _KEPT:
+    if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE and large[-1].factor > many / _MOST_KEPT:
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
     elif what == "latency" and few > _LOSS:
         alike = _as_long(expectation, [row.size_bytes for row in small])
