@@ -108,10 +108,10 @@ lint-python:
 	echo '_native.__all__' | MYPYPATH=$(STUB) PYTHONPATH=$(STUB) $(BIN)/stubtest _native --allowlist /dev/stdin
 	$(BIN)/python tools/house.py
 	$(BIN)/python tools/crossings.py --most 5 simulate allreduce ring --ranks 16 --size 64KiB --json > /dev/null
-	$(BIN)/python tools/crossings.py --most 10 compare allreduce --ranks 16 --sizes 8B..1MiB:8 --json > /dev/null
-	$(BIN)/python tools/crossings.py --most 24 judge python/tests/judging/three.txt --ranks 16 --machine cluster > /dev/null
+	$(BIN)/python tools/crossings.py --most 9 compare allreduce --ranks 16 --sizes 8B..1MiB:8 --json > /dev/null
+	$(BIN)/python tools/crossings.py --most 11 judge python/tests/judging/three.txt --ranks 16 --machine cluster > /dev/null
 	rm -rf $(VENV)/tuned
-	$(BIN)/python tools/crossings.py --most 20 tune barrier --ranks 16 --machine cluster --output $(VENV)/tuned > /dev/null
+	$(BIN)/python tools/crossings.py --most 11 tune barrier --ranks 16 --machine cluster --output $(VENV)/tuned > /dev/null
 
 # The site.
 SITE := docs/_build/html

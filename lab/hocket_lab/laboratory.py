@@ -21,7 +21,7 @@ from hocket.base.call import Call
 from hocket.base.units import format_count
 from hocket.definitions.library import AXES
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import with_cards, with_network
+from hocket.definitions.variants import variant, with_network
 from hocket.mpi.installation import Installation
 from hocket.mpi.launch import environment_of_crowd
 from hocket.simulating.scenes import Scene
@@ -181,7 +181,8 @@ class Lab:
             )
         rate = f"{float(self.machine.quantities[_RATE]) * float(self.scale)} B/s"
         built = with_network(self.machine, link_bandwidth=rate, ranks_per_node=ranks_per_node)
-        return built if self.wiring.cards == 1 else with_cards(built, bandwidth=f"{self.rate_bytes_per_s} B/s")
+        of_cards = {"node.cards.bandwidth": f"{self.rate_bytes_per_s} B/s"}
+        return built if self.wiring.cards == 1 else variant(built, of_cards) or built
 
     @property
     def summary(self) -> str:

@@ -36,7 +36,6 @@ from hocket.schedules.schedule import record as record
 from hocket.simulating.bounds import Bound as Bound
 from hocket.simulating.bounds import bound as bound
 from hocket.simulating.comparison import Comparison as Comparison
-from hocket.simulating.comparison import compare as compare
 from hocket.simulating.estimates import Estimate as Estimate
 from hocket.simulating.estimates import estimate as estimate
 from hocket.simulating.explanation import Explanation as Explanation
@@ -45,6 +44,7 @@ from hocket.simulating.explanation import explain as explain
 from hocket.simulating.multicast import Delivery as Delivery
 from hocket.simulating.multicast import simulate_multicast as simulate_multicast
 from hocket.simulating.operations import Step as Step
+from hocket.simulating.race import compare as compare
 from hocket.simulating.replays import AlgorithmUse as AlgorithmUse
 from hocket.simulating.replays import FunctionUse as FunctionUse
 from hocket.simulating.replays import RankUse as RankUse

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hocket
 from hocket.rules.tuning_files.counterparts import programs_of_libraries
-from hocket.simulating.answers import Use, fewest_changes
+from hocket.simulating.comparison import Use, fewest_changes
 from tests.conftest import Ran
 
 SIZES = "8B..16MiB:4"

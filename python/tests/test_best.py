@@ -113,6 +113,16 @@ def test_a_search_keeps_the_parameters_that_the_call_sets() -> None:
     assert free.time_s.mean < result.time_s.mean
 
 
+def test_a_value_without_effect_is_not_named() -> None:
+    network = 'model = "hockney"\nlatency = "1.3 us"\nbandwidth = "25 GB/s"\nprotocol = "rendezvous"'
+    machine = hocket.Machine.parse(f'name = "drawn"\n[network]\n{network}\n[node]\nports = "unlimited"')
+    algorithm = hocket.find("alltoall/multi_lane")
+    parameters = at_best(algorithm, hocket.Call(ranks=12, size_bytes=8 * KIB), machine).parameters
+    assert parameters["group"] == 12  # so that nothing is left to the network
+    (network,) = (one for one in algorithm.parameters if one.name == "network")
+    assert parameters["network"] == network.default
+
+
 def test_a_search_with_a_deadline_finds_nothing_later() -> None:
     ring, machine = hocket.find("allreduce/ring"), hocket.Machine.load("cluster")
     call = hocket.Call(ranks=16, size_bytes=MIB)

@@ -7,7 +7,8 @@ import pytest
 
 import hocket
 from hocket import typing
-from hocket.simulating.comparison import Best, Comparison
+from hocket.simulating.comparison import Comparison
+from hocket.simulating.ranking import Best
 from hocket.typing import Rank, Steps
 
 SIZES = (8, 4096, 4 << 20)

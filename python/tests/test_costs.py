@@ -36,8 +36,8 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._question, name)
 
-        def answer(self, on_done: Callable[..., object]) -> None:
-            begun.append(self._question.answer(on_done))
+        def answer(self, on_done: Callable[..., object], threads: int) -> None:
+            begun.append(self._question.answer(on_done, threads))
 
     monkeypatch.setattr(_native, "Question", Counting)
     return begun

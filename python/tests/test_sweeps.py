@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import hocket
+from hocket.simulating.question import Answer, Question
 from hocket.simulating.sweeps import unfinished_cells
 from hocket.simulating.sweeps.cell import simulate_cell
 from hocket.simulating.sweeps.journal import Journal
@@ -288,16 +289,30 @@ def test_the_command_tells_the_table(spec: Path, hocket_command: Callable[..., R
     assert hocket.Row(**told["rows"][0]) == hocket.sweep(spec).rows[0]
 
 
-class Counting(ThreadPoolExecutor):
-    """One thread, and the number of calls that it was given."""
+def test_a_grid_is_one_question(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Counting(Question):
+        def answer(self, *some: Any, **more: Any) -> list[Answer]:
+            asked.append(len(self.cells))
+            return super().answer(*some, **more)
+
+    monkeypatch.setattr("hocket.simulating.sweeps.cell.Question", Counting)
+    hocket.sweep(spec)
+    assert asked == [48]
+
+
+class InThisThread(Executor):
+    """It works in this thread, and counts the calls that it was given."""
 
     def __init__(self) -> None:
-        super().__init__(1)
         self.calls = 0
 
-    def submit(self, *work: Any, **more: Any) -> "Future[Any]":
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **_: Any) -> "Future[Any]":
         self.calls += 1
-        return super().submit(*work, **more)
+        future: Future[Any] = Future()
+        future.set_result(work(*arguments))
+        return future
 
 
 def test_a_finished_cell_is_not_simulated_again(spec: Path) -> None:
@@ -306,7 +321,7 @@ def test_a_finished_cell_is_not_simulated_again(spec: Path) -> None:
         hocket.sweep(spec, output="table.csv", executor=ThreadPoolExecutor(1), on_done=stop_after(7))
     journal = Path("table.csv.partial.jsonl")
     assert len(journal.read_text().splitlines()) == 7
-    counting = Counting()
+    counting = InThisThread()
     assert hocket.sweep(spec, output="table.csv", executor=counting) == whole
     assert counting.calls == 48 - 7
     assert not journal.exists()

@@ -22,7 +22,7 @@ from hocket.definitions.libraries import LIBRARY_RULES
 from hocket.definitions.library import COLLECTIVES, COLLECTIVES_OF_KNOWN_SIZE
 from hocket.definitions.machine import Machine
 from hocket.drawing.winner_map import cells
-from hocket.simulating.comparison import compare
+from hocket.simulating.race import compare
 from hocket_studies.study import Figure, Rows, Scope, Study, Work
 
 if TYPE_CHECKING:

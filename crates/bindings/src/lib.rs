@@ -133,12 +133,6 @@ fn check_memory(what: &str, more_bytes: f64) -> PyResult<()> {
     budget::check(what, more_bytes).map_err(raise)
 }
 
-/// A count with its noun.
-#[pyfunction]
-fn count_in_words(count: usize, noun: &str) -> String {
-    units::count_in_words(count, noun)
-}
-
 /// A message as one line, in which long texts are cut.
 #[pyfunction]
 fn one_line(message: &str) -> String {
@@ -151,6 +145,7 @@ fn collectives() -> Plain<Vec<Value>> {
     let facts = |collective: Collective| {
         json!({
             "name": collective.name(),
+            "mpi_names": collective.mpi_names(),
             "reduces": collective.reduces(),
             "has_root": collective.has_root(),
             "has_neighbors": collective.has_neighbors(),
@@ -163,12 +158,6 @@ fn collectives() -> Plain<Vec<Value>> {
         })
     };
     Plain(Collective::ALL.map(facts).to_vec())
-}
-
-/// The name of a collective as in `hocket list`; None for an unknown name.
-#[pyfunction]
-fn collective_named(name: &str) -> Option<&'static str> {
-    Collective::from_name(name).map(Collective::name)
 }
 
 /// Checks rules that choose algorithms; `file` names them in errors.
@@ -338,9 +327,9 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        best_segment_bytes, bounds, catalogue, check_memory, check_rules, choose, collective_named, collectives,
-        count_in_words, hint, lines_of_keys, neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration,
-        parse_time, rules, rules_of_libraries, run, run_with, simulate_step, steps,
+        best_segment_bytes, bounds, catalogue, check_memory, check_rules, choose, collectives, hint, lines_of_keys,
+        neighbors, one_line, parse_bytes, parse_bytes_per_s, parse_duration, parse_time, rules, rules_of_libraries,
+        run, run_with, simulate_step, steps,
     };
     #[pymodule_export]
     use crate::call::{PythonCall, complete};

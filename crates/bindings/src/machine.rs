@@ -1,12 +1,14 @@
 //! Machines as Python objects that stay in the compiled module: a file is parsed once.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use hocket::critical_path::{PathMachines, Variants};
 use hocket::request::OnMachine;
 use hocket_algorithms::automatic::Surroundings;
+use hocket_core::Result;
 use hocket_machine::topology::hosts;
-use hocket_machine::{Layout, Machine, Section, Values};
+use hocket_machine::{Changes, Layout, Machine, Noise, Protocol, Scaled, Section, Values};
 use hocket_simulate::{Fabric, Platform};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -23,20 +25,34 @@ pub struct PythonMachine {
     sections: Value,
     platform: Arc<Platform>,
     surroundings: Arc<Surroundings>,
+    /// Both without noise, once they are asked for.
+    quiet: OnceLock<(Arc<Platform>, Surroundings)>,
 }
 
 #[pymethods]
 impl PythonMachine {
     #[new]
     fn new(text: String, file: String) -> PyResult<Self> {
-        let machine = Machine::parse(&text, &file).map_err(raise)?;
-        if let Some(text) = machine.text_with_hosts().map_err(raise)? {
-            return Self::new(text, file);
-        }
-        let platform = Platform::new(&machine).map_err(raise)?;
-        hocket::barrier_of(&platform).map_err(raise)?;
-        let surroundings = Arc::new(hocket::surroundings(&platform));
-        Ok(Self { sections: sections(&machine, &platform)?, text, file, platform: Arc::new(platform), surroundings })
+        Self::read(text, file).map_err(raise)
+    }
+
+    /// The machine with the values of one of its protocols in place.
+    fn with_protocol(&self, name: &str) -> PyResult<Self> {
+        let protocol = Protocol::read(&self.text, &self.file, name).map_err(raise)?;
+        Self::new(protocol.text(), format!("{}:{name}", self.file))
+    }
+
+    /// Another machine, by changes of the text; none if it stays the same.
+    fn variant(
+        &self,
+        moves: Vec<(Vec<String>, Vec<String>)>,
+        without: Vec<Vec<String>>,
+        values: String,
+        scaled: Scaled,
+    ) -> PyResult<Option<Self>> {
+        let changes = Changes { moves, without, values, scaled };
+        let text = changes.make(&self.text, &self.file).map_err(raise)?;
+        (text != self.text).then(|| Self::new(text, self.file.clone())).transpose()
     }
 
     /// The name of the machine and its model, the texts of all keys by section, and their values.
@@ -78,6 +94,22 @@ impl PythonMachine {
 }
 
 impl PythonMachine {
+    fn read(text: String, file: String) -> Result<Self> {
+        let machine = Machine::parse(&text, &file)?;
+        if let Some(text) = machine.text_with_hosts()? {
+            return Self::read(text, file);
+        }
+        let platform = Platform::new(&machine)?;
+        hocket::barrier_of(&platform)?;
+        for name in &machine.protocols {
+            let protocol = Protocol::read(&text, &file, name)?;
+            Self::read(protocol.text(), file.clone()).map_err(|error| protocol.translate(&error))?;
+        }
+        let surroundings = Arc::new(hocket::surroundings(&platform));
+        let (sections, platform) = (sections(&machine, &platform)?, Arc::new(platform));
+        Ok(Self { text, file, sections, platform, surroundings, quiet: OnceLock::new() })
+    }
+
     /// The machine as the engines use it.
     pub fn platform(&self) -> Arc<Platform> {
         self.platform.clone()
@@ -93,12 +125,49 @@ impl PythonMachine {
         OnMachine { platform: &self.platform, surroundings: &self.surroundings, late_rank }
     }
 
+    /// As [`Self::view`], without noise.
+    pub fn quiet_view(&self, late_rank: Option<usize>) -> OnMachine<'_> {
+        if self.platform.noise.is_quiet() {
+            return self.view(late_rank);
+        }
+        let (platform, surroundings) = self.quiet.get_or_init(|| {
+            let platform = without_noise(&self.platform);
+            let surroundings = hocket::surroundings(&platform);
+            (platform, surroundings)
+        });
+        OnMachine { platform, surroundings, late_rank }
+    }
+
+    /// The machines that tell what a message consists of; `halves` are half of the latency, and of the overhead.
+    pub fn path_machines(&self, halves: &[Scaled; 2]) -> Result<PathMachines> {
+        let variant = |text: &str, changes: &Changes| {
+            let new = changes.make(text, &self.file)?;
+            let machine = (new != text).then(|| Platform::new(&Machine::parse(&new, &self.file)?)).transpose()?;
+            Ok(machine.map(|machine| (new, without_noise(&machine))))
+        };
+        let variants = |(text, machine): (String, Arc<Platform>)| {
+            let half = |scaled: &Scaled| {
+                let machine = variant(&text, &Changes { scaled: scaled.clone(), ..Changes::default() })?;
+                Ok(machine.map(|(_, machine)| machine))
+            };
+            Ok(Variants { machine, with_half: [half(&halves[0])?, half(&halves[1])?] })
+        };
+        let without = vec![["*", "new_peer"].map(str::to_owned).to_vec()];
+        let later = variant(&self.text, &Changes { without, ..Changes::default() })?;
+        let first = (self.text.clone(), without_noise(&self.platform));
+        Ok(PathMachines { first: variants(first)?, later: later.map(variants).transpose()? })
+    }
+
     /// The network, if messages share its links.
     fn fabric(&self) -> PyResult<&Fabric> {
         let name = &self.platform.name;
         let error = || Error::new_err(format!("machine {name} has no topology, expected a machine with a topology"));
         self.platform.network.fabric().ok_or_else(error)
     }
+}
+
+fn without_noise(platform: &Platform) -> Arc<Platform> {
+    Arc::new(Platform { noise: Noise::default(), ..platform.clone() })
 }
 
 /// The sizes of the grid of a job that lies so on a torus.
@@ -121,13 +190,13 @@ pub fn skeleton_quantities(text: &str, file: &str) -> PyResult<Plain<Values>> {
     Ok(Plain(machine.network.read_so_far()))
 }
 
-fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
+fn sections(machine: &Machine, platform: &Platform) -> Result<Value> {
     let texts = |section: &Section| {
         section.values().map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<BTreeMap<_, _>>()
     };
     let mut noise = BTreeMap::new();
     for kind in ["os", "network"] {
-        let section = machine.noise.optional_section(kind).map_err(raise)?;
+        let section = machine.noise.optional_section(kind)?;
         if !section.is_empty() {
             noise.insert(kind, texts(&section));
         }
@@ -135,7 +204,7 @@ fn sections(machine: &Machine, platform: &Platform) -> PyResult<Value> {
     let mut parts = BTreeMap::new();
     for (name, section) in [("network", &machine.network), ("node", &machine.node)] {
         for part in section.parts() {
-            parts.insert(format!("{name}.{part}"), texts(&section.optional_section(part).map_err(raise)?));
+            parts.insert(format!("{name}.{part}"), texts(&section.optional_section(part)?));
         }
     }
     parts.extend(machine.gpu.as_ref().map(|gpu| ("gpu".to_owned(), texts(gpu))));

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hocket::Settings;
-use hocket::question::{self, Candidate, Outcome, Role, Start};
+use hocket::question::{self, Candidate, Conditions, Outcome, Role, Start};
 use hocket::request::CallRequest;
+use hocket::{Arrivals, Settings};
 use hocket_core::{Parameter, Result};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -25,14 +25,15 @@ struct CellRequest {
     row: usize,
     call: Plain<CallRequest>,
     own: Option<(Vec<OwnParameter>, Py<PyAny>)>,
-    machine: Option<Py<PythonMachine>>,
+    /// The number of its conditions.
+    conditions: usize,
     #[pyo3(from_py_with = role)]
     role: Role,
     alike: f64,
 }
 
 impl CellRequest {
-    fn cell<'a>(&'a self, own: Option<&'a Own>, late_rank: Option<usize>) -> Result<question::Cell<'a>> {
+    fn cell<'a>(&'a self, own: Option<&'a Own>, conditions: &'a [Conditions<'a>]) -> Result<question::Cell<'a>> {
         Ok(question::Cell {
             row: self.row,
             request: self.call.0.clone(),
@@ -40,17 +41,33 @@ impl CellRequest {
                 Some(own) => Candidate::Own(own),
                 None => Candidate::Entry(self.call.0.entry()?),
             },
-            machine: self.machine.as_ref().map(|machine| machine.get().view(late_rank)),
+            conditions: &conditions[self.conditions],
             role: self.role,
             alike: self.alike,
         })
     }
 }
 
+/// The conditions of a machine and a scene.
+fn conditions<'a>(machine: &'a PythonMachine, how: &'a How) -> Result<Conditions<'a>> {
+    let scene = how.scene();
+    let late_rank = scene.arrivals.as_ref().and_then(Arrivals::late_rank);
+    Ok(Conditions {
+        machine: machine.view(late_rank),
+        quiet: machine.quiet_view(late_rank),
+        scene,
+        trials: how.trials.trials()?,
+        engine: how.engine,
+        observes: [how.records_operations(), how.passages],
+        path: how.path.as_ref(),
+    })
+}
+
 fn role(name: &Bound<'_, PyAny>) -> PyResult<Role> {
     Ok(match name.extract::<String>()?.as_str() {
         "races" => Role::Races,
         "ends" => Role::Ends,
+        "by formula" => Role::ByFormula,
         _ => Role::Beside,
     })
 }
@@ -78,13 +95,10 @@ impl question::OwnProgram for Own {
 /// Calls of algorithms on a machine.
 #[pyclass(frozen, module = "hocket._native")]
 pub struct Question {
-    machine: Py<PythonMachine>,
-    quiet: Py<PythonMachine>,
-    how: How,
+    conditions: Vec<(Py<PythonMachine>, How)>,
     cells: Vec<(CellRequest, Option<Own>)>,
     at_best: bool,
     places: Option<usize>,
-    threads: usize,
     starts: OnceLock<Vec<Start>>,
 }
 
@@ -92,27 +106,24 @@ pub struct Question {
 impl Question {
     #[new]
     fn new(
-        machine: Py<PythonMachine>,
-        quiet: Py<PythonMachine>,
-        how: How,
+        conditions: Vec<(Py<PythonMachine>, How)>,
         cells: Vec<CellRequest>,
         at_best: bool,
         places: Option<usize>,
-        threads: usize,
     ) -> PyResult<Self> {
         let own = |mut cell: CellRequest| {
             let own = cell.own.take().map(|(parameters, run)| Own { parameters: declared(&parameters), run });
             (cell, own)
         };
         let cells = cells.into_iter().map(own).collect();
-        Ok(Self { machine, quiet, how, cells, at_best, places, threads, starts: OnceLock::new() })
+        Ok(Self { conditions, cells, at_best, places, starts: OnceLock::new() })
     }
 
     /// Estimates of the seconds on one core for each cell.
-    fn efforts_s(slf: Py<Self>, py: Python<'_>) -> PyResult<Vec<f64>> {
+    fn efforts_s(slf: Py<Self>, py: Python<'_>, threads: usize) -> PyResult<Vec<f64>> {
         in_worker(py, move || {
             let this = slf.get();
-            this.ask(|question| Ok(question.efforts_s(this.starts(question), this.threads)))
+            this.ask(|question| Ok(question.efforts_s(this.starts(question, threads), threads)))
         })
     }
 
@@ -121,20 +132,20 @@ impl Question {
         in_worker(py, move || {
             let this = slf.get();
             let settings = |start: &Start| start.settings.clone();
-            this.ask(|question| Ok(Plain(this.starts(question).iter().map(settings).collect())))
+            this.ask(|question| Ok(Plain(this.starts(question, 1).iter().map(settings).collect())))
         })
     }
 
     /// Simulates. `on_done` receives the number of each cell, its result, and what its parameters were set to. The result is a
     /// dictionary; True for a program of the user; a text, why it was refused; or a number, if it is later. Returns the
     /// messages of all runs that were begun.
-    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>) -> PyResult<u64> {
-        in_worker(py, move || slf.get().tell(&on_done))
+    fn answer(slf: Py<Self>, py: Python<'_>, on_done: Py<PyAny>, threads: usize) -> PyResult<u64> {
+        in_worker(py, move || slf.get().tell(&on_done, threads))
     }
 }
 
 impl Question {
-    fn tell(&self, on_done: &Py<PyAny>) -> PyResult<u64> {
+    fn tell(&self, on_done: &Py<PyAny>, threads: usize) -> PyResult<u64> {
         let (watch, failure) = (Watch::default(), RefCell::new(None));
         let is_interrupted = || failure.borrow().is_some() || watch.says_stop();
         let note = |number, outcome| {
@@ -142,7 +153,7 @@ impl Question {
             failure.replace_with(|failure| failure.take().or(result.err()));
         };
         let result = self.ask(|question| {
-            let result = question.answer(self.starts(question), self.threads, &is_interrupted, note);
+            let result = question.answer(self.starts(question, threads), threads, &is_interrupted, note);
             Ok(result.map(|()| question.messages.load(Ordering::Relaxed)))
         })?;
         match failure.into_inner() {
@@ -151,24 +162,17 @@ impl Question {
         }
     }
 
-    fn starts(&self, question: &question::Question<'_>) -> &[Start] {
-        self.starts.get_or_init(|| question.starts(self.threads))
+    fn starts(&self, question: &question::Question<'_>, threads: usize) -> &[Start] {
+        self.starts.get_or_init(|| question.starts(threads))
     }
 
     /// What `use_question` makes of this question.
     fn ask<T>(&self, use_question: impl FnOnce(&question::Question<'_>) -> PyResult<T>) -> PyResult<T> {
-        let scene = self.how.scene();
-        let late_rank = scene.arrivals.as_ref().and_then(hocket::Arrivals::late_rank);
-        let cells = self.cells.iter().map(|(cell, own)| cell.cell(own.as_ref(), late_rank));
+        let conditions = self.conditions.iter().map(|(machine, how)| conditions(machine.get(), how));
+        let conditions = conditions.collect::<Result<Vec<_>>>().map_err(raise)?;
+        let cells = self.cells.iter().map(|(cell, own)| cell.cell(own.as_ref(), &conditions));
         let cells = cells.collect::<Result<Vec<_>>>().map_err(raise)?;
         use_question(&question::Question {
-            machine: self.machine.get().view(late_rank),
-            quiet: self.quiet.get().view(late_rank),
-            scene: &scene,
-            trials: self.how.trials.trials().map_err(raise)?,
-            engine: self.how.engine,
-            observes: [self.how.records_operations(), self.how.passages],
-            path: self.how.path.as_ref(),
             at_best: self.at_best,
             places: self.places,
             cells: &cells,
@@ -181,12 +185,11 @@ impl Question {
     fn row(&self, py: Python<'_>, number: usize, outcome: Outcome) -> PyResult<(usize, Py<PyAny>, Py<PyAny>)> {
         let row = match outcome {
             Outcome::Simulated(run) => {
-                let (cell, _) = &self.cells[number];
-                let machine = cell.machine.as_ref().unwrap_or(&self.machine).get();
+                let (machine, how) = &self.conditions[self.cells[number].0.conditions];
                 let entry = run.request.entry().map_err(raise)?;
                 let settings = Plain(run.request.parameters.clone()).into_py_any(py)?;
                 let values = ResultValues::of(entry, &run.simulated.call).with_gap(&run.values);
-                let result = Simulation::new(run.request, values, run.simulated, &machine.platform(), &self.how);
+                let result = Simulation::new(run.request, values, run.simulated, &machine.get().platform(), how);
                 return Ok((number, Plain(result).into_py_any(py)?, settings));
             }
             Outcome::Kept(_) => true.into_py_any(py)?,

@@ -1,10 +1,11 @@
 //! Requests from Python.
 
-use hocket::critical_path::{PathMachines, Variants};
+use hocket::critical_path::PathMachines;
 use hocket::request::{CallValues, GAP, Signature};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Domain, Parameter, Result, Unit, budget, ensure};
+use hocket_machine::Scaled;
 use hocket_simulate::{Engine, Trials};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::machine::PythonMachine;
 use crate::scene::PythonScene;
-use crate::wire::interned;
+use crate::wire::{interned, raise};
 
 /// A program of the user.
 #[derive(FromPyObject)]
@@ -97,8 +98,7 @@ pub struct How {
     pub links: bool,
     /// Whether to report the passages of links.
     pub passages: bool,
-    /// If the critical path is to be reported: the machine without noise and its variants with half of a cost, for first
-    /// messages to peers, and for later ones if they differ.
+    /// If the critical path is to be reported: the machine, and what makes its variants with half of a cost.
     #[pyo3(from_py_with = path_machines)]
     pub path: Option<PathMachines>,
     pub trials: TrialsRequest,
@@ -128,14 +128,8 @@ fn scene(object: &Bound<'_, PyAny>) -> PyResult<PythonScene> {
 }
 
 fn path_machines(object: &Bound<'_, PyAny>) -> PyResult<Option<PathMachines>> {
-    type Handle<'py> = PyRef<'py, PythonMachine>;
-    type Handles<'py> = (Handle<'py>, [Option<Handle<'py>>; 2]);
-    let variants = |(machine, with_half): Handles<'_>| Variants {
-        machine: machine.platform(),
-        with_half: with_half.map(|one| one.map(|one| one.platform())),
-    };
-    let machines = object.extract::<Option<(Handles<'_>, Option<Handles<'_>>)>>()?;
-    Ok(machines.map(|(first, later)| PathMachines { first: variants(first), later: later.map(variants) }))
+    let request = object.extract::<Option<(PyRef<'_, PythonMachine>, [Scaled; 2])>>()?;
+    request.map(|(machine, halves)| machine.path_machines(&halves)).transpose().map_err(raise)
 }
 
 /// The way of this name.

@@ -48,17 +48,22 @@ collectives! {
 }
 
 impl Collective {
+    /// MPI's names in small letters, where they differ from Hocket's.
+    pub const fn mpi_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Broadcast => &["bcast"],
+            Self::Allgather => &["allgatherv"],
+            Self::Alltoallv => &["alltoallw"],
+            Self::NeighborAllgather => &["neighbor_allgatherv"],
+            Self::NeighborAlltoall => &["neighbor_alltoallv", "neighbor_alltoallw"],
+            Self::ReduceScatter => &["reduce_scatter_block"],
+            _ => &[],
+        }
+    }
+
     /// The collective with this name: Hocket's name, or MPI's in small letters.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "bcast" => Some(Self::Broadcast),
-            "allgatherv" => Some(Self::Allgather),
-            "alltoallw" => Some(Self::Alltoallv),
-            "neighbor_allgatherv" => Some(Self::NeighborAllgather),
-            "neighbor_alltoallv" | "neighbor_alltoallw" => Some(Self::NeighborAlltoall),
-            "reduce_scatter_block" => Some(Self::ReduceScatter),
-            _ => Self::ALL.into_iter().find(|collective| collective.name() == name),
-        }
+        Self::ALL.into_iter().find(|one| one.name() == name || one.mpi_names().contains(&name))
     }
 
     /// Whether one rank is the root.

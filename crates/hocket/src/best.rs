@@ -233,6 +233,7 @@ impl<'a> Open<'a> {
             search.is_faster(&self.with_sizes(calls, of_call));
             search.descend(effort.passes);
         }
+        search.prefer_defaults();
         let best = search.best.filter(|(time_s, ..)| *time_s <= until_s);
         Ok(best.map(|(_, settings, output)| (settings, output)))
     }
@@ -280,6 +281,21 @@ impl<C: Calls> Search<'_, C> {
                 if self.is_faster(&settings) {
                     self.descend(2);
                 }
+            }
+        }
+    }
+
+    /// Gives parameters their defaults where formulas and the time stay the same: a value without effect is not named.
+    fn prefer_defaults(&mut self) {
+        for parameter in self.open.free.iter().filter(|each| each.domain != Domain::Size) {
+            let Some((best_s, settings, _)) = &self.best else { return };
+            let plain = with_value(settings, parameter, parameter.default);
+            let [ours, other] = [settings, &plain].map(|settings| self.calls.outlook(settings));
+            if value_of(settings, parameter) != value_of(&plain, parameter)
+                && (ours.quick_s, ours.messages) == (other.quick_s, other.messages)
+                && let Ok(Some((time_s, output))) = self.calls.run(&plain, *best_s)
+            {
+                self.best = Some((time_s, plain, output));
             }
         }
     }

@@ -50,6 +50,15 @@ pub enum Role {
     Ends,
     /// It is simulated as it is, and competes with none: a library's choice.
     Beside,
+    /// As beside others, with the values that the formula chooses.
+    ByFormula,
+}
+
+impl Role {
+    /// Whether its time counts for others, and values of its parameters are searched.
+    fn competes(self) -> bool {
+        matches!(self, Self::Races | Self::Ends)
+    }
 }
 
 /// One call of one algorithm.
@@ -60,22 +69,22 @@ pub struct Cell<'a> {
     pub request: CallRequest,
     /// The algorithm.
     pub candidate: Candidate<'a>,
-    /// The machine, if it is another than that of the question.
-    pub machine: Option<OnMachine<'a>>,
+    /// Where and how it is simulated.
+    pub conditions: &'a Conditions<'a>,
     /// How it takes part.
     pub role: Role,
     /// It may take this many times as long as the fastest of its row, and not be told apart from it.
     pub alike: f64,
 }
 
-/// A question.
-pub struct Question<'a> {
+/// Where and how cells are simulated.
+pub struct Conditions<'a> {
     /// The machine.
     pub machine: OnMachine<'a>,
     /// The machine without noise, for which values of parameters are chosen.
     pub quiet: OnMachine<'a>,
     /// Who calls when.
-    pub scene: &'a Scene,
+    pub scene: Scene,
     /// The trials.
     pub trials: Trials,
     /// How to keep time.
@@ -84,6 +93,17 @@ pub struct Question<'a> {
     pub observes: [bool; 2],
     /// If critical paths are asked for, by the operations: the machines that tell what a message consists of.
     pub path: Option<&'a PathMachines>,
+}
+
+impl Conditions<'_> {
+    /// Whether the run that chooses values is the one that is asked for.
+    fn is_alone(&self) -> bool {
+        self.scene == Scene::default() && self.machine.platform.is_certain() && self.observes == [false, false]
+    }
+}
+
+/// A question.
+pub struct Question<'a> {
     /// Whether to search values of parameters by simulations, instead of by formulas.
     pub at_best: bool,
     /// If only so many places of a row matter: a simulation ends when its algorithm cannot come in.
@@ -152,13 +172,9 @@ const LOOK: Duration = Duration::from_millis(20);
 const STACK_BYTES: usize = 8 << 20;
 
 impl Question<'_> {
-    /// Whether the run that chooses values is the one that is asked for.
-    fn is_alone(&self) -> bool {
-        *self.scene == Scene::default() && self.machine.platform.is_certain() && self.observes == [false, false]
-    }
-
-    fn places(&self) -> Option<usize> {
-        self.places.filter(|_| self.is_alone())
+    /// If only so many places of the row of a cell matter to it.
+    fn places(&self, cell: &Cell<'_>) -> Option<usize> {
+        self.places.filter(|_| cell.conditions.is_alone())
     }
 
     /// The values that formulas choose, and times by formulas.
@@ -171,7 +187,7 @@ impl Question<'_> {
             }
             let calls = IsolatedCalls { question: self, cell };
             let settings = self.open(cell, |open| open.by_formula(&calls, &of_call)).unwrap_or(of_call);
-            let platform = self.quiet.platform;
+            let platform = cell.conditions.quiet.platform;
             let times_s = calls.accept(&settings).and_then(|(entry, call)| {
                 Some((estimate_s(entry, &call, platform, false).ok()?, optimistic_s(entry, &call, platform).ok()?))
             });
@@ -186,7 +202,7 @@ impl Question<'_> {
         in_threads(threads, self.cells.len(), |number| {
             let (cell, Start { settings, least_s, .. }) = (&self.cells[number], &starts[number]);
             let Candidate::Entry(entry) = cell.candidate else { return 0.0 };
-            let last_s = self.places().and_then(|places| {
+            let last_s = self.places(cell).and_then(|places| {
                 let race = &races[cell.row];
                 race.get(places.min(race.len()) - 1).map(|last| starts[*last].estimate_s)
             });
@@ -194,10 +210,9 @@ impl Question<'_> {
             if cell.role == Role::Beside || is_left_out {
                 return 0.0;
             }
-            let Ok(accepted) = request_with(&cell.request, settings).accept(entry, Some(self.machine)) else {
-                return 0.0;
-            };
-            effort_s(entry, &accepted.call, self.machine.platform, self.scene, self.trials, self.engine).unwrap_or(0.0)
+            let Conditions { machine, scene, trials, engine, .. } = cell.conditions;
+            let Ok(accepted) = request_with(&cell.request, settings).accept(entry, Some(*machine)) else { return 0.0 };
+            effort_s(entry, &accepted.call, machine.platform, scene, *trials, *engine).unwrap_or(0.0)
         })
     }
 
@@ -208,7 +223,7 @@ impl Question<'_> {
         for (number, cell) in self.cells.iter().enumerate() {
             races[cell.row].push(number);
         }
-        let is_beside = |number: &usize| self.cells[*number].role == Role::Beside;
+        let is_beside = |number: &usize| !self.cells[*number].role.competes();
         let estimate_s = |number: &usize| starts[*number].estimate_s;
         for race in &mut races {
             race.sort_by(|one, other| estimate_s(one).total_cmp(&estimate_s(other)));
@@ -295,7 +310,7 @@ impl Question<'_> {
             Candidate::Own(program) => (program.parameters(), None),
         };
         let call = cell.request.call().ok()?;
-        Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, self.quiet.platform)))
+        Some(use_open(Open::new(parameters, &cell.request.parameters, topology, &call, cell.conditions.quiet.platform)))
     }
 
     fn outcome(&self, job: &Job, start: &Start) -> Outcome {
@@ -309,11 +324,11 @@ impl Question<'_> {
             Some(effort) => {
                 let search = |open: Open<'_>| open.search(&calls, settings, &cell.request.parameters, until_s, effort);
                 match self.open(cell, search).unwrap_or_else(|| cell.request.call().map(|_| None)) {
-                    Ok(Some((settings, _))) if !self.is_alone() => self.run_as_asked(cell, &settings),
+                    Ok(Some((settings, _))) if !cell.conditions.is_alone() => self.run_as_asked(cell, &settings),
                     result => result.map(|best| best.map(|(_, outcome)| outcome)),
                 }
             }
-            None if cell.role != Role::Beside && self.is_alone() => {
+            None if cell.role.competes() && cell.conditions.is_alone() => {
                 calls.run(settings, until_s).map(|run| run.map(|(_, outcome)| outcome))
             }
             None => self.run_as_asked(cell, settings),
@@ -331,7 +346,7 @@ impl Question<'_> {
         let is_small =
             || calls.cell.request.ranks <= SMALL_JOB && calls.outlook(settings).messages <= MESSAGES_OF_SMALL_CALL;
         match calls.cell.role {
-            Role::Beside => None,
+            Role::Beside | Role::ByFormula => None,
             _ if self.at_best => Some(Effort::FULL),
             _ if is_small() => Some(Effort::SMALL),
             _ => None,
@@ -343,11 +358,11 @@ impl Question<'_> {
             let Candidate::Own(program) = cell.candidate else { return Ok(None) };
             return Ok(program.run(settings, f64::INFINITY, false)?.map(Outcome::Kept));
         };
-        let [trace, passages] = self.observes;
-        let (engine, is_interrupted) = (self.engine, &|| self.is_stopped());
+        let Conditions { machine, scene, engine, observes: [trace, passages], .. } = cell.conditions;
+        let (engine, trace, passages, is_interrupted) = (*engine, *trace, *passages, &|| self.is_stopped());
         let options = Options { engine, trace, passages, is_interrupted, ..Options::default() };
-        let (request, machine) = (request_with(&cell.request, settings), cell.machine.unwrap_or(self.machine));
-        let run = self.run(entry, request, machine, self.scene, options)?;
+        let run =
+            self.run(entry, request_with(&cell.request, settings), cell.conditions, (*machine, scene), options)?;
         Ok(Some(Outcome::Simulated(Box::new(run))))
     }
 
@@ -355,17 +370,17 @@ impl Question<'_> {
         &self,
         entry: &'static Entry,
         request: CallRequest,
-        machine: OnMachine<'_>,
-        scene: &Scene,
+        conditions: &Conditions<'_>,
+        (machine, scene): (OnMachine<'_>, &Scene),
         options: Options<'_>,
     ) -> Result<Simulation> {
         let Accepted { call, values } = request.accept(entry, Some(machine))?;
         self.messages.fetch_add(messages(entry, &call).unwrap_or(0.0) as u64, Ordering::Relaxed);
         let (subject, gap) = (Subject::Entry(entry), values.gap()?);
+        let Conditions { trials, path, .. } = conditions;
         let run = |platform: &Platform, trials| simulate_trials(&subject, &call, platform, gap, scene, trials, options);
-        let simulated = run(machine.platform, self.trials)?;
-        let simulated =
-            simulated.with_path(self.path, scene, machine.platform, |quiet| run(quiet, self.trials.one()))?;
+        let simulated = run(machine.platform, *trials)?;
+        let simulated = simulated.with_path(*path, scene, machine.platform, |quiet| run(quiet, trials.one()))?;
         Ok(Simulation { request, values, simulated })
     }
 
@@ -384,7 +399,8 @@ impl IsolatedCalls<'_> {
     /// An algorithm of the catalogue, and the call as it accepts it; none if it does not.
     fn accept(&self, settings: &Settings) -> Option<(&'static Entry, Call)> {
         let Candidate::Entry(entry) = self.cell.candidate else { return None };
-        let accepted = request_with(&self.cell.request, settings).accept(entry, Some(self.question.quiet)).ok()?;
+        let accepted =
+            request_with(&self.cell.request, settings).accept(entry, Some(self.cell.conditions.quiet)).ok()?;
         Some((entry, accepted.call))
     }
 }
@@ -393,7 +409,7 @@ impl Calls for IsolatedCalls<'_> {
     type Output = Outcome;
 
     fn estimate_s(&self, settings: &Settings) -> f64 {
-        let platform = self.question.quiet.platform;
+        let platform = self.cell.conditions.quiet.platform;
         let time_s = self.accept(settings).and_then(|(entry, call)| estimate_s(entry, &call, platform, true).ok());
         time_s.unwrap_or(f64::INFINITY)
     }
@@ -402,7 +418,7 @@ impl Calls for IsolatedCalls<'_> {
         let Some((entry, call)) = self.accept(settings) else {
             return Outlook { call: format!("{settings:?}"), ..Outlook::default() };
         };
-        let platform = self.question.quiet.platform;
+        let platform = self.cell.conditions.quiet.platform;
         Outlook {
             call: format!("{:?}", used_parameters(&call)),
             quick_s: estimate_s(entry, &call, platform, false).unwrap_or(f64::INFINITY),
@@ -427,10 +443,11 @@ impl Calls for IsolatedCalls<'_> {
                 return Ok(program.run(settings, until_s, true)?.map(|time_s| (time_s, Outcome::Kept(time_s))));
             }
         };
-        let (request, engine) = (request_with(&cell.request, settings), question.engine);
+        let Conditions { quiet, engine, .. } = *cell.conditions;
         let is_interrupted = &|| question.is_stopped();
         let options = Options { engine, until_s, is_interrupted, ..Options::default() };
-        match question.run(entry, request, question.quiet, &Scene::default(), options) {
+        let (request, scene) = (request_with(&cell.request, settings), Scene::default());
+        match question.run(entry, request, cell.conditions, (quiet, &scene), options) {
             Ok(run) => Ok(Some((run.simulated.times_s[0], Outcome::Simulated(Box::new(run))))),
             Err(error) if error == Error::lateness() => Ok(None),
             Err(error) => Err(error),
@@ -461,7 +478,7 @@ impl Row {
     /// Notes an outcome. Gives it back if it is final.
     fn note(&mut self, question: &Question<'_>, number: usize, outcome: Outcome) -> Option<(usize, Outcome)> {
         self.pending -= 1;
-        if question.cells[number].role == Role::Beside {
+        if !question.cells[number].role.competes() {
             return Some((number, outcome));
         }
         self.times_s.extend(outcome.time_s());
@@ -495,7 +512,8 @@ impl Row {
     /// before are their deadline, so that results do not depend on the number of threads. Gives the outcomes of those that
     /// are too late by their formula.
     fn next_group(&mut self, question: &Question<'_>, starts: &[Start], queue: &Queue) -> Vec<(usize, Outcome)> {
-        let places = question.places().unwrap_or(usize::MAX);
+        let places = self.race.front().and_then(|number| question.places(&question.cells[*number]));
+        let places = places.unwrap_or(usize::MAX);
         let mut times_s = self.times_s.clone();
         times_s.sort_by(f64::total_cmp);
         times_s.dedup_by(|later_s, before_s| *later_s <= *before_s * ROUNDING);

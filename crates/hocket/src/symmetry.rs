@@ -1,6 +1,8 @@
 //! The check of the symmetry that a program declares: every rank does what the rank does that stands for it.
 
-use hocket_core::{AnyProgram, Call, Error, Result, Source, Symmetry};
+use std::collections::HashMap;
+
+use hocket_core::{AnyProgram, Call, Error, Result, Source};
 use hocket_record::{Action, Schedule, Wait, record};
 
 /// Checks the symmetry of a program in a call on its schedule. A program without schedule or without symmetry passes, and
@@ -9,12 +11,18 @@ use hocket_record::{Action, Schedule, Wait, record};
 /// # Errors
 /// A rank does something else, as far as times depend on it.
 pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
-    let Some(symmetry) = program.symmetry(call, true) else { return Ok(()) };
-    let Ok(schedule) = record(program, call) else { return Ok(()) };
-    if !symmetry.divides(call.ranks) {
+    let Some(symmetry) = program.symmetry(call, true).filter(|symmetry| symmetry.divides(call.ranks)) else {
         return Ok(());
-    }
-    match (0..call.ranks).find(|rank| !is_alike(&schedule, symmetry, *rank)) {
+    };
+    let Ok(schedule) = record(program, call) else { return Ok(()) };
+    let mut acts_by_rank = HashMap::new();
+    let mut is_alike = |rank: usize| {
+        let representative = symmetry.representative(rank);
+        let its_acts = || acts(&schedule, representative, |peer| peer);
+        let expected = &*acts_by_rank.entry(representative).or_insert_with(its_acts);
+        rank == representative || acts(&schedule, rank, |peer| symmetry.image([peer, rank], call.ranks)[0]) == *expected
+    };
+    match (0..call.ranks).find(|rank| !is_alike(*rank)) {
         None => Ok(()),
         Some(rank) => Err(Error::new(format!(
             "the declared symmetry {symmetry:?} is wrong: of {} ranks, rank {rank} does not do what rank {} does",
@@ -22,12 +30,6 @@ pub fn check_symmetry(program: &dyn AnyProgram, call: &Call) -> Result<()> {
             symmetry.representative(rank)
         ))),
     }
-}
-
-/// Whether this rank does what the rank does that stands for it, with its peers renumbered.
-fn is_alike(schedule: &Schedule, symmetry: Symmetry, rank: usize) -> bool {
-    let image = |peer: usize| symmetry.image([peer, rank], schedule.ranks())[0];
-    acts(schedule, rank, image) == acts(schedule, symmetry.representative(rank), |peer| peer)
 }
 
 /// An action as far as times depend on it: kind, peer, tag, elements (or time), and whether a copy moves nothing.

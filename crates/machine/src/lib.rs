@@ -10,6 +10,7 @@ mod node;
 pub mod noise;
 mod section;
 pub mod topology;
+mod variant;
 
 pub use discrepancy::Discrepancy;
 pub use lines::lines_of_keys;
@@ -17,6 +18,7 @@ pub use node::{Node, Scratch, Work};
 pub use noise::{Noise, NoiseModel};
 pub use section::{Section, Value, Values};
 pub use topology::{AnyTopology, FatTree, Hop, Layout, Placement, Spot, Topology, overlap};
+pub use variant::{Changes, Protocol, Scaled};
 
 use hocket_core::{Result, ensure};
 
@@ -37,7 +39,7 @@ pub struct Machine {
     pub noise: Section,
     /// `[gpu]`, if the file has it: the accelerators of a node, for NCCL's tables alone.
     pub gpu: Option<Section>,
-    /// The names of the sections within `[protocol]`, whose keys take the place of others: Python makes a file of each.
+    /// The names of the sections within `[protocol]`, whose keys take the place of others, see [`Protocol`].
     pub protocols: Vec<String>,
     /// `[[discrepancy]]`: how far measured times were from simulated ones; the first kind that a call is of counts.
     pub discrepancies: Vec<Discrepancy>,
@@ -76,7 +78,7 @@ impl Machine {
         let discrepancies = root.sections("discrepancy")?.iter().map(Discrepancy::read).collect::<Result<_>>()?;
         let gpu = root.section_if_any("gpu")?;
         gpu.as_ref().map_or(Ok(()), gpu::check)?;
-        let protocols = names_of_parts(&root.optional_section("protocol")?)?;
+        let protocols = names_of_protocols(&root.optional_section("protocol")?, &levels)?;
         root.finish()?;
         ensure(!network.is_empty(), || {
             format!("{file}: section [network] is missing, expected its model and parameters")
@@ -85,10 +87,22 @@ impl Machine {
     }
 }
 
-/// The names of the sections within a section, which has nothing else.
-fn names_of_parts(section: &Section) -> Result<Vec<String>> {
+/// The names of the protocols: sections that have values of other sections, and of levels by their names.
+fn names_of_protocols(section: &Section, levels: &[Section]) -> Result<Vec<String>> {
     let keys = section.parts().chain(section.values().map(|(key, _)| key));
-    let names = keys.map(|name| section.optional_section(name).map(|_| name.to_owned())).collect::<Result<_>>()?;
+    let names: Vec<_> = keys.map(str::to_owned).collect();
+    for name in &names {
+        let protocol = section.optional_section(name)?;
+        for key in ["network", "node", "host"] {
+            protocol.optional_section(key)?;
+        }
+        let of_levels = protocol.optional_section("level")?;
+        for (_, level) in levels.iter().flat_map(Section::values).filter(|(key, _)| *key == "name") {
+            of_levels.optional_section(level)?;
+        }
+        of_levels.finish()?;
+        protocol.finish()?;
+    }
     section.finish()?;
     Ok(names)
 }

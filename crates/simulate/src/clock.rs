@@ -226,6 +226,7 @@ pub struct Trial<'a> {
 
 impl Trial<'_> {
     /// The end of an occupation that starts at `start_s` and would end at `end_s` without noise.
+    #[inline(always)]
     pub fn delayed_s(&self, occupation: Occupation, start_s: f64, end_s: f64) -> f64 {
         let Some(model) = self.noise.on(occupation.resource) else { return end_s };
         let Occupation { resource, length_s, victim, origin, position } = occupation;

@@ -5,7 +5,6 @@
 //! differs from a time up to the present. When a bucket comes next, its events move to lower digits; if they are few,
 //! they are sorted instead. Non-negative times sort like their bits.
 
-use std::array::from_fn;
 use std::mem::{replace, swap};
 
 /// Up to so many events of a bucket are sorted, and so many sorted events return to buckets.
@@ -19,8 +18,9 @@ const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 
 /// Events later than the last ones taken.
 pub struct Later<E> {
-    /// The time of the last events taken.
+    /// The time of the last events taken, and of the next ones; infinite when there is none.
     now_s: f64,
+    first_s: f64,
     /// Differences count from this time up to the present, as bits.
     base: u64,
     /// Events that differ from `base` in none but the lowest `sorted_bits` bits, and the index of the next one.
@@ -28,32 +28,46 @@ pub struct Later<E> {
     next: usize,
     sorted_bits: u32,
     /// The others by the highest digit of difference and its value; the digits that have any, and the values of each.
-    buckets: Box<[[Bucket<E>; VALUES]; DIGITS]>,
+    buckets: Box<[Bucket<E>]>,
     digits: u16,
     values: [u64; DIGITS],
+    /// The time of the last event that came to a bucket, and this bucket: many events are at one time.
+    last_s: f64,
+    last: usize,
 }
 
-/// Events with their times, and the first and the last of these.
+/// Events with their times, and the first of these.
 struct Bucket<E> {
     events: Vec<(f64, E)>,
     first_s: f64,
-    last_s: f64,
 }
 
 impl<E: Copy> Later<E> {
     pub fn new() -> Self {
-        let bucket = |_| Bucket { events: Vec::new(), first_s: f64::INFINITY, last_s: f64::NEG_INFINITY };
-        let buckets = Box::new(from_fn(|_| from_fn(bucket)));
-        let (now_s, sorted) = (0.0, Vec::new());
-        Self { now_s, base: 0, sorted, next: 0, sorted_bits: 0, buckets, digits: 0, values: [0; DIGITS] }
+        let bucket = |_| Bucket { events: Vec::new(), first_s: f64::INFINITY };
+        Self {
+            now_s: 0.0,
+            first_s: f64::INFINITY,
+            base: 0,
+            sorted: Vec::new(),
+            next: 0,
+            sorted_bits: 0,
+            buckets: (0..DIGITS * VALUES).map(bucket).collect(),
+            digits: 0,
+            values: [0; DIGITS],
+            last_s: f64::NAN,
+            last: 0,
+        }
     }
 
     /// Adds an event, later than the last ones taken.
     #[inline]
     pub fn push(&mut self, time_s: f64, event: E) {
-        let difference = time_s.to_bits() ^ self.base;
-        if difference >> self.sorted_bits != 0 {
-            return self.keep(time_s, event, difference);
+        if time_s < self.first_s {
+            self.first_s = time_s;
+        }
+        if (time_s.to_bits() ^ self.base) >> self.sorted_bits != 0 {
+            return self.keep(time_s, event);
         }
         // Of one time, the event added last comes last.
         let place = self.next + self.sorted[self.next..].partition_point(|other| other.0 <= time_s);
@@ -64,15 +78,19 @@ impl<E: Copy> Later<E> {
     }
 
     #[inline]
-    fn keep(&mut self, time_s: f64, event: E, difference: u64) {
-        let digit = difference.ilog2() / DIGIT_BITS;
-        let value = (time_s.to_bits() >> (digit * DIGIT_BITS)) as usize % VALUES;
-        let bucket = &mut self.buckets[digit as usize][value];
-        bucket.first_s = bucket.first_s.min(time_s);
-        bucket.last_s = bucket.last_s.max(time_s);
+    fn keep(&mut self, time_s: f64, event: E) {
+        if time_s != self.last_s {
+            let digit = ((time_s.to_bits() ^ self.base).ilog2() / DIGIT_BITS) as usize;
+            let value = (time_s.to_bits() >> (digit as u32 * DIGIT_BITS)) as usize % VALUES;
+            (self.last_s, self.last) = (time_s, digit * VALUES + value);
+            self.digits |= 1 << digit;
+            self.values[digit] |= 1 << value;
+        }
+        let bucket = &mut self.buckets[self.last];
+        if time_s < bucket.first_s {
+            bucket.first_s = time_s;
+        }
         bucket.events.push((time_s, event));
-        self.digits |= 1 << digit;
-        self.values[digit as usize] |= 1 << value;
     }
 
     #[inline]
@@ -80,19 +98,25 @@ impl<E: Copy> Later<E> {
         self.next == self.sorted.len() && self.digits == 0
     }
 
-    /// The digit and the value of the next bucket, if there is one.
+    /// The next bucket, if there is one.
     #[inline]
-    fn next_bucket(&self) -> Option<(usize, usize)> {
+    fn next_bucket(&self) -> Option<usize> {
         let digit = self.digits.trailing_zeros() as usize;
-        Some((digit, self.values.get(digit)?.trailing_zeros() as usize))
+        Some(digit * VALUES + self.values.get(digit)?.trailing_zeros() as usize)
     }
 
     /// The time of the next events; infinite when there is none.
     #[inline]
     pub fn first_s(&self) -> f64 {
-        match self.sorted.get(self.next) {
+        self.first_s
+    }
+
+    /// Looks for the next events after some were taken.
+    #[inline]
+    fn find_first(&mut self) {
+        self.first_s = match self.sorted.get(self.next) {
             Some((time_s, _)) => *time_s,
-            None => self.next_bucket().map_or(f64::INFINITY, |(digit, value)| self.buckets[digit][value].first_s),
+            None => self.next_bucket().map_or(f64::INFINITY, |next| self.buckets[next].first_s),
         }
     }
 
@@ -102,9 +126,10 @@ impl<E: Copy> Later<E> {
         if self.next == self.sorted.len() {
             self.sort_next();
         }
-        self.now_s = self.first_s();
+        self.now_s = self.first_s;
         let first = self.sorted[self.next..].iter().take_while(|event| event.0 == self.now_s);
         self.next += first.map(|(_, event)| take(*event)).count();
+        self.find_first();
     }
 
     /// Takes the event of the least time, if it is the only one.
@@ -119,34 +144,37 @@ impl<E: Copy> Later<E> {
         }
         self.now_s = time_s;
         self.next += 1;
+        self.find_first();
         Some(event)
     }
 
     /// Sorts the events of the next bucket, if there is one.
     fn sort_next(&mut self) {
-        let Some((digit, value)) = self.next_bucket() else { return };
+        let Some(next) = self.next_bucket() else { return };
+        let digit = next / VALUES;
         self.values[digit] &= self.values[digit] - 1;
         if self.values[digit] == 0 {
             self.digits &= self.digits - 1;
         }
-        let bucket = &mut self.buckets[digit][value];
+        let bucket = &mut self.buckets[next];
         let first_s = replace(&mut bucket.first_s, f64::INFINITY);
-        let last_s = replace(&mut bucket.last_s, f64::NEG_INFINITY);
         self.sorted_bits = digit as u32 * DIGIT_BITS;
         self.base = first_s.to_bits() >> self.sorted_bits << self.sorted_bits;
+        self.last_s = f64::NAN;
         self.sorted.clear();
         self.next = 0;
         swap(&mut self.sorted, &mut bucket.events);
-        if last_s > first_s && self.sorted.len() > FEW {
+        let are_several = self.sorted.iter().any(|event| event.0 > first_s);
+        if are_several && self.sorted.len() > FEW {
             self.scatter(first_s);
-        } else if last_s > first_s {
+        } else if are_several {
             self.sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
         }
     }
 
     /// Puts all sorted events but those of `base_s` into buckets; those of one time are in order.
     fn scatter(&mut self, base_s: f64) {
-        (self.base, self.sorted_bits) = (base_s.to_bits(), 0);
+        (self.base, self.sorted_bits, self.last_s) = (base_s.to_bits(), 0, f64::NAN);
         let mut stay = 0;
         for at in self.next..self.sorted.len() {
             let (time_s, event) = self.sorted[at];
@@ -154,7 +182,7 @@ impl<E: Copy> Later<E> {
                 self.sorted[stay] = (time_s, event);
                 stay += 1;
             } else {
-                self.keep(time_s, event, time_s.to_bits() ^ self.base);
+                self.keep(time_s, event);
             }
         }
         self.sorted.truncate(stay);

@@ -97,6 +97,9 @@ impl<T: Copy, K: Ord + Copy> Timetable<T, K> {
         }
         if self.is_over() {
             self.now_s = self.later.first_s();
+            if let Some((key, what)) = self.later.take_only() {
+                return Some(Event { time_s: self.now_s, key, what });
+            }
             self.later.take_first(|event| self.fresh.push(event));
         }
         self.sort();

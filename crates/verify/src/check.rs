@@ -158,25 +158,10 @@ fn some(names: &[String]) -> String {
 }
 
 fn ranks_differ(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
-    if world.call.collective != Collective::Allreduce {
-        return None;
-    }
-    for (rank, values) in results.iter().enumerate() {
-        if let Some(element) = (0..values.len()).find(|i| values[*i] != results[0][*i]) {
-            let arena = &world.arena;
-            return Some(Counterexample {
-                kind: Kind::RanksDiffer,
-                is_rendezvous: world.is_rendezvous,
-                ranks: vec![rank, 0],
-                step: None,
-                span: Some(world.call.result_of(rank).part(element, 1).to_string()),
-                expected: format!("{} as on rank 0", arena.show(results[0][element])),
-                got: arena.show(values[element]),
-                details: vec!["floating-point results would differ between these ranks".to_owned()],
-            });
-        }
-    }
-    None
+    let others = results.iter().filter(|_| world.call.collective == Collective::Allreduce).map(|_| &results[0]);
+    let pairs = results.iter().zip(others);
+    let counterexample = difference(world, Kind::RanksDiffer, pairs, "as on rank 0", "between these ranks")?;
+    Some(Counterexample { ranks: vec![counterexample.ranks[0], 0], ..counterexample })
 }
 
 fn runs_differ(world: &Symbolic<'_>, results: Results, first: &mut Option<Results>) -> Option<Counterexample> {
@@ -184,20 +169,29 @@ fn runs_differ(world: &Symbolic<'_>, results: Results, first: &mut Option<Result
         *first = Some(results);
         return None;
     };
-    for (rank, (values, before)) in results.iter().zip(first.iter()).enumerate() {
-        if let Some(element) = (0..values.len()).find(|i| values[*i] != before[*i]) {
-            let arena = &world.arena;
-            return Some(Counterexample {
-                kind: Kind::RunsDiffer,
-                is_rendezvous: world.is_rendezvous,
-                ranks: vec![rank],
-                step: None,
-                span: Some(world.call.result_of(rank).part(element, 1).to_string()),
-                expected: format!("{} as in another legal order of messages", arena.show(before[element])),
-                got: arena.show(values[element]),
-                details: vec!["floating-point results would differ from run to run".to_owned()],
-            });
-        }
-    }
-    None
+    let pairs = results.iter().zip(first.iter());
+    difference(world, Kind::RunsDiffer, pairs, "as in another legal order of messages", "from run to run")
+}
+
+/// The first element of a rank's result that is combined in another way than in what it is compared with.
+fn difference<'a>(
+    world: &Symbolic<'_>,
+    kind: Kind,
+    pairs: impl Iterator<Item = (&'a Vec<Value>, &'a Vec<Value>)>,
+    other: &str,
+    between: &str,
+) -> Option<Counterexample> {
+    let element = |(values, others): (&Vec<Value>, &Vec<Value>)| (0..values.len()).find(|i| values[*i] != others[*i]);
+    let (rank, values, others, at) =
+        pairs.enumerate().find_map(|(rank, pair)| Some((rank, pair.0, pair.1, element(pair)?)))?;
+    Some(Counterexample {
+        kind,
+        is_rendezvous: world.is_rendezvous,
+        ranks: vec![rank],
+        step: None,
+        span: Some(world.call.result_of(rank).part(at, 1).to_string()),
+        expected: format!("{} {other}", world.arena.show(others[at])),
+        got: world.arena.show(values[at]),
+        details: vec![format!("floating-point results would differ {between}")],
+    })
 }

@@ -1,6 +1,5 @@
 //! Sets of numbers that fill up from below, cheap to copy.
 
-use std::iter::from_fn;
 use std::rc::Rc;
 
 /// A set of numbers, kept as bits in words of 64. Full words before the first missing number are only counted, so that
@@ -18,23 +17,7 @@ pub struct Set {
 impl Set {
     /// The numbers below `end` that are not in the set, in ascending order.
     pub fn missing(&self, end: usize) -> impl Iterator<Item = usize> {
-        let words = self.full..end.div_ceil(64);
-        words.flat_map(|at| self.missing_of(at, u64::MAX)).take_while(move |number| *number < end)
-    }
-
-    /// The numbers of a word of 64 that are not in the set, in ascending order.
-    pub fn missing_of(&self, at: usize, word: u64) -> impl Iterator<Item = usize> + use<> {
-        let mut missing = word & !self.word(at);
-        from_fn(move || {
-            let number = (missing != 0).then(|| 64 * at + missing.trailing_zeros() as usize);
-            missing &= missing.wrapping_sub(1);
-            number
-        })
-    }
-
-    /// Number of words of 64 before the one with the first missing number.
-    pub fn full(&self) -> usize {
-        self.full
+        (64 * self.full..end).filter(|number| !self.contains(*number))
     }
 
     /// Whether a number is in the set.

@@ -1,70 +1,58 @@
-//! The steps of a rank by what they use, to find those that may clash.
+//! The latest uses of a rank's elements, to find steps that may clash.
 
-use std::hash::Hash;
+use hocket_core::{Buffer, Span};
 
-use hocket_core::Span;
-use rustc_hash::FxHashMap;
+/// The bytes for one element.
+pub const BYTES_OF_ELEMENT: usize = size_of::<Latest>();
 
-use crate::set::Set;
-
-/// Each of the three buffers is divided into so many parts.
-const PARTS: usize = 32;
-const ALL_PARTS: usize = 3 * PARTS;
-
-/// The bytes for up to 64 steps of a rank.
-pub const BYTES_OF_64_STEPS: usize = size_of::<[u64; ALL_PARTS]>();
-
-/// The steps that use each part of each buffer, and the steps with each verb.
-pub struct Uses<V> {
-    elements_per_part: usize,
-    /// For each 64 steps: those that use each part, as bits.
-    of_parts: Vec<[u64; ALL_PARTS]>,
-    /// The steps with each verb, as bits in words of 64, behind the number of the first word.
-    of_verbs: FxHashMap<V, (usize, Vec<u64>)>,
+/// The numbers of the latest steps that wrote and read an element, plus 1. Once no step has raced, all before these
+/// steps are finished before they begin.
+#[derive(Clone, Copy, Default)]
+struct Latest {
+    write: u32,
+    /// Since the latest write.
+    read: u32,
 }
 
-impl<V: Eq + Hash> Uses<V> {
-    /// No steps; buffers have about so many elements.
-    pub fn new(elements: usize) -> Self {
-        let elements_per_part = elements / PARTS + 1;
-        Self { elements_per_part, of_parts: Vec::new(), of_verbs: FxHashMap::default() }
+/// In place of the latest read: several, of which none begins after all others.
+const SEVERAL: u32 = u32::MAX;
+
+/// The latest uses of each element of each buffer.
+pub struct Uses([Vec<Latest>; 3]);
+
+impl Uses {
+    /// No uses of so many elements of the input and of the result.
+    pub fn new(input: usize, result: usize) -> Self {
+        Self([input, result, 0].map(|elements| vec![Latest::default(); elements]))
     }
 
-    /// Adds a step, which uses these spans; steps come in their order.
-    pub fn add(&mut self, step: usize, verb: V, spans: [Span; 2]) {
-        let (at, bit) = (step / 64, 1 << (step % 64));
-        if at == self.of_parts.len() {
-            self.of_parts.push([0; ALL_PARTS]);
+    /// Adds a step, which uses these spans, each to write into it or not. Returns false if there may be a step that is not
+    /// `before` it and uses the same elements, where one of the two writes them.
+    pub fn add(&mut self, step: usize, spans: [(Span, bool); 2], before: impl Fn(usize) -> bool) -> bool {
+        let (mark, mut is_clear, mut last) = (step as u32 + 1, true, 0);
+        let mut is_before = |mark: u32| {
+            let is_before = mark == 0 || mark == last || mark != SEVERAL && before(mark as usize - 1);
+            if is_before && mark != 0 {
+                last = mark;
+            }
+            is_before
+        };
+        for (span, is_written) in spans.into_iter().filter(|(span, _)| !span.is_empty()) {
+            let elements = &mut self.0[span.buffer as usize];
+            if span.buffer == Buffer::Scratch && elements.len() < span.range().end {
+                elements.resize(span.range().end, Latest::default());
+            }
+            let end = span.range().end.min(elements.len());
+            for latest in &mut elements[span.offset..end] {
+                is_clear &= is_before(latest.write);
+                if is_written {
+                    is_clear &= is_before(latest.read);
+                    *latest = Latest { write: mark, read: 0 };
+                } else {
+                    latest.read = if is_before(latest.read) { mark } else { SEVERAL };
+                }
+            }
         }
-        for part in self.parts(spans) {
-            self.of_parts[at][part] |= bit;
-        }
-        let (first, words) = self.of_verbs.entry(verb).or_insert((at, Vec::new()));
-        words.resize(at - *first + 1, 0);
-        words[at - *first] |= bit;
-    }
-
-    /// The steps that are not in a set and use a part of one of these spans, in ascending order.
-    pub fn missing_near<'a>(&'a self, set: &'a Set, spans: [Span; 2]) -> impl Iterator<Item = usize> + 'a {
-        let parts: Vec<_> = self.parts(spans).collect();
-        let words = self.of_parts.iter().enumerate().skip(set.full());
-        words
-            .flat_map(move |(at, of_parts)| set.missing_of(at, parts.iter().fold(0, |any, part| any | of_parts[*part])))
-    }
-
-    /// The steps that are not in a set and have this verb, in ascending order.
-    pub fn missing_alike<'a>(&'a self, set: &'a Set, verb: &V) -> impl Iterator<Item = usize> + 'a {
-        let of_verb = self.of_verbs.get(verb).into_iter();
-        let words = of_verb.flat_map(|(first, words)| (*first..).zip(words).skip(set.full().saturating_sub(*first)));
-        words.flat_map(|(at, word)| set.missing_of(at, *word))
-    }
-
-    fn parts(&self, spans: [Span; 2]) -> impl Iterator<Item = usize> + use<V> {
-        let elements_per_part = self.elements_per_part;
-        let part = move |element: usize| (element / elements_per_part).min(PARTS - 1);
-        spans.into_iter().filter(|span| !span.is_empty()).flat_map(move |span| {
-            let first = span.buffer as usize * PARTS;
-            first + part(span.offset)..=first + part(span.range().end - 1)
-        })
+        is_clear
     }
 }

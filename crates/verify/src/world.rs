@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::iter::successors;
 use std::num::Wrapping;
 
 use hocket_core::matching::{Mailboxes, Slots};
@@ -17,7 +18,7 @@ use crate::choices::{Choices, Decision};
 use crate::expression::{Arena, Value, bytes_of};
 use crate::finding::{Counterexample, Kind, Overlap, first_lines};
 use crate::set::Set;
-use crate::uses::{BYTES_OF_64_STEPS, Uses};
+use crate::uses::{BYTES_OF_ELEMENT, Uses};
 
 /// One run of a program: one protocol, one order of messages.
 pub struct Symbolic<'a> {
@@ -154,7 +155,9 @@ struct State {
     result: Vec<Value>,
     scratch: Vec<Value>,
     steps: Vec<Step>,
-    uses: Uses<Verb>,
+    uses: Uses,
+    /// The latest step with each verb.
+    latest: FxHashMap<Verb, usize>,
     /// Number of steps, and of operations that do nothing.
     turns: usize,
     /// Whether the collective has returned to its caller.
@@ -201,6 +204,9 @@ struct Step {
     is_done: bool,
     /// Whether its branch was dropped before it was done.
     is_withdrawn: bool,
+    /// The step with the same verb before it, and whether all of these are finished when it begins.
+    alike: Option<usize>,
+    is_after_alike: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,26 +251,20 @@ impl Step {
         Self { reads, writes, place: None, arrivals: Set::default(), ..*self }.to_string()
     }
 
-    /// What the step uses. The caller may use all of its buffers once it has them back.
-    fn spans(&self) -> [Span; 2] {
+    /// What the step uses, and whether it writes. The caller may write all of its buffers once it has them back.
+    fn spans(&self) -> [(Span, bool); 2] {
         match self.verb {
-            Verb::Complete => [Buffer::Input, Buffer::Result].map(|buffer| Span::new(buffer, usize::MAX)),
-            _ => [self.reads, self.writes].map(|span| span.unwrap_or(Span::EMPTY)),
+            Verb::Complete => [Buffer::Input, Buffer::Result].map(|buffer| (Span::new(buffer, usize::MAX), true)),
+            _ => [(self.reads, false), (self.writes, true)].map(|(span, writes)| (span.unwrap_or(Span::EMPTY), writes)),
         }
     }
 
-    /// Whether this step and one under way when it begins use the same elements, and one of the two writes them. The
-    /// caller may write all of its buffers once it has them back.
+    /// Whether this step and one under way when it begins use the same elements, and one of the two writes them.
     fn races(&self, other: &Self) -> bool {
-        let clash = |a: Option<Span>, b: Option<Span>| a.zip(b).is_some_and(|(a, b)| a.overlaps(b));
-        let is_callers =
-            |span: Option<Span>| span.is_some_and(|span| span.buffer != Buffer::Scratch && !span.is_empty());
-        let uses_callers = |step: &Self| is_callers(step.reads) || is_callers(step.writes);
-        match (self.verb, other.verb) {
-            (Verb::Complete, _) => uses_callers(other),
-            (_, Verb::Complete) => uses_callers(self),
-            _ => clash(self.writes, other.reads) || clash(self.writes, other.writes) || clash(self.reads, other.writes),
-        }
+        let clashes = |(span, writes): (Span, bool)| {
+            other.spans().into_iter().any(|(other, also_writes)| (writes || also_writes) && span.overlaps(other))
+        };
+        [self.verb, other.verb] != [Verb::Complete; 2] && self.spans().into_iter().any(clashes)
     }
 }
 
@@ -274,7 +274,8 @@ impl State {
         let span = call.input_of(rank);
         let mut state = Self {
             input: Vec::new(),
-            uses: Uses::new(result.len().max(span.len)),
+            uses: Uses::new(span.len, result.len()),
+            latest: FxHashMap::default(),
             result,
             scratch: Vec::new(),
             steps: Vec::new(),
@@ -313,13 +314,15 @@ impl State {
     }
 }
 
+/// The memory of an element of a buffer, and of its latest uses.
+const BYTES_OF_VALUE: usize = size_of::<Value>() + BYTES_OF_ELEMENT;
+
 /// Refuses a call if there is no memory for its values, for the steps of `messages` messages, and for the expressions:
 /// combining m contributions to an element makes m - 1 of them.
 pub fn check_room(call: &Call, messages: f64) -> Result<()> {
     let elements = |rank| (call.input_len(rank) + call.result_room(rank)) as f64;
-    let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * size_of::<Value>() as f64;
-    let bytes_of_a_step = size_of::<Step>() + size_of::<History>() + BYTES_OF_64_STEPS / 64;
-    let steps_bytes = 2.0 * messages * bytes_of_a_step as f64 + (call.ranks * BYTES_OF_64_STEPS) as f64;
+    let values_bytes = (0..call.ranks).map(elements).sum::<f64>() * BYTES_OF_VALUE as f64;
+    let steps_bytes = 2.0 * messages * (size_of::<Step>() + size_of::<History>()) as f64;
     let contributions = (0..call.ranks).map(|rank| call.input_of(rank).len as f64).sum::<f64>();
     let vector = call.input_of(0).len as f64;
     let combined = if call.collective.reduces() { contributions - vector } else { 0.0 };
@@ -810,13 +813,23 @@ impl<'a> Symbolic<'a> {
         reads: Option<Span>,
         writes: Option<Span>,
     ) -> (usize, bool) {
-        let State { steps, uses, place, .. } = &mut self.ranks[rank];
-        let (id, place, arrivals) = (self.step_count, place.take(), Set::default());
-        let (has_arrived, is_done, is_withdrawn) = (false, false, false);
+        let State { steps, place, .. } = &mut self.ranks[rank];
+        let number = steps.len();
+        steps.push(Step {
+            verb,
+            reads,
+            writes,
+            place: place.take(),
+            start,
+            id: self.step_count,
+            arrivals: Set::default(),
+            has_arrived: false,
+            is_done: false,
+            is_withdrawn: false,
+            alike: None,
+            is_after_alike: true,
+        });
         self.step_count += 1;
-        steps.push(Step { verb, reads, writes, place, start, id, arrivals, has_arrived, is_done, is_withdrawn });
-        let number = steps.len() - 1;
-        uses.add(number, verb, steps[number].spans());
         let counterexample = self.out_of_bounds(rank, number).or_else(|| self.write_to_input(rank, number));
         let counterexample = counterexample.or_else(|| self.overlap(rank, number));
         let counterexample =
@@ -906,31 +919,30 @@ impl<'a> Symbolic<'a> {
     /// An earlier step of another branch with the same peer, tag and direction. New branches issue their messages in
     /// the order of the program; later, timing decides. For a receive that may be withdrawn in time, both orders are
     /// tried. Two empty messages may be swapped, except in a barrier, where messages tell which ranks have come.
-    fn ambiguity(&self, rank: usize, number: usize) -> Option<Counterexample> {
-        let state = &self.ranks[rank];
-        let step = &state.steps[number];
-        let is_message = matches!(step.verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _));
-        if !is_message {
+    fn ambiguity(&mut self, rank: usize, number: usize) -> Option<Counterexample> {
+        let State { steps, latest, .. } = &mut self.ranks[rank];
+        let verb = steps[number].verb;
+        if !matches!(verb, Verb::Send(..) | Verb::Recv(Source::Rank(_), _)) {
             return None;
         }
+        let alike = latest.insert(verb, number);
+        let step = &steps[number];
+        let before = &self.points.at(step.start).steps;
         let is_barrier = self.call.collective == Collective::Barrier;
-        let history = |step: &Step| self.points.at(step.start);
         let is_nothing = |step: &Step| !is_barrier && step.reads.or(step.writes).is_none_or(Span::is_empty);
-        let is_other = |at: &usize| {
-            let other = &state.steps[*at];
-            *at != number
-                && !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
-                && history(other).steps != history(step).steps
+        let is_other = |other: &Step| {
+            !(other.is_withdrawn && matches!(other.verb, Verb::Recv(..)))
+                && self.points.at(other.start).steps != *before
                 && !(is_nothing(other) && is_nothing(step))
         };
-        let other = state.uses.missing_alike(&history(step).steps, &step.verb).find(is_other)?;
-        Some(self.concurrent(
-            Kind::AmbiguousOrder,
-            rank,
-            number,
-            other,
-            "messages of the same two ranks and tag one after another",
-        ))
+        let is_end = |at: &usize| before.contains(*at) && steps[*at].is_after_alike;
+        let under_way = successors(alike, |at| steps[*at].alike).take_while(|at| !is_end(at));
+        let mut under_way = under_way.filter(|at| !before.contains(*at)).peekable();
+        let is_after_alike = under_way.peek().is_none();
+        let other = under_way.filter(|at| is_other(&steps[*at])).last();
+        (steps[number].alike, steps[number].is_after_alike) = (alike, is_after_alike);
+        let expected = "messages of the same two ranks and tag one after another";
+        Some(self.concurrent(Kind::AmbiguousOrder, rank, number, other?, expected))
     }
 
     /// Two steps that must not be under way at the same time.
@@ -943,17 +955,22 @@ impl<'a> Symbolic<'a> {
 
     /// An earlier step that may be unfinished and uses the same elements, where one of the two writes them. In a
     /// schedule, messages order steps, too, and a receive writes when its message arrives.
-    fn race_of(&self, rank: usize, number: usize) -> Option<Counterexample> {
-        let State { steps, uses, .. } = &self.ranks[rank];
-        let step = &steps[number];
+    fn race_of(&mut self, rank: usize, number: usize) -> Option<Counterexample> {
+        let State { steps, uses, .. } = &mut self.ranks[rank];
+        let (step, has_tasks) = (&steps[number], self.points.has_tasks);
         let before = self.points.at(step.start);
-        let is_pending = |one: &Step| matches!(one.verb, Verb::Recv(..)) && !one.has_arrived;
-        let is_ordered = |other: &Step| before.arrivals.contains(other.id) || step.arrivals.contains(other.id);
-        let is_safe =
-            |other: &Step| self.points.has_tasks && (is_pending(step) || is_pending(other) || is_ordered(other));
-        let is_race = |at: &usize| *at != number && step.races(&steps[*at]) && !is_safe(&steps[*at]);
+        let is_pending = |one: &Step| has_tasks && matches!(one.verb, Verb::Recv(..)) && !one.has_arrived;
+        let knows = |id: usize| has_tasks && (before.arrivals.contains(id) || step.arrivals.contains(id));
+        let is_over = |at: usize| before.steps.contains(at) || knows(steps[at].id);
+        if is_pending(step) || uses.add(number, step.spans(), is_over) {
+            return None;
+        }
+        let is_race = |at: &usize| {
+            let other = &steps[*at];
+            *at != number && step.races(other) && !is_pending(other) && !is_over(*at)
+        };
         let count = |_: &usize| self.work.set(self.work.get() + 1);
-        let other = uses.missing_near(&before.steps, step.spans()).inspect(count).find(is_race)?;
+        let other = before.steps.missing(steps.len()).inspect(count).find(is_race)?;
         let expected = format!("{} to be finished before its elements are used again", self.name_of(rank, other));
         Some(self.concurrent(Kind::BufferRace, rank, number, other, &expected))
     }
@@ -1195,7 +1212,7 @@ impl World for Symbolic<'_> {
     }
 
     fn check_scratch(&self, len: usize) -> Result<()> {
-        budget::check(format_args!("scratch of {len} elements"), (len * size_of::<Value>()) as f64)
+        budget::check(format_args!("scratch of {len} elements"), (len * BYTES_OF_VALUE) as f64)
     }
 
     fn complete(&mut self, rank: usize, now: Moment) {

@@ -1,5 +1,6 @@
 //! A museum of planted and historical bugs. Each is caught, with a counterexample that a person can read.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -182,6 +183,34 @@ fn two_messages_of_one_pair_in_the_wrong_order() {
     assert_eq!(even.kind, Kind::WrongResult);
     assert_eq!(even.details[0], "missing: element 0 of rank 0");
     assert_eq!(find(&SwappedMessages, &Call::new(Collective::Broadcast, 2, 3)).kind, Kind::Truncation);
+}
+
+// A branch looks whether another one has sent. A rendezvous send is then still under way.
+exhibit!(BranchThatLooks, |r, c| {
+    let (data, scratch) = (c.result(r), r.scratch(1));
+    if r.rank() == 0 {
+        let has_sent = Cell::new(false);
+        let send = async {
+            r.send(1, data).await;
+            has_sent.set(true);
+        };
+        let look = async {
+            r.recv(1, scratch).await;
+            if !has_sent.get() {
+                r.copy(scratch, data).await;
+            }
+        };
+        r.join(send, look).await;
+    } else {
+        r.send(0, scratch).await;
+        r.recv(0, data).await;
+    }
+});
+
+#[test]
+fn a_step_that_only_rendezvous_sends_lead_to() {
+    let found = find(&BranchThatLooks, &Call::new(Collective::Broadcast, 2, 1));
+    assert_eq!((found.kind, found.is_rendezvous), (Kind::BufferRace, true));
 }
 
 // With different tags the same program is right under eager sends, but overtakes, and hangs under rendezvous.

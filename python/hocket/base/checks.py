@@ -71,10 +71,10 @@ def function(what: str, value: Any) -> Callable[..., Any]:
 
 def text(what: str, value: Any) -> str:
     """Return a text of valid Unicode; refuse others."""
-    value_text = instance(what, value, str, "a text")
-    if value_text.isascii():
-        return value_text
+    if isinstance(value, str) and value.isascii():
+        return value
     try:
+        value_text = instance(what, value, str, "a text")
         value_text.encode()
     except UnicodeEncodeError:
         raise Error(f"{what}: got {quote(value)}, expected Unicode text") from None
@@ -91,6 +91,8 @@ def path(what: str, value: Any) -> str:
 
 def whole(what: str, value: Any, *, limit: int = 1 << 63) -> int:
     """Return a whole number as a Python int; refuse negative ones, and those not below `limit`, a power of two."""
+    if type(value) is int and 0 <= value < limit:
+        return value
     try:
         whole_number = None if is_truth(value) else index(value)
     except TypeError:
@@ -142,6 +144,8 @@ def share(what: str, value: Any, expected: str = "a share between 0 and 1") -> f
 
 def number(what: str, value: Any, expected: str, *, is_right: Callable[[float], bool]) -> float:
     """Return a number as a Python int or float; refuse NaN, and one that does not meet the condition."""
+    if type(value) is float and is_right(value):
+        return value
     try:
         real_number = None if is_truth(value) or isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -55,7 +55,8 @@ def format_rate(bytes_per_s: float) -> str:
 
 def format_count(count: int, noun: str) -> str:
     """Return a count with its noun: "1 call", "2 calls", "3 switches"."""
-    return _native.count_in_words(count, noun)
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}{ending}"
 
 
 def format_value(value: int | str, unit: str) -> str:

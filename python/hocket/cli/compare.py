@@ -43,9 +43,10 @@ from hocket.definitions.topology import Topology
 from hocket.drawing.encoding import picture_of
 from hocket.drawing.link_map import drawn_links, link_chart
 from hocket.drawing.plot import MOST_LINES
-from hocket.simulating.answers import WITHIN
-from hocket.simulating.comparison import Comparison, Default, rounds_of
-from hocket.simulating.comparison import compare as compare_algorithms
+from hocket.simulating.comparison import WITHIN, Comparison
+from hocket.simulating.race import compare as compare_algorithms
+from hocket.simulating.race import rounds_of
+from hocket.simulating.ranking import Default
 from hocket.simulating.scenes import Scene
 from hocket.simulating.simulation import HOW, UNTIL_DECIDED, Trials
 from hocket.tuning.choice import Choice, rule_of
@@ -62,7 +63,7 @@ from hocket.words.simulations import alike, measured, played_words
 
 if TYPE_CHECKING:
     from hocket.measurements.measurement import Measurement
-    from hocket.simulating.answers import Use
+    from hocket.simulating.comparison import Use
 
 
 @command(

@@ -75,7 +75,7 @@ def refusal(algorithm: Algorithm, call: Call) -> str | None:
 
 def algorithms_for(machine: Machine, algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
     """Return the algorithms without those made for a topology, or for cards or nodes, that the machine lacks."""
-    topology = None if machine.topology is None else machine.topology.name
+    topology = machine.quantities.get("network.topology")
     has_switch = any(key.endswith("multicast.latency_s") for key in machine.quantities)
     has_nodes = machine.ranks_per_node > 1 or any(f"network.{key}" in machine.quantities for key in PLACES)
     has_cards = machine.has_gpus or machine.quantities.get("node.cards.count", 1) != 1

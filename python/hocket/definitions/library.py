@@ -34,6 +34,7 @@ class Collective:
     """Properties of a collective."""
 
     name: str
+    mpi_names: tuple[str, ...]  # MPI's names in small letters, where they differ
     reduces: bool  # whether contributions are combined by an operator
     has_root: bool  # whether one rank, the root, has a special role
     has_neighbors: bool  # whether ranks communicate with their neighbours only
@@ -49,6 +50,7 @@ class Collective:
 
 COLLECTIVES = {each["name"]: Collective(**each) for each in _native.collectives()}
 """The collectives by name, in the order of the compiled module, of `hocket.h` and of `hocket list`."""
+_COLLECTIVE_OF = {name: one.name for one in COLLECTIVES.values() for name in (one.name, *one.mpi_names)}
 
 REDUCTIONS = frozenset(name for name, one in COLLECTIVES.items() if one.reduces)
 """The collectives that combine elements."""
@@ -304,15 +306,14 @@ def as_algorithm(algorithm: Algorithm | str) -> Algorithm:
 
 def find_collective(name: str) -> str:
     """Return the collective of a name, Hocket's or MPI's such as "bcast"; an Error names the nearest ones."""
-    full_name = name if checks.text("collective", name) in COLLECTIVES else _native.collective_named(name)
-    if full_name is None:
+    if not is_collective(name):
         raise unknown("collective", name, COLLECTIVES)
-    return full_name
+    return _COLLECTIVE_OF[name]
 
 
 def is_collective(name: str) -> bool:
     """Return whether a name is the name of a collective, as in `find_collective`."""
-    return _native.collective_named(checks.text("collective", name)) is not None
+    return checks.text("collective", name) in _COLLECTIVE_OF
 
 
 def _or_catalogue(among: Iterable[Algorithm] | None) -> Iterable[Algorithm]:

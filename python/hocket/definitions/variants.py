@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hocket import _native
 from hocket._native import Error
-from hocket.base.files import parse_toml, read_rows, read_text, toml
+from hocket.base.files import read_rows, read_text
 from hocket.definitions.machine import Machine, shape_of_job
 
 _OVERHEADS = ("o", "o_send", "o_receive", "O", "O_send", "O_receive", "g", "new_peer")
@@ -24,25 +24,51 @@ _OF_HOST = ("from", *_OVERHEADS, "both_ways", "S", "request", "answer")
 """The keys of a loggp network that may be in [host]."""
 
 _MOST_PORTS = 1024  # the limit in a machine file
-_QUANTITY = re.compile(r"\s*([0-9.eE+-]*[0-9.])\s*(.*)", re.DOTALL)
+
+
+def variant(
+    machine: Machine,
+    values: Mapping[str, Any] = {},
+    *,
+    without: Iterable[str] = (),
+    moves: Iterable[tuple[Sequence[str], Sequence[str]]] = (),
+    factors: Mapping[str, float] = {},
+) -> Machine | None:
+    """Return a machine with other values of some keys, without others; None if that changes nothing.
+
+    Args:
+        machine: The machine.
+        values: The values by key, such as "network.L".
+        without: Keys that go; "*.S" goes from all sections.
+        moves: Keys that move before, with the names of their sections, and where to.
+        factors: By which factor values of keys with these names rise, in sections of costs.
+    """
+    lines = (
+        f"{'.'.join(map(json.dumps, key.split('.')))} = {json.dumps(value, ensure_ascii=False)}\n"
+        for key, value in values.items()
+    )
+    paths = [key.split(".") for key in without]
+    handle = machine.handle.variant(list(moves), paths, "".join(lines), (_OF_COSTS, factors))
+    return handle and Machine.of(handle, machine.file)
+
+
+def scaled(kind: str) -> tuple[Sequence[str], dict[str, float]]:
+    """Return sections of costs, and the factors of keys in them that halve the costs of one kind of `KINDS`."""
+    costs, rates = KINDS[kind]
+    return _OF_COSTS, {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
 
 
 def halve(machine: Machine, kind: str) -> Machine | None:
     """Return the machine with half the costs of one kind of `KINDS`; None if its file has no such key."""
-    costs, rates = KINDS[kind]
-    factors = {**dict.fromkeys(costs, 0.5), **dict.fromkeys(rates, 2.0)}
-    sections = _sections(machine)
-    new_sections = {name: _times(value, factors) if name in _OF_COSTS else value for name, value in sections.items()}
-    return None if new_sections == sections else _machine(machine, new_sections)
+    return variant(machine, factors=scaled(kind)[1])
 
 
 def with_more_ports(machine: Machine) -> Machine | None:
     """Return the machine with twice the ports; None if its model has no plain ports or a file cannot have so many."""
-    sections = _sections(machine)
-    ports = sections.get("node", {}).get("ports", 1)
+    ports = machine.quantities.get("node.ports", 1)
     if machine.model not in ("hockney", "links", "packets") or not isinstance(ports, int) or ports > _MOST_PORTS // 2:
         return None
-    return _machine(machine, {**sections, "node": {**sections.get("node", {}), "ports": 2 * ports}})
+    return variant(machine, {"node.ports": 2 * ports})
 
 
 def with_host(machine: Machine) -> Machine:
@@ -50,68 +76,39 @@ def with_host(machine: Machine) -> Machine:
 
     A `software_latency` becomes `o_send`; the receiver has no costs. A network model that allows no [host] is refused.
     """
-    sections = _sections(machine)
-    if "host" in sections:
+    if machine.host:
         return machine
     if machine.model == "hockney":
         raise Error(
             f"machine {machine.name}: got the network model hockney, expected circuits, links, loggp or packets"
         )
-    new_sections = _move_to_host(sections, machine.model)
-    if machine.model != "loggp":
-        new_sections["host"] = {"o_send": "0 s", **new_sections.get("host", {}), "o_receive": "0 s"}
-    if protocols := sections.get("protocol"):
-        new_sections["protocol"] = {name: _move_to_host(values, machine.model) for name, values in protocols.items()}
-    return _machine(machine, new_sections)
-
-
-def _move_to_host(sections: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return the sections of a file or of a protocol with the ranks' costs of messages in [host], if they have some."""
-    name = "network" if model == "loggp" else "node"
-    names = dict(zip(_OF_HOST, _OF_HOST, strict=True)) if model == "loggp" else {"software_latency": "o_send"}
-    section = sections.get(name, {})
-    host = {names[key]: value for key, value in section.items() if key in names}
-    others = {key: value for key, value in section.items() if key not in names}
-    return {**sections, name: others, "host": host} if host else dict(sections)
-
-
-def with_peers_known(machine: Machine) -> Machine | None:
-    """Return the machine where the first message to a peer costs no more than others; None if that changes nothing."""
-    sections = _sections(machine)
-    new_sections = {name: _without(value, "new_peer") for name, value in sections.items()}
-    return None if new_sections == sections else _machine(machine, new_sections)
+    is_loggp = machine.model == "loggp"
+    keys = [("network", key, key) for key in _OF_HOST] if is_loggp else [("node", "software_latency", "o_send")]
+    places = [[], *(["protocol", name] for name in machine.protocols)]
+    moves = [([*place, section, key], [*place, "host", name]) for place in places for section, key, name in keys]
+    values = {} if is_loggp else {"host.o_receive": "0 s"}
+    if not is_loggp and "software_latency" not in machine.node:
+        values["host.o_send"] = "0 s"
+    return variant(machine, values, moves=moves) or machine
 
 
 def with_buffered_sends(machine: Machine) -> Machine:
     """Return the machine where no send waits for its receive."""
-    sections = _without(_sections(machine), "S")
-    if machine.model != "loggp":
-        sections = {**sections, "network": {**sections["network"], "protocol": "eager"}}
-    return _machine(machine, sections)
+    values = {} if machine.model == "loggp" else {"network.protocol": "eager"}
+    return variant(machine, values, without=["*.S"]) or machine
 
 
 def with_network(machine: Machine, **keys: Any) -> Machine:
     """Return the machine with other values of some keys of [network]."""
-    sections = _sections(machine)
-    return _machine(machine, {**sections, "network": {**sections["network"], **keys}})
-
-
-def with_cards(machine: Machine, **keys: Any) -> Machine:
-    """Return the machine, which has [node.cards], with other values of some of its keys."""
-    sections = _sections(machine)
-    node = sections["node"]
-    return _machine(machine, {**sections, "node": {**node, "cards": {**node["cards"], **keys}}})
+    return variant(machine, {f"network.{key}": value for key, value in keys.items()}) or machine
 
 
 def with_layout(machine: Machine, layout: str) -> Machine:
     """Return the machine with another torus on which a job lies so, "16x4, 16x4" for 64 x 64 nodes; refuse others."""
-    sections = _sections(machine)
-    network = sections["network"]
-    if network.get("topology") != "torus":
+    if machine.network.get("topology") != "torus":
         raise Error(f"layout: machine {machine.name} has no torus, expected a machine with the topology torus")
-    others = {key: value for key, value in network.items() if key not in ("dims", "permutation")}
     shape_of_job(layout)
-    return _machine(machine, {**sections, "network": {**others, "layout": layout}})
+    return variant(machine, {"network.layout": layout}, without=["network.dims", "network.permutation"]) or machine
 
 
 def with_map(machine: Machine, placement: str) -> Machine:
@@ -119,68 +116,20 @@ def with_map(machine: Machine, placement: str) -> Machine:
 
     With a word, nodes keep their numbers of ranks. A file without hosts, or for more nodes, is refused.
     """
-    sections = _sections(machine)
-    network = {**sections["network"]}
     if placement not in ("block", "cyclic"):
         if not os.path.exists(placement):
             raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
-        other_keys = _without(_without(network, "ranks_per_node"), "ranks_on_nodes")
         nodes = _native.nodes_of_ranks(read_text(placement), placement)
-        return _machine(machine, {**sections, "network": {**other_keys, "map": nodes}})
-    own, network["map"] = network.get("map"), placement
-    if isinstance(own, list):
+        others = ["network.ranks_per_node", "network.ranks_on_nodes"]
+        return variant(machine, {"network.map": nodes}, without=others) or machine
+    own = machine.quantities.get("network.map")
+    if isinstance(own, tuple):
         turns = sorted((turn, node) for node, count in Counter(own).items() for turn in range(count))
-        network["map"] = sorted(own) if placement == "block" else [node for _, node in turns]
-    return _machine(machine, {**sections, "network": network})
+        nodes = sorted(own) if placement == "block" else [node for _, node in turns]
+        return with_network(machine, map=nodes)
+    return with_network(machine, map=placement)
 
 
 def quiet(machine: Machine) -> Machine | None:
     """Return the machine without noise; None if it has none."""
-    sections = _sections(machine)
-    return _machine(machine, {k: v for k, v in sections.items() if k != "noise"}) if machine.noise else None
-
-
-PathMachines: TypeAlias = "tuple[_Variants, _Variants | None]"
-"""Handles of the machines that tell what a message consists of, for first messages to peers and for later ones."""
-_Variants: TypeAlias = "tuple[_native.Machine, list[_native.Machine | None]]"
-
-
-def path_machines(machine: Machine) -> PathMachines:
-    """Return the machine without noise, with half of some costs; and the same where first messages cost no more."""
-    first = quiet(machine) or machine
-    later = with_peers_known(first)
-    return _variants(first), None if later is None else _variants(later)
-
-
-def _variants(machine: Machine) -> _Variants:
-    variants = (halve(machine, part) for part in ("latency", "overhead"))
-    return machine.handle, [None if one is None else one.handle for one in variants]
-
-
-def _sections(machine: Machine) -> dict[str, Any]:
-    return parse_toml(machine.text, machine.file)
-
-
-def _machine(machine: Machine, sections: Mapping[str, Any]) -> Machine:
-    return Machine.parse(toml(sections), machine.file)
-
-
-def _without(values: Any, name: str) -> Any:
-    """Return a section or a value without any key of that name, also in its subsections."""
-    if isinstance(values, list):
-        return [_without(each, name) for each in values]
-    if not isinstance(values, dict):
-        return values
-    return {key: _without(value, name) for key, value in values.items() if key != name}
-
-
-def _times(value: Any, factors: Mapping[str, float], factor: float | None = None) -> Any:
-    """Return a value times a factor, if there is one; of a section, each named key times its own."""
-    if isinstance(value, dict):
-        return {key: _times(each, factors, factors.get(key)) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_times(each, factors, factor) for each in value]
-    if factor is None or not isinstance(value, str):
-        return value
-    match = _QUANTITY.fullmatch(value)
-    return value if match is None else f"{float(match[1]) * factor!r} {match[2]}"
+    return variant(machine, without=["noise"]) if machine.noise else None

@@ -32,14 +32,12 @@ from hocket.drawing.plot import (
     with_dashes,
 )
 from hocket.drawing.winner_map import winner, winner_chart
-from hocket.simulating.answers import WITHIN
-from hocket.simulating.comparison import Comparison
+from hocket.simulating.comparison import WITHIN
 from hocket.words.comparisons import answer_words
 from hocket.words.simulations import scene_lines
 
 if TYPE_CHECKING:
-    from hocket.simulating.answers import Use
-    from hocket.simulating.comparison import Comparison
+    from hocket.simulating.comparison import Comparison, Use
     from hocket.simulating.simulation import Simulation
 
 _WIDTH, _HEIGHT = 560, 400  # pixels

@@ -32,9 +32,9 @@ from hocket.definitions.machine import Machine, find_machine, is_preset, presets
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement
 from hocket.simulating.arrivals import describe
-from hocket.simulating.comparison import compare
 from hocket.simulating.faults import read_faults
 from hocket.simulating.question import choose
+from hocket.simulating.race import compare
 from hocket.simulating.scenes import NO_SCENE, Scene, read_cadence
 from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 

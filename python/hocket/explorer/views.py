@@ -29,8 +29,9 @@ from hocket.judging.judge import TEXT_NAME, judge, judge_sources
 from hocket.judging.texts import Text, read
 from hocket.measurements.formats import measurements_in
 from hocket.measurements.measurement import DEFAULT, Facts
-from hocket.simulating.comparison import Comparison, compare
+from hocket.simulating.comparison import Comparison
 from hocket.simulating.explanation import explain
+from hocket.simulating.race import compare
 from hocket.simulating.simulation import simulate
 from hocket.words import comparisons
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hocket._native import Error
 from hocket.base.call import Call
-from hocket.base.parallel import ProgressDisplay, do_all, ignore, no_display
+from hocket.base.parallel import ProgressDisplay, ignore, no_display
 from hocket.definitions.calls import prepare
 from hocket.definitions.libraries import DEFAULTS
 from hocket.definitions.library import Algorithm, find
@@ -27,7 +27,8 @@ from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.measurement import DEFAULT, Measurement
 from hocket.rules.tuning_files.deciding import library_decision
 from hocket.simulating.effort import simulation_s
-from hocket.simulating.simulation import Trials, simulate
+from hocket.simulating.question import Contender, Outcome, Question
+from hocket.simulating.simulation import Simulation, Trials
 
 Point: TypeAlias = "tuple[tuple[object, ...], int, int, bool]"
 """What a choice depends on: the job, how its times were measured and the collective; ranks, size, and if in place."""
@@ -262,16 +263,22 @@ class Simulator:
             if monotonic() > self.until_s:
                 raise TimeOverError
 
-        tasks = [(machines[number, cell.layout], cell) for number in range(len(points)) for cell in cells]
-        results = do_all(_time_s, tasks, executor=self.executor, on_done=report_done)
-        return np.asarray(results).reshape(len(points), len(cells))
+        contenders = [
+            Contender(row, one.algorithm, one.call, machines[row, one.layout], "beside", one.measurement.measured_as)
+            for row in range(len(points))
+            for one in cells
+        ]
+        question = Question(next(iter(machines.values())), contenders, trials=_ONE_THREAD)
+        answers = question.answer(report_done, executor=self.executor)
+        times_s = [_time_s(answer.outcome, cells[answer.number % len(cells)]) for answer in answers]
+        return np.asarray(times_s).reshape(len(points), len(cells))
 
 
-def _time_s(task: tuple[Machine, Cell]) -> float:
-    machine, cell = task
-    way = cell.measurement.measured_as
-    time_s = simulate(cell.algorithm, cell.call, machine=machine, measured_as=way, trials=_ONE_THREAD).time_s.mean
-    if time_s <= 0:
-        what = f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {machine.name}"
+def _time_s(outcome: Outcome, cell: Cell) -> float:
+    """Return the time of a cell; raise an error if it was refused or takes none."""
+    if not isinstance(outcome, Simulation):
+        raise Error(str(outcome))
+    if outcome.time_s.mean <= 0:
+        what = f"{cell.measurement.source}: {cell.algorithm.label} takes no time on machine {outcome.machine}"
         raise Error(f"{what}, expected a latency, an overhead or bytes")
-    return time_s
+    return outcome.time_s.mean

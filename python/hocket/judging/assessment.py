@@ -62,6 +62,11 @@ class Row:
         return self.measured_s / self.expected_s
 
     @property
+    def excess(self) -> float:
+        """How many times the measured time is beyond its range; at most 1 within it."""
+        return max(self.measured_s / self.high_s, self.low_s / self.measured_s)
+
+    @property
     def grade(self) -> Grade:
         """Whether the time is within what the machine's error allows."""
         if self.measured_s > self.high_s:

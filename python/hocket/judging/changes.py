@@ -91,8 +91,9 @@ class Range:
 
     @property
     def direction(self) -> Direction:
-        """What became of the times."""
-        return self.changes[0].direction
+        """What became of the times. Single sizes may not tell it."""
+        own = (one.direction for one in self.changes)
+        return next((each for each in own if each in ("slower", "faster")), self.changes[0].direction)
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -114,9 +115,11 @@ def _pools(pairs: Sequence[Pair], noises_by_point: Sequence[Noise | None]) -> It
             yield places[0], places[-1] + 1, Pool(own, own_noises)
 
 
-def _ranges(changes: Sequence[Change], pools: Sequence[tuple[int, int, Pool]]) -> Iterator[Range]:
-    """Give neighbouring sizes of each series that changed in the same direction; changes are in order."""
-    for _, group in groupby(enumerate(changes), lambda each: (each[1].series, each[1].direction)):
+def _ranges(
+    changes: Sequence[Change], directions: Sequence[Direction], pools: Sequence[tuple[int, int, Pool]]
+) -> Iterator[Range]:
+    """Give neighbouring sizes of each series of the same direction, own or pooled; changes are in order."""
+    for _, group in groupby(enumerate(changes), lambda each: (each[1].series, directions[each[0]])):
         places, own = zip(*group, strict=True)
         ratio, low, high = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
         pool = next(((start, pool) for start, end, pool in pools if start <= places[0] < end), None)
@@ -330,6 +333,7 @@ def changes(
     p_values = _over_all_points([None if noise is None else noise.p_value for noise in noise_by_point])
     most = math.log1p(tolerance)
     rows = [_change(*each, most) for each in zip(pairs, noise_by_point, p_values, strict=True)]
+    directions = [row.direction for row in rows]
     pools = [*_pools(pairs, noise_by_point)]
     whole = sum(ranges_of(end - first) for first, end, _ in pools)
     for start, _, pool in pools:
@@ -339,8 +343,10 @@ def changes(
                 direction: Direction = "slower" if mean.value > 0 else "faster"
                 for place in range(start + first, start + end):
                     if rows[place].direction in ("cannot tell", "same"):
-                        rows[place] = replace(rows[place], direction=direction)
-    ranges = tuple(_ranges(rows, pools))
+                        directions[place] = direction
+                        if (rows[place].ratio > 1) == (mean.value > 0):
+                            rows[place] = replace(rows[place], direction=direction)
+    ranges = tuple(_ranges(rows, directions, pools))
     several = several_fields(one.series for one in ranges)
     findings = (
         *_range_findings(ranges, several),

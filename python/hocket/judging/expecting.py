@@ -24,7 +24,7 @@ from hocket.definitions.library import algorithms as of_collective
 from hocket.definitions.machine import Machine
 from hocket.definitions.variants import quiet, with_layout, with_network
 from hocket.judging.curves import Curve
-from hocket.judging.identifying import Floats, Guess, guess, probabilities
+from hocket.judging.identifying import NINE_OF_TEN, Floats, Guess, guess, probabilities
 from hocket.measurements.measurement import Measurement
 from hocket.rules.tuning_files.counterparts import LIBRARIES, counterparts_of, programs_of, programs_of_libraries
 from hocket.rules.tuning_files.deciding import LibraryDecision, alternatives
@@ -38,8 +38,6 @@ UNKNOWN_ERROR = 1.7
 """Nine of ten calls take at most this many times as long or as short as simulated, where the machine does not say it:
 what `hocket mpi calibrate` reaches on a host."""
 NONE = "none of the catalogue"
-_NINE_OF_TEN = 1.645
-"""So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
 _OF_NO_LIBRARY, _OF_OTHER_LIBRARY = 0.1, 0.01
 """How much less likely programs are that no library has, or that the library which ran does not have."""
 _LONGEST_PATH_S, _MOST_S = 0.5, 120.0
@@ -109,7 +107,7 @@ class Expectation:
             self.sizes_bytes,
             [self.measured_s[size] for size in self.sizes_bytes],
             self.simulated_s,
-            float(np.mean(widths)) / (2 * _NINE_OF_TEN),
+            float(np.mean(widths)) / (2 * NINE_OF_TEN),
             [self._prior(label) for label in self.labels],
         )
 
@@ -159,7 +157,8 @@ class Expectation:
         ]
         question = Question(quiet(self.machine) or self.machine, cells, keep=("critical_path",))
         short = [cell for cell, time_s in zip(cells, question.efforts_s(), strict=True) if time_s <= _LONGEST_PATH_S]
-        outcomes = [answer.outcome for answer in replace(question, cells=short).answer()]
+        question = question if len(short) == len(cells) else replace(question, cells=short)
+        outcomes = [answer.outcome for answer in question.answer()]
         return {one.size_bytes: _limit(one.critical_path) for one in outcomes if isinstance(one, Simulation)}
 
     @cached_property

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+NINE_OF_TEN = 1.645
+"""So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
 _COMMON, _SMOOTH, _OWN = 0.3, 0.6, 0.1
 """Shares of the variance of errors: of all sizes, of sizes near each other, and of each size."""
 _DOUBLINGS = 2.0
@@ -64,26 +66,32 @@ def probabilities(
         spread: The standard deviation of the logarithm of measured over simulated times.
         priors: How likely each program is beforehand, up to a factor.
     """
-    doublings = np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
+    own_correlations = correlations(sizes_bytes)
     fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
     errors = np.log(times_s) - np.vstack([np.log(simulated_s), fastest])
     own = (1 - _OTHER_PRIOR) * np.asarray(priors) / np.sum(priors)
     likelihoods = [
-        *(_segments(doublings, each, spread) for each in errors[:-1]),
-        _segments(doublings, errors[-1], float(np.hypot(_OTHER_SPREAD, spread))),
-        *(_segments(doublings, each, spread, _LEVEL_SPREAD) for each in errors[:-1]),
+        *(_segments(own_correlations, each, spread) for each in errors[:-1]),
+        _segments(own_correlations, errors[-1], float(np.hypot(_OTHER_SPREAD, spread))),
+        *(_segments(own_correlations, each, spread, _LEVEL_SPREAD) for each in errors[:-1]),
     ]
     all_priors = np.concatenate([(1 - _LEVEL_PRIOR) * own, [_OTHER_PRIOR], _LEVEL_PRIOR * own])
     shares = _posterior(np.stack(likelihoods), all_priors)
     return np.column_stack([shares[:, : len(own)] + shares[:, len(own) + 1 :], shares[:, len(own)]])
 
 
-def _segments(doublings: Floats, errors: Floats, spread: float, level_spread: float = 0.0) -> Floats:
+def correlations(sizes_bytes: Sequence[int]) -> Floats:
+    """Return the correlations of the errors of some sizes on a machine."""
+    doublings = np.log2(np.maximum(np.asarray(sizes_bytes, dtype=float), 1.0))
+    nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
+    return np.asarray(_COMMON + _SMOOTH * nearness + _OWN * np.eye(len(doublings)))
+
+
+def _segments(own_correlations: Floats, errors: Floats, spread: float, level_spread: float = 0.0) -> Floats:
     """Return the logarithm of the likelihood of the sizes from i to j, of one program."""
     count = len(errors)
     likelihoods = np.full((count, count), -np.inf)
-    nearness = np.exp(-((doublings[:, None] - doublings) ** 2) / (2 * _DOUBLINGS**2))
-    covariance = spread**2 * (_COMMON + _SMOOTH * nearness + _OWN * np.eye(count)) + level_spread**2
+    covariance = spread**2 * own_correlations + level_spread**2
     for first in range(count):
         refused = np.flatnonzero(~np.isfinite(errors[first:]))
         end = first + int(refused[0]) if len(refused) else count

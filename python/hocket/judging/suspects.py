@@ -62,9 +62,10 @@ def hump(shape: Shape) -> Finding | None:
     if last <= first or points[worst][1] < _HIGH_FACTOR * later_s[worst]:
         return None
     size_bytes, time_s = points[worst]
-    where, (next_bytes, next_time_s) = from_to(points[first][0], points[last][0]), points[last + 1]
-    slow_sizes = partial(conclude, "hump", where=where, size_bytes=size_bytes, size_time_s=time_s)
-    return slow_sizes(next_bytes=next_bytes, next_time_s=next_time_s)
+    first = next((place for place in range(first, 1, -1) if points[place - 1][1] <= points[last + 1][1]), 1)
+    first_bytes, (next_bytes, next_time_s) = points[first][0], points[last + 1]
+    slow_sizes = partial(conclude, "hump", where=from_to(first_bytes, points[last][0]), first_bytes=first_bytes)
+    return slow_sizes(size_bytes=size_bytes, size_time_s=time_s, next_bytes=next_bytes, next_time_s=next_time_s)
 
 
 def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:

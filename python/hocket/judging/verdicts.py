@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from math import log
 from statistics import geometric_mean
 
 from hocket.base.units import format_bytes, format_count, format_rate, format_time, from_to, span
@@ -18,23 +19,24 @@ from hocket.judging.expecting import Expectation
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import FORMS
 from hocket.judging.mention import Mentions
+from hocket.judging.slowdowns import height_of, slowdown_of
 from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9
 """A program is named as a better one if it takes at most this share of the time."""
-_MOST_SMALL_BYTES, _LEAST_LARGE_BYTES, _LEAST_ALIKE = 8 << 10, 64 << 10, 3
-_LOSS, _MOST_LOSS, _PEAK, _ALIKE, _SHARE_ERROR = 1.45, 10.0, 1.6, 1.45, 0.15
-"""Sizes lose if they take so many times as long as expected, and as the others; a peak is so high above both
-neighbours. Factors within the ratio `_ALIKE` are one factor, and it is one of so many cards within the last share."""
+_MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 8 << 10, 64 << 10
+_LOSS, _MOST_LOSS, _SHARE_ERROR, _ALIKE, _LEAST_LARGE, _MOST_KEPT = 1.3, 10.0, 0.15, 1.1, 3, 1.5
+"""Sizes lose if they take so many times as long as expected; a factor is one of so many cards within this share. Within
+the ratio `_ALIKE`, factors of some sizes are the same; where the largest call loses so much less than the others, a
+library switches too late."""
 _SAME = 1.12
 """An algorithm takes as long as measured if it does within this ratio at each size."""
-_EXCESS, _EXCESS_OF_MANY, _MANY = 1.5, 1.2, 3
-"""Of several sizes, some are above the range of nine of ten. A verdict needs a size beyond a power of its end."""
+_EXCESS, _EXCESS_OF_SEVERAL = 1.4, 1.25
+"""A verdict needs a size so many times beyond the range of nine of ten, as of several sizes some are above it."""
 _FITS, _FITS_EACH = 1.12, 1.3
 """What the library chooses fits if measured over simulated times are within these, on average and at each size."""
 _MOST_NAMED = 3
-_GRADES: tuple[tuple[str, Grade], ...] = (("Also slow", "slow"), ("Faster than expected", "fast"))
 
 
 def findings_of(
@@ -44,33 +46,35 @@ def findings_of(
 
     `is_told` says whether a line of the text tells why the times are long.
     """
-    ranges = [run for run in _ranges(rows, "slow") if _is_beyond(run)]
-    whole = max(ranges, key=lambda run: len(run) * (_factor(run) - 1), default=None)
-    shape = shape_of(expectation.curve.measurements)
-    slow_sizes = None if shape is None or all(row.grade != "slow" for row in rows) else hump(shape)
-    suspects = (
-        ()
-        if is_told and whole is not None
-        else (
-            *_hop(expectation, rows, mentions),
-            *_default(expectation, rows),
-            *([slow_sizes] if slow_sizes is not None else ()),
-            *_by_factors(expectation, rows),
-        )
-    )
+    slow = _worst(rows, "slow")
+    is_open = slow is None or not is_told
+    suspects = [*_suspects(expectation, rows, mentions)] if is_open else []
     if suspects and suspects[0].subject == "default":
         return (*suspects, *_choices(rows), *_gains(expectation, rows))
-    others = (
-        *_choices(rows),
-        *_programs(expectation, [row for row in rows if not _is_as_chosen(row)]),
-        *(() if whole is None or suspects or is_told else _advice(expectation, whole)),
-    )
-    return (*suspects, *([] if suspects else [_verdict(expectation, rows, whole)]), *others)
+    verdict = suspects or [_verdict(expectation, rows, slow)]
+    programs = _programs(expectation, [row for row in rows if not _is_as_chosen(row)])
+    advice = _advice(expectation, slow) if slow is not None and is_open and not suspects else ()
+    return (*verdict, *_choices(rows), *programs, *advice)
 
 
-def _is_beyond(rows: Sequence[Row]) -> bool:
-    most = _EXCESS if len(rows) < _MANY else _EXCESS_OF_MANY
-    return any(row.factor > (row.high_s / row.expected_s) ** most for row in rows)
+def _suspects(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
+    """Give what explains the times by itself, the most obvious first."""
+    yield from _hop(expectation, rows, mentions)
+    yield from _default(expectation, rows)
+    shape = shape_of(expectation.curve.measurements)
+    if shape is not None and any(row.grade == "slow" for row in rows) and (slow_sizes := hump(shape)):
+        yield slow_sizes
+    yield from _slowdown(expectation, rows)
+
+
+def _worst(rows: Sequence[Row], grade: Grade) -> list[Row] | None:
+    """Return the neighbouring sizes that are furthest off, if one of them is clearly beyond the machine's error."""
+    far = [
+        run
+        for run in _ranges(rows, grade)
+        if max(row.excess for row in run) > (_EXCESS if len(run) == 1 else _EXCESS_OF_SEVERAL)
+    ]
+    return max(far, key=lambda run: len(run) * abs(log(_factor(run))), default=None)
 
 
 def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> Iterator[Finding]:
@@ -79,51 +83,50 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
     job = replace(job_of(mentions, shape_of(expectation.curve.measurements)), ranks=one.ranks)
     nodes = -(-one.ranks // machine.ranks_per_node)
     points = [(row.size_bytes, row.measured_s) for row in rows]
-    if rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
-        return  # small calls are as fast as the machine's, or as those of an algorithm
+    if "gpu.generation" in machine.quantities or rows[0].grade != "slow" or _is_of_algorithm(expectation, rows[:1]):
+        return  # kernels start late, or small calls are as fast as the machine's, or as those of an algorithm
     if finding := slow_hop(points, job, nodes, expectation.curve.call, HOP_OF_SOFTWARE_S):
         yield finding
 
 
-def _by_factors(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give what factors over sizes show: that all large calls lose alike, that all small ones do, or a single size.
+def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Give that large calls lose bandwidth, that small ones have latency, or a single size, unless an algorithm does.
 
     Nothing is given if an algorithm explains the whole curve.
     """
     if _is_of_algorithm(expectation, rows):
         return
-    threes = zip(rows, rows[1:], rows[2:], strict=False)
-    peaks = (
-        (row.factor / max(below.factor, above.factor), row)
-        for below, row, above in threes
-        if "slow" not in (below.grade, above.grade)
-    )
-    height, peak = max(peaks, key=lambda each: each[0], default=(0.0, None))
-    is_peak = peak is not None and height > _PEAK
-    one = expectation.curve.first
+    (what, odd), one = slowdown_of(rows), expectation.curve.first
     is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
     blocks = one.ranks if is_of_blocks else 1
-    others = [row for row in rows if not (is_peak and row is peak)]
+    others = [row for row in rows if row is not odd]
     small = [row for row in others if row.size_bytes * blocks <= _MOST_SMALL_BYTES]
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
     few, many = (_factor(part) if part else 1.0 for part in (small, large))
-    if len(large) >= _LEAST_ALIKE and _LOSS < many < _MOST_LOSS and many > _LOSS * few and _are_alike(large, many):
+    is_of_large = what == "rate" or (what == "all" and not small) or _are_alike(large, few)
+    if max(row.factor for row in others) > _MOST_LOSS:
+        return
+    if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE and large[-1].factor > many / _MOST_KEPT:
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
-    elif _LOSS < few < _MOST_LOSS and few > _LOSS * many and len(small) > 1 and _are_alike(small, few):
-        if _as_long(expectation, [row.size_bytes for row in small]) is None:
-            yield conclude("small messages", call=expectation.curve.call, small=few, large=many)
-    elif is_peak and peak is not None:
-        yield conclude("one size", kind="slow", size_bytes=peak.size_bytes, factor=height)
+    elif what == "latency" and few > _LOSS:
+        alike = _as_long(expectation, [row.size_bytes for row in small])
+        or_else = f"; or it runs {alike}" if alike else ""
+        yield conclude("small messages", call=expectation.curve.call, small=few, large=many, or_else=or_else)
+    elif odd is not None and _worst(others, "slow") is None:
+        factor = height_of(rows, rows.index(odd))
+        yield conclude("one size", kind="slow", size_bytes=odd.size_bytes, factor=factor)
+
+
+def _are_alike(large: Sequence[Row], few: float) -> bool:
+    """Return whether large sizes take the same factor longer, and small ones less, of which `few` is the factor."""
+    factors = [row.factor for row in large]
+    return bool(factors) and max(factors) < _ALIKE * min(factors) and min(factors) > _LOSS * few
 
 
 def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
     """Return whether an algorithm is known to have run, and takes as long as measured."""
     ran = expectation.guess([row.size_bytes for row in rows])
     return ran.is_told and all(_takes_as_long(expectation, ran.programs[0], row.size_bytes, _FITS_EACH) for row in rows)
-
-
-def _are_alike(rows: Sequence[Row], factor: float) -> bool:
-    return all(1 / _ALIKE < row.factor / factor < _ALIKE for row in rows)
 
 
 def _share(expectation: Expectation, rows: Sequence[Row], factor: float, addition: str) -> Iterator[Finding]:
@@ -168,7 +171,7 @@ def _default(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]
     choices = groupby(rows, key=lambda row: FORMS["channels"].sub("", (row.choice and row.choice.choice) or ""))
     runs = [(name, [row.size_bytes for row in run]) for name, run in choices]
     names = ", ".join(f"{name} {from_to(sizes[0], sizes[-1])}" if len(runs) > 1 else name for name, sizes in runs)
-    kind: Kind = "slow" if any(row.grade == "slow" for row in rows) else "fine"
+    kind: Kind = "slow" if _worst(rows, "slow") else "fine"
     library = next(row.choice.library for row in rows if row.choice is not None)
     yield conclude("default", kind=kind, call=expectation.curve.call, library=library, names=names, ratios=span(ratios))
 
@@ -199,24 +202,28 @@ def _verdict(expectation: Expectation, rows: Sequence[Row], whole: Sequence[Row]
     if whole is not None:
         where = "" if len(whole) == len(rows) else f" {_from_to(whole)}"
         slow = f"{what} is {_factor(whole):.2g} times slower than machine {machine} can do{where}"
-        return Finding("slow", f"{slow}{_instead(expectation, whole)}{_elsewhere(rows, whole)}", "time")
-    if fast := max(_ranges(rows, "fast"), key=len, default=None):
+        return Finding("slow", f"{slow}{_instead(expectation, whole)}{_others(rows, whole)}", "time")
+    if fast := _worst(rows, "fast"):
         where = "" if len(fast) == len(rows) else f" {_from_to(fast)}"
         sentence = f"{what} takes {_factor(fast):.2g} times the time that machine {machine} needs{where}"
         why = "this is another machine, or the library does what no algorithm here does"
         return Finding("fast", f"{sentence}: {why}", "time")
     sentence = f"{what} is as fast as machine {machine} can do it: {_factor(rows):.2f} times the simulated time"
-    return Finding("fine", f"{sentence}, which is within the error of the machine file", "time")
+    error = "which is within the error of the machine file"
+    return Finding("fine", f"{sentence}, {error}{_others(rows, None)}", "time")
 
 
-def _elsewhere(rows: Sequence[Row], whole: Sequence[Row]) -> str:
+def _others(rows: Sequence[Row], whole: Sequence[Row] | None) -> str:
     """Return how the sizes are that are not in the slowest range."""
+    slow = "A little slow" if whole is None else "Also slow"
+    grades: tuple[tuple[str, Grade], ...] = ((slow, "slow"), ("Faster than expected", "fast"))
     parts = [
         f". {words} {', '.join(map(_from_to, runs))}"
-        for words, grade in _GRADES
+        for words, grade in grades
         if (runs := [run for run in _ranges(rows, grade) if run != whole])
     ]
-    return "".join([*parts, ". Fine elsewhere" if any(row.grade == "fine" for row in rows) else ""])
+    is_fine = whole is not None and any(row.grade == "fine" for row in rows)
+    return "".join([*parts, ". Fine elsewhere" if is_fine else ""])
 
 
 def _instead(expectation: Expectation, rows: Sequence[Row]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -25,6 +26,7 @@ DEFAULT = "default"
 MOST_NAME_LETTERS = 100
 """How many letters of a name in JSON are read."""
 
+_WAYS = get_args(MeasuredAs)
 _FLOAT_BYTES = 4
 _MOST_DIGITS = 15
 _SHORTEST_S, _LONGEST_S = 1e-12, 365.25 * 86400
@@ -106,7 +108,7 @@ class Measurement:
     spread: Spread | None = None
 
     def __post_init__(self) -> None:
-        among("measured_as", self.measured_as, get_args(MeasuredAs))
+        among("measured_as", self.measured_as, _WAYS)
         for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, f"seconds above 0, {_TIMES}", is_right=_can_be_measured)
@@ -338,6 +340,8 @@ def spread_of(
 
     Times are numbers or texts, the shorter one first. The number of iterations is left out if it is no whole number.
     """
+    if low is None or high is None:
+        return None
     try:
         low_s, high_s = (float(str(value)) * unit_s for value in (low, high))
         text = str(iterations)
@@ -346,6 +350,7 @@ def spread_of(
         return None
 
 
+@lru_cache(maxsize=64)
 def call_of(collective: str, facts: Facts, file: str) -> tuple[str, dict[str, float | str]]:
     """Return the algorithm that a file is told to be of, with its parameters, or a library; refuse unknown ones."""
     if facts.algorithm is None:

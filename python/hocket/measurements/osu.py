@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
@@ -79,7 +79,7 @@ class _Table:
         """Whether the first column has sizes; a barrier has none."""
         return self.heads[0] == "Size"
 
-    @property
+    @cached_property
     def column(self) -> str:
         """The column of times that is read."""
         return next(name for name in _TIMES if name in self.heads)
@@ -98,8 +98,8 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             rules.append(_measurement(table, cells, facts, (file, number)))
         elif table is not None and (datatype := _DATATYPE.match(line)) and table.collective in REDUCTIONS:
             table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
-        elif table is not None:
-            table.heads = _names(line) or table.heads
+        elif table is not None and (heads := _names(line)):
+            table = replace(table, heads=heads)
     return Reading(tuple(rules))
 
 
@@ -123,9 +123,9 @@ def _names(line: str) -> Sequence[str]:
 
 def _is_row(table: _Table, cells: Sequence[str]) -> bool:
     """Return whether a line is a row, of a size above zero if it has one."""
-    if not cells or not re.fullmatch(r"[0-9]+" if table.has_sizes else r"[0-9]+\.[0-9]+", cells[0]):
-        return False
-    return not table.has_sizes or bool(cells[0].strip("0"))
+    if not table.has_sizes:
+        return bool(cells) and re.fullmatch(r"[0-9]+\.[0-9]+", cells[0]) is not None
+    return bool(cells) and cells[0].isascii() and cells[0].isdecimal() and bool(cells[0].strip("0"))
 
 
 def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple[str, int]) -> Measurement:

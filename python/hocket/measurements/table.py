@@ -307,6 +307,8 @@ class _Row:
 
 def _plain(cell: str) -> str:
     """Return a number without separators of thousands and with a decimal point, where its commas can mean only that."""
+    if "," not in cell:
+        return cell
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3}){2,}(?:\.[0-9]+)?|[0-9]{1,3},[0-9]{3}\.[0-9]+", cell):
         return cell.replace(",", "")
     return cell.replace(",", ".") if re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0,[0-9]+", cell) else cell

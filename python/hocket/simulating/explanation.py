@@ -18,11 +18,11 @@ from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bounds_by_size
-from hocket.simulating.comparison import compare, of_algorithm
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.operations import PARTS, Step, total
 from hocket.simulating.question import Contender, Question
+from hocket.simulating.race import compare, of_algorithm
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
 

@@ -36,14 +36,18 @@ class Contender:
         call: The call. The parameters that it sets stay.
         machine: The machine, if it is another than that of the question.
         role: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
-            "beside" the others, with the default values of parameters.
+            "beside" the others, with the default values of parameters, or with those chosen "by formula".
+        measured_as: How a benchmark measures its time, if otherwise than all of the question.
+        scene: Who calls when, if it is another scene than that of the question.
     """
 
     row: int
     algorithm: Algorithm
     call: Call
     machine: Machine | None = None
-    role: Literal["races", "ends", "beside"] = "races"
+    role: Literal["races", "ends", "beside", "by formula"] = "races"
+    measured_as: MeasuredAs | None = None
+    scene: Scene | None = None
 
 
 @dataclass(frozen=True)
@@ -100,32 +104,38 @@ class Question:
         is_local = executor is None or isinstance(executor, ThreadPoolExecutor)
         if is_local or on_efforts is not None:
             most = executor._max_workers if isinstance(executor, ThreadPoolExecutor) else processors()
-            handle = _Handle(self, room_for_threads(most))
+            threads = room_for_threads(most)
             if on_efforts is not None:
-                on_efforts(handle.efforts_s())
+                on_efforts(self._handle.efforts_s(threads))
             if is_local:
-                return handle.answer(on_done)
+                return self._handle.answer(on_done, threads)
         rows: dict[int, list[int]] = {}
         for number, cell in enumerate(self.cells):
             rows.setdefault(cell.row, []).append(number)
         answers: dict[int, Answer] = {}
 
-        def note(numbers: list[int], some: list[Answer]) -> None:
-            for number, answer in zip(numbers, some, strict=True):
+        def note(part: tuple[list[int], Question], some: list[Answer]) -> None:
+            for number, answer in zip(part[0], some, strict=True):
                 answers[number] = replace(answer, number=number)
                 on_done(answers[number])
 
-        do_all(partial(_answer_part, self), list(rows.values()), executor=executor, on_done=note)
+        parts = [
+            (numbers, replace(self, cells=[self.cells[number] for number in numbers])) for numbers in rows.values()
+        ]
+        do_all(_answer_part, parts, executor=executor, on_done=note)
         return [answers[number] for number in range(len(self.cells))]
+
+    def conditions_of(self, cell: Contender) -> tuple[Machine, Scene, MeasuredAs]:
+        """Return where and how a cell is simulated: its own conditions, or else those of the question."""
+        return cell.machine or self.machine, cell.scene or self.scene, cell.measured_as or self.measured_as
 
     def efforts_s(self) -> list[float]:
         """Return estimates of the seconds of one core for each cell, as `on_efforts` of `answer` receives them."""
-        return _Handle(self, 1).efforts_s()
+        return self._handle.efforts_s(1)
 
     @cached_property
-    def quiet_machine(self) -> Machine:
-        """The machine without noise, for which values are chosen."""
-        return quiet(self.machine) or self.machine
+    def _handle(self) -> _Handle:
+        return _Handle(self)
 
 
 def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
@@ -134,58 +144,67 @@ def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
     least time. The formula knows no contention: where messages meet, other values can be faster.
     """
-    settings = _Handle(Question(machine, [Contender(0, algorithm, call)]), 1).settings()
+    settings = _Handle(Question(machine, [Contender(0, algorithm, call)])).settings()
     return replace(call, parameters=dict(settings[0])) if settings else call
 
 
-def _answer_part(question: Question, numbers: Sequence[int]) -> list[Answer]:
-    return _Handle(replace(question, cells=[question.cells[number] for number in numbers]), 1).answer(ignore)
+def _answer_part(part: tuple[list[int], Question]) -> list[Answer]:
+    return _Handle(part[1]).answer(ignore, 1)
 
 
 class _Handle:
     """A question in the compiled module."""
 
-    def __init__(self, question: Question, threads: int) -> None:
+    def __init__(self, question: Question) -> None:
         """Pass it on; calls that are refused here stay here."""
         self._question, self._answers = question, dict[int, Answer]()
         self._own: dict[int, _Own] = {}
         self._numbers: list[int] = []
         kinds = question.machine.discrepancies
+        conditions: list[tuple[_native.Machine, dict[str, Any]]] = []
+        numbers: dict[tuple[int, int, str], int] = {}
+
+        def number_of(machine: Machine, scene: Scene, measured_as: MeasuredAs) -> int:
+            key = id(machine), id(scene), measured_as
+            if key not in numbers:
+                how = how_request(machine, question.engine, measured_as, scene, question.trials, question.keep)
+                conditions.append((machine.handle, how))
+                numbers[key] = len(numbers)
+            return numbers[key]
+
+        number_of(question.machine, question.scene, question.measured_as)
         requests = []
         for number, cell in enumerate(question.cells):
+            collective, call = cell.algorithm.collective, cell.call
             try:
-                request, own = request_of(cell.algorithm, cell.call)
+                request, own = request_of(cell.algorithm, call)
+                conditions_number = number_of(*question.conditions_of(cell))
             except Error as error:
-                self._answers[number] = Answer(number, str(error), cell.call)
+                self._answers[number] = Answer(number, str(error), call)
                 continue
             if own is not None:
                 self._own[number] = _Own(question, cell)
-            collective, call = cell.algorithm.collective, cell.call
             self._numbers.append(number)
             requests.append(
                 {
                     "row": cell.row,
                     "call": request,
                     "own": own and (own["parameters"], self._own[number]),
-                    "machine": cell.machine and cell.machine.handle,
+                    "conditions": conditions_number,
                     "role": cell.role,
                     "alike": ratio_of(kinds, collective, call.size_bytes, ranks=call.ranks),
                 }
             )
-        how = how_request(
-            question.machine, question.engine, question.measured_as, question.scene, question.trials, question.keep
-        )
-        machines = question.machine.handle, question.quiet_machine.handle
-        self._native = _native.Question(*machines, how, requests, question.at_best, question.places, threads)
+        self._native = _native.Question(conditions, requests, question.at_best, question.places)
 
-    def efforts_s(self) -> list[float]:
-        efforts_s = dict(zip(self._numbers, self._native.efforts_s(), strict=True))
+    def efforts_s(self, threads: int) -> list[float]:
+        efforts_s = dict(zip(self._numbers, self._native.efforts_s(threads), strict=True))
         return [efforts_s.get(number, 0.0) for number in range(len(self._question.cells))]
 
     def settings(self) -> Sequence[Iterable[tuple[str, float | str]]]:
         return self._native.settings()
 
-    def answer(self, on_done: Callable[[Answer], object]) -> list[Answer]:
+    def answer(self, on_done: Callable[[Answer], object], threads: int) -> list[Answer]:
         is_over = False
         for answer in self._answers.values():
             on_done(answer)
@@ -197,7 +216,7 @@ class _Handle:
                 on_done(answer)
 
         try:
-            self._native.answer(note)
+            self._native.answer(note, threads)
         except KeyboardInterrupt:
             ORPHANS.extend(self._own)
             raise
@@ -213,7 +232,7 @@ class _Handle:
             return Answer(number, Later(row) if isinstance(row, float) else row, cell.call)
         assert isinstance(row, Mapping)
         assert settings is not None
-        simulation = simulation_of(row, cell.machine or self._question.machine)
+        simulation = simulation_of(row, self._question.conditions_of(cell)[0])
         return Answer(number, simulation, replace(cell.call, parameters=dict(settings)))
 
 
@@ -232,25 +251,22 @@ class _Own:
         assert run is not None
         return run
 
+    @cached_property
+    def _quiet_machine(self) -> Machine:
+        machine, _, _ = self._question.conditions_of(self._cell)
+        return quiet(machine) or machine
+
     def __call__(self, settings: Iterable[tuple[str, int | str]], until_s: float, is_alone: bool) -> float | None:
         """Return the time of a run; None if it is later than the deadline."""
-        question = self._question
+        question, algorithm = self._question, self._cell.algorithm
         call = replace(self._cell.call, parameters=dict(settings))
+        how = partial(plan, algorithm, call, engine=question.engine, trials=question.trials)
         if not is_alone:
-            run = plan(
-                self._cell.algorithm,
-                call,
-                machine=self._cell.machine or question.machine,
-                engine=question.engine,
-                measured_as=question.measured_as,
-                scene=question.scene,
-                trials=question.trials,
-                keep=question.keep,
-            ).run()
+            machine, scene, measured_as = question.conditions_of(self._cell)
+            run = how(machine=machine, measured_as=measured_as, scene=scene, keep=question.keep).run()
             self._whole_run = run, call
             return run.time_s.mean
-        machine, engine, trials = question.quiet_machine, question.engine, question.trials
-        result = plan(self._cell.algorithm, call, machine=machine, engine=engine, trials=trials).run_until(until_s)
+        result = how(machine=self._quiet_machine).run_until(until_s)
         if isinstance(result, Later):
             return None
         if self._run_alone is None or result.time_s.mean < self._run_alone[0].time_s.mean:

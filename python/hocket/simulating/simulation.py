@@ -19,7 +19,7 @@ from hocket.definitions.calls import guard, request_of
 from hocket.definitions.library import Algorithm, as_algorithm, format_elements
 from hocket.definitions.machine import Machine, MachineLike, as_machine, discrepancy_of, ratio_of
 from hocket.definitions.topology import LinkUse
-from hocket.definitions.variants import path_machines
+from hocket.definitions.variants import scaled
 from hocket.schedules.schedule import Schedule
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults, join
@@ -405,6 +405,24 @@ class Simulation(Result):
         return [{name: row[name] for name in ("time_mean_s", *interval, "formula_s", "messages", "message_bytes")}]
 
 
+def fastest_of(simulations: Sequence[Simulation]) -> list[Simulation]:
+    """Return the simulation with the smallest mean and all that cannot be distinguished from it.
+
+    They keep their order, but on a machine with discrepancies the one with the smallest mean comes first.
+    """
+    first = min(simulations, key=lambda one: one.time_s.mean)
+    alike = [one for one in simulations if _are_alike(first, one)]
+    return alike if first.measured_interval_s is None else sorted(alike, key=lambda one: one.time_s.mean)
+
+
+def _are_alike(faster: Simulation, slower: Simulation) -> bool:
+    """Return whether the measured order of two simulations may be the other one, or their intervals overlap."""
+    if faster.measured_ratio is not None:
+        return slower.time_s.mean <= faster.measured_ratio * faster.time_s.mean
+    (first_s, second_s), (low_s, high_s) = faster.time_s.interval, slower.time_s.interval
+    return low_s <= second_s and first_s <= high_s
+
+
 _KEPT_FIELDS = ("events", "link_uses", "passages", "critical_path")
 _NOT_IN_DICTS = frozenset(("times_s", "marks_s", "arriving_s", *_KEPT_FIELDS))
 _NOT_IN_ROWS = _NOT_IN_DICTS.union(
@@ -589,7 +607,7 @@ def how_request(
         **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
         **details,
-        "path": path_machines(machine) if details["critical_path"] else None,
+        "path": (machine.handle, [*map(scaled, ("latency", "overhead"))]) if details["critical_path"] else None,
     }
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from hocket.base.results import TextTable
 from hocket.base.units import format_bytes, format_count, format_time, format_value, from_to, span
-from hocket.simulating.answers import algorithm_if_known
+from hocket.simulating.comparison import algorithm_if_known
 
 if TYPE_CHECKING:
-    from hocket.simulating.answers import Use
-    from hocket.simulating.comparison import Comparison, MeasuredTime
+    from hocket.simulating.comparison import Comparison, Use
+    from hocket.simulating.ranking import MeasuredTime
     from hocket.simulating.simulation import Simulation, Trials
 
 INTERVALS_NOTE = "times are means, with 95 % intervals; = joins algorithms whose intervals overlap"

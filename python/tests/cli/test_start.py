@@ -15,7 +15,7 @@ COMMANDS = {f"hocket.cli.{name}" for name in commands.commands} - {"hocket.cli.l
 OTHERS = {
     "hocket.definitions.verification",
     "hocket.mpi",
-    "hocket.simulating.comparison",
+    "hocket.simulating.race",
     "hocket.simulating.replays",
     "hocket.simulating.sweeps",
     "hocket.traces",

@@ -362,6 +362,18 @@ def test_a_switch_point_that_moved_is_a_hint() -> None:
     assert [one.subject for one in changes(*ring).findings if one.kind == "hint"] == ["protocol"]
 
 
+def test_a_row_of_a_range_agrees_with_its_own_ratio() -> None:
+    drawn = random.Random(5)
+    before, after = (
+        [replace(ONE, size_bytes=size, time_s=1e-5 * factor * drawn.lognormvariate(0, 0.12)) for size in SIZES]
+        for factor in (1.0, 1.3)
+    )
+    after[7] = replace(after[7], time_s=0.95 * before[7].time_s)
+    found = changes(before, after).changes
+    assert sum(one.direction == "slower" for one in found) > 12
+    assert all((one.ratio > 1) == (one.direction == "slower") for one in found if one.direction in ("slower", "faster"))
+
+
 def test_slower_links_are_no_step() -> None:
     """Twice the time per byte: the ratio goes from 1 to 2 within several doublings."""
 

@@ -11,7 +11,7 @@ import pytest
 
 import hocket
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import with_cards
+from hocket.definitions.variants import variant
 from hocket.judging.changes import changes
 from hocket.judging.curves import curves_of
 from hocket.judging.finding import Finding
@@ -138,7 +138,8 @@ SEVEN = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22]
 @pytest.mark.parametrize("used", [1, 2])
 def test_a_constant_factor_of_large_sizes_is_a_share_of_the_cards(used: int) -> None:
     noise = random.Random(used)
-    times_us = simulated_us("alltoall/linear", with_cards(four_cards(), count=used), 48, SEVEN)
+    machine = variant(four_cards(), {"node.cards.count": used}) or four_cards()
+    times_us = simulated_us("alltoall/linear", machine, 48, SEVEN)
     text = osu("All-to-All Personalized Exchange", [time * noise.uniform(0.97, 1.03) for time in times_us], 1 << 10)
     found = verdict(text, machine=four_cards(), ranks=48)
     assert found.subject == "bandwidth" and f"{used} of the 4 cards" in found.sentence
@@ -173,6 +174,9 @@ def test_a_hump_between_sizes_names_the_switch_point() -> None:
     found = verdict(f"4 nodes with 4 tasks\n{osu('Allgather', times)}", ranks=16)
     assert found.subject == "algorithm" and found.kind == "slow"
     assert all(word in found.sentence for word in ("140.0 us", "30.00 us", "faster from there down"))
+    assert found.sentence.endswith("so switch at 8 KiB")
+    switched = [min(time, 30.0) if place >= 3 else time for place, time in enumerate(times[:6])] + times[6:]
+    assert verdict(osu("Allgather", switched), ranks=16).subject != "algorithm"
     beside = [*times, 900.0, 5000.0, 3000.0]
     assert verdict(osu("Allgather", beside), ranks=16).sentence == found.sentence
     assert verdict(osu("Allgather", sorted(times)), ranks=16).subject != "algorithm"
@@ -354,3 +358,11 @@ def test_a_share_of_the_time_agrees_with_the_table() -> None:
     (share,) = re.findall(r"would take ([0-9]+)% of the time", curve.verdict.sentence)
     measured = [row.measured_s / row.expected_s for row in curve.rows]
     assert int(share) / 100 == pytest.approx(1 / geometric_mean(measured), rel=0.35)
+
+
+def test_a_late_switch_is_no_loss_of_bandwidth() -> None:
+    """From 64 KiB to 1 MiB, the times are three times those of the fastest; at 4 MiB, they are as long."""
+    times_us = simulated_us("alltoall/linear", four_cards(), 48, SEVEN)
+    late = [time * (3 if 3 <= place <= 5 else 1) for place, time in enumerate(times_us)]
+    found = verdict(osu("All-to-All Personalized Exchange", late, 1 << 10), machine=four_cards(), ranks=48)
+    assert found.kind == "slow" and found.subject != "bandwidth" and "64 KiB to 1 MiB" in found.sentence

@@ -64,6 +64,14 @@ def test_calls_that_were_held_out(machine: str, ranks: int, calls: int, middle: 
     assert max(found) < most
 
 
+def test_large_calls_on_alps_that_were_held_out() -> None:
+    """The fit had seen 1, 4 and 128 MiB."""
+    sizes = [str(mebibytes << 20) for mebibytes in (2, 8, 16, 32, 64, 256, 512, 1024)]
+    own = [row for row in rows("alps-gh200", 64, "multi_ring", "double_tree") if row["size_bytes"] in sizes]
+    assert len(own) == 8
+    assert median(deviations("alps-gh200", own)) < 0.15
+
+
 def test_the_switch_of_a_node() -> None:
     """Its values are those of NVIDIA/dgxc-benchmarking's allreduces; these are of another site."""
     found = deviations("hgx-h100", [row for row in rows("hgx-h100", 8, "nvls") if row["source"].startswith("aws")])

@@ -17,11 +17,13 @@
 //! part 3    the same in the opposite directions
 //! ```
 
+use std::array::from_fn;
+
 use hocket_core::{Call, Rank, Span, Tag};
 
 use crate::About;
 use crate::allreduce::swing::{label, swing};
-use crate::shapes::torus::{Port, Torus, moves_evenly, needs_torus_and_commutative, ports};
+use crate::shapes::torus::{MOST_AXES, Port, Torus, moves_evenly, needs_torus_and_commutative, ports};
 use crate::shapes::{Halves, half_range, halve_and_double};
 
 pub const ABOUT: About =
@@ -74,9 +76,6 @@ fn steps(port: &Port) -> Vec<(usize, u32)> {
 
 /// A label whose bit s differs between partners of step s. The bit comes from a rank's label along the step's axis.
 fn torus_label(port: &Port, steps: &[(usize, u32)], rank: usize) -> usize {
-    let bit = |(step, (axis, before)): (usize, &(usize, u32))| {
-        let along_axis = label(port.coordinate(rank, *axis), port.torus.sizes[*axis]);
-        (along_axis >> before & 1) << step
-    };
-    steps.iter().enumerate().map(bit).sum()
+    let labels: [usize; MOST_AXES] = from_fn(|axis| label(port.coordinate(rank, axis), port.torus.sizes[axis]));
+    steps.iter().enumerate().map(|(step, (axis, before))| (labels[*axis] >> before & 1) << step).sum()
 }

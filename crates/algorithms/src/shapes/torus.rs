@@ -101,6 +101,11 @@ impl Torus {
         self.sizes.iter().map(|size| size - 1).sum()
     }
 
+    /// By how much the numbers of neighbours along an axis differ.
+    fn stride(&self, axis: usize) -> usize {
+        self.sizes[..axis].iter().product()
+    }
+
     /// The coordinates of a rank.
     pub fn coordinates(&self, rank: usize) -> Coordinates {
         let mut rest = rank;
@@ -148,14 +153,13 @@ pub struct Port {
 impl Port {
     /// The coordinate of a rank along an axis, in the port's direction.
     pub fn coordinate(&self, rank: usize, axis: usize) -> usize {
-        self.mirror(self.torus.coordinates(rank)[axis], axis)
+        self.mirror(rank / self.torus.stride(axis) % self.torus.sizes[axis], axis)
     }
 
     /// The rank that differs from `rank` only in this coordinate.
     pub fn moved(&self, rank: usize, axis: usize, coordinate: usize) -> usize {
-        let mut at = self.torus.coordinates(rank);
-        at[axis] = self.mirror(coordinate, axis);
-        self.torus.rank(at)
+        let (stride, size) = (self.torus.stride(axis), self.torus.sizes[axis]);
+        rank - rank / stride % size * stride + self.mirror(coordinate, axis) * stride
     }
 
     /// The number of a rank in the order of the coordinates along the port's axes. The last coordinate changes first.

@@ -17,18 +17,17 @@ impl<N: Network> Events<'_, N> {
     /// A message enters the network.
     #[inline(always)]
     pub(super) fn leave(&mut self, id: u32) {
-        let now_s = self.agenda.now_s();
-        let Message { from, to, parcel: Parcel { bytes, .. }, gap_packets, .. } = *self.messages.get(id);
+        let Message { from, to, parcel: Parcel { bytes, .. }, gap_packets, left_s, .. } = *self.messages.get(id);
         let ranks = [from, to];
         let [from, to] = self.nodes_of(ranks);
         let Some(traffic) = &mut self.traffic else { return };
         if let Some(occupancy) = &mut self.occupancy {
             let message = self.messages.get_mut(id);
-            [message.first_s, message.passed_s] = occupancy.leave(Passing { ranks, bytes, within: None }, now_s);
+            [message.first_s, message.passed_s] = occupancy.leave(Passing { ranks, bytes, within: None }, left_s);
         }
-        traffic.inject(now_s, Flight { id, from, to, ranks, bytes, gap_packets: f64::from(gap_packets) });
+        traffic.inject(left_s, Flight { id, from, to, ranks, bytes, gap_packets: f64::from(gap_packets) });
         self.look_at_network();
-        self.decide_later(now_s);
+        self.decide_later(left_s);
     }
 
     /// Notes the time of the network's next event, after something has changed there.

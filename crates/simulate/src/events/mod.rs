@@ -31,7 +31,7 @@ use hocket_machine::{Node, Placement};
 
 use crate::clock::{PlacedTime, Timing, Trial};
 use crate::in_time::{Arrival, InTime, Outcome, kept_bytes};
-use crate::network::{Fabric, LinkUse, Memo, Milestone, Network, Occupancy, Parcel, Passages, Traffic};
+use crate::network::{Fabric, LinkUse, Memo, Milestone, Network, Occupancy, Parcel, Passages, SEND, Traffic};
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::PortQueues;
@@ -147,6 +147,8 @@ pub struct Events<'a, N: Network> {
     circuits: Option<usize>,
     /// Whether messages can leave in the order in which ranks run: no two ranks share anything, and no circuits.
     leaves_at_once: bool,
+    /// Whether messages can enter the network before they leave: then, too, and each at a later time than the one before.
+    leaves_early: bool,
     /// Messages of each rank that wait for its interface, on networks with interfaces.
     interfaces: Vec<VecDeque<u32>>,
     /// Whether messages pass interfaces before and after a network with contention; and the latencies of their routes.
@@ -180,6 +182,10 @@ impl<'a, N: Network> Events<'a, N> {
         let shared_ports = network.shared_ports();
         let nodes = shared_ports.map_or(call.ranks, |placement| placement.nodes_of_job(call.ranks));
         let fabric = network.shared_network().map(|shared_network| shared_network.fabric());
+        let leaves_at_once = circuits.is_none()
+            && network.resources().is_none()
+            && fabric.is_some_and(|fabric| fabric.placement.ranks_per_node() == Some(1));
+        let is_told_early = traffic.as_ref().is_some_and(|traffic| traffic.is_told_early());
         let has_interfaces = fabric.is_some_and(|fabric| fabric.has_interfaces);
         Self {
             network,
@@ -208,9 +214,10 @@ impl<'a, N: Network> Events<'a, N> {
             happening: Vec::new(),
             progress: Vec::new(),
             circuits,
-            leaves_at_once: circuits.is_none()
-                && network.resources().is_none()
-                && fabric.is_some_and(|fabric| fabric.placement.ranks_per_node() == Some(1)),
+            leaves_at_once,
+            leaves_early: leaves_at_once
+                && is_told_early
+                && fabric.is_some_and(|fabric| fabric.host.least_end_s(SEND) > 0.0),
             interfaces: vec![VecDeque::new(); if N::NODE_HAS_STATE { call.ranks } else { 0 }],
             has_interfaces,
             ways_s: Memo::new(if has_interfaces { call.ranks } else { 1 }),
@@ -254,9 +261,10 @@ impl<'a, N: Network> Events<'a, N> {
 
     /// The nodes of two ranks of a network with contention.
     #[inline(always)]
-    fn nodes_of(&self, ranks: [u32; 2]) -> [usize; 2] {
-        let node_of = |rank, fabric: &Fabric| fabric.placement.node_of(rank, self.nodes.len());
-        ranks.map(|rank| self.fabric.map_or(0, |fabric| node_of(rank as usize, fabric)))
+    fn nodes_of(&self, [one, other]: [u32; 2]) -> [usize; 2] {
+        let Some(fabric) = self.fabric else { return [0; 2] };
+        let node_of = |rank| fabric.placement.node_of(rank as usize, self.nodes.len());
+        [node_of(one), node_of(other)]
     }
 
     /// The sender and the receiver of a message; if its receiver does not run, those of the image of the message that

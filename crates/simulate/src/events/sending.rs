@@ -209,7 +209,7 @@ impl<N: Network> Events<'_, N> {
         }
         // Messages that leave now precede all other events.
         let is_next = self.leaves_at_once && self.running.is_some() && left_s == self.agenda.now_s();
-        if is_next && self.agenda.first_kind() != Some(LEAVING) {
+        if self.leaves_early || is_next && self.agenda.first_kind() != Some(LEAVING) {
             self.leave(id);
         } else {
             self.at(left_s, Action::Leave { message: id });

@@ -71,8 +71,12 @@ impl<N: Network> Events<'_, N> {
     }
 
     /// The next rank whose program has not begun.
+    #[inline(always)]
     pub(super) fn next_to_begin(&mut self) -> Option<usize> {
         let ranks = self.nodes.len();
+        if self.started_ranks == ranks {
+            return None;
+        }
         let rank_at = |place| self.agenda.shuffle().map_or(place, |shuffle| shuffle.rank_at(place));
         let place = (self.started_ranks..ranks).find(|place| self.runs(rank_at(*place)));
         let rank = place.map(rank_at);

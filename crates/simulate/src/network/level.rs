@@ -173,6 +173,8 @@ impl Level {
     pub fn of(&self, bytes: f64) -> &Costs {
         match &*self.ranges {
             [only] => only,
+            [small, _] if bytes < self.starts_bytes[1] => small,
+            [_, large] => large,
             ranges => &ranges[self.starts_bytes[1..].iter().take_while(|start| **start <= bytes).count()],
         }
     }
@@ -211,7 +213,7 @@ impl Level {
     }
 
     /// The least time for which a message occupies the processor at this end, in seconds.
-    pub(super) fn least_end_s(&self, end: usize) -> f64 {
+    pub fn least_end_s(&self, end: usize) -> f64 {
         self.least(|costs, [first, _]| costs.end_s(end, first))
     }
 
@@ -254,7 +256,7 @@ impl Level {
 
     /// m G, in seconds; at least the time at the rank's share of the memory bandwidth. At a switch, n G and a share of the
     /// gap, which all messages of a rank have together.
-    #[inline]
+    #[inline(always)]
     pub fn gap_s(&self, message: Parcel) -> f64 {
         let ranks_on_node = message.within.map_or(0.0, |within| f64::from(within.ranks_on_node));
         if self.switch_s_per_byte > 0.0 {

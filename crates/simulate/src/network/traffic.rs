@@ -8,6 +8,10 @@ use super::Passages;
 pub trait Traffic {
     /// A message leaves its node at `now_s`, no earlier than all previous events.
     fn inject(&mut self, now_s: f64, flight: Flight);
+    /// Whether it takes messages before they leave; those of one node in the order of leaving.
+    fn is_told_early(&self) -> bool {
+        false
+    }
     /// The time of the next event; infinite if there is none.
     fn next_s(&self) -> f64;
     /// Advances to the next event, and appends the milestones that messages reach.

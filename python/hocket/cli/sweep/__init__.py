@@ -15,9 +15,8 @@ from hocket.cli.group import CommandGroup, commands_of
 from hocket.cli.output import GrowingTable, answer, print_files, print_words, progress, with_version, write_picture
 from hocket.cli.printing import note, say
 from hocket.cli.values import Read
-from hocket.simulating.effort import simulation_s
+from hocket.simulating.sweeps import efforts_s, unfinished_cells
 from hocket.simulating.sweeps import sweep as sweep_grid
-from hocket.simulating.sweeps import unfinished_cells
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.row import Row
 from hocket.simulating.sweeps.table import FORMATS, Table, check_format
@@ -42,11 +41,7 @@ def sweep(
     `hocket sweep plot TABLE` draws the table of a sweep instead. If SPEC is a file named plot, write ./plot.
     """
     grid = Grid.load(spec)
-    efforts_s = (
-        simulation_s(one.algorithm, one.call, machine=one.setting.machine, trials=one.trials, scene=one.setting.scene)
-        for one in unfinished_cells(grid, output=output)
-    )
-    announce(efforts_s, jobs=jobs, yes=yes)
+    announce(efforts_s(unfinished_cells(grid, output=output)), jobs=jobs, yes=yes)
     count = len(grid.cells)
     try:
         with open_executor(executor, jobs=jobs, say=note) as pool, progress("simulating", count) as on_done:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from os import PathLike, fspath
 
 from hocket.base.checks import function
 from hocket.base.files import writable
 from hocket.base.parallel import do_all, ignore
-from hocket.simulating.sweeps.cell import Cell, simulate_cell
+from hocket.simulating.question import Answer
+from hocket.simulating.sweeps.cell import Cell, question_of, row_of, simulate_cell
 from hocket.simulating.sweeps.grid import Grid
 from hocket.simulating.sweeps.journal import Journal
 from hocket.simulating.sweeps.row import Row
 from hocket.simulating.sweeps.table import Table, check_format
+
+_MOST_AT_ONCE = 1000
 
 
 def sweep(
@@ -79,5 +82,28 @@ def _rows(
             journal.add(cell.key, row)
         on_done()
 
-    do_all(simulate_cell, [cell for cell in cells if cell.key not in rows], executor=executor, on_done=keep)
+    left = [cell for cell in cells if cell.key not in rows]
+    if executor is None or isinstance(executor, ThreadPoolExecutor):
+        for part in _parts(left):
+            _simulate(part, executor, keep)
+    else:
+        do_all(simulate_cell, left, executor=executor, on_done=keep)
     return tuple(rows[cell.key] for cell in cells)
+
+
+def _simulate(cells: Sequence[Cell], executor: Executor | None, on_done: Callable[[Cell, Row], object]) -> None:
+    def note(answer: Answer) -> None:
+        on_done(cells[answer.number], row_of(cells[answer.number], answer.outcome))
+
+    question_of(cells).answer(note, executor=executor)
+
+
+def efforts_s(cells: Sequence[Cell]) -> Iterator[float]:
+    """Give the estimated seconds of one core for each of some cells; 0 if unknown."""
+    for part in _parts(cells):
+        yield from question_of(part).efforts_s()
+
+
+def _parts(cells: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
+    """Give parts of some cells: more results at once might not fit into memory."""
+    return (cells[first : first + _MOST_AT_ONCE] for first in range(0, len(cells), _MOST_AT_ONCE))

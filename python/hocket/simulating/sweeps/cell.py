@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any
 
-from hocket._native import Error
 from hocket.base.call import Call
 from hocket.base.version import VERSION
 from hocket.definitions.authoring import library
 from hocket.definitions.library import Algorithm, catalogue, find, free_parameters
 from hocket.definitions.machine import Machine
-from hocket.simulating.question import choose
+from hocket.simulating.question import Contender, Outcome, Question
 from hocket.simulating.scenes import Scene
-from hocket.simulating.simulation import Trials, simulate
+from hocket.simulating.simulation import Simulation, Trials
 from hocket.simulating.sweeps.row import Row
 
 _RESULTS = ("parameters", "trials", "messages", "message_bytes", "engine")
@@ -71,7 +70,7 @@ class Setting:
         """The texts, by the columns of a table."""
         return {"noise": self.noise, "arrivals": self.arrivals, "cadence": self.cadence, "faults": self.faults}
 
-    @property
+    @cached_property
     def scene(self) -> Scene:
         """The scene of the arrivals, the cadence and the faults."""
         return Scene(arrivals=self.arrivals or None, cadence=self.cadence or None, faults=self.faults or None)
@@ -92,11 +91,11 @@ class Cell:
         """The algorithm to simulate."""
         return find(self.variant.label, among=known_algorithms(self.variant.load))
 
-    @cached_property
-    def call(self) -> Call:
-        """The call to simulate, with the values that the algorithm's formula chooses."""
+    @property
+    def contender(self) -> Contender:
+        """The cell in a question."""
         call = Call(ranks=self.ranks, size_bytes=self.size_bytes, parameters=self.variant.parameters)
-        return choose(self.algorithm, call, self.setting.machine)
+        return Contender(0, self.algorithm, call, self.setting.machine, "by formula", scene=self.setting.scene)
 
     @cached_property
     def key(self) -> str:
@@ -126,24 +125,33 @@ def known_algorithms(load: tuple[Source, ...]) -> tuple[Algorithm, ...]:
     return library([source.path for source in load], base=catalogue())
 
 
+def question_of(cells: Sequence[Cell]) -> Question:
+    """Return the question for the times of some cells of a grid, at least one."""
+    return Question(cells[0].setting.machine, [cell.contender for cell in cells], trials=cells[0].trials)
+
+
 def simulate_cell(cell: Cell) -> Row:
     """Simulate a cell; a refused call also gives a row."""
-    algorithm, setting = cell.algorithm, cell.setting
-    try:
-        simulation = simulate(algorithm, cell.call, machine=setting.machine, scene=setting.scene, trials=cell.trials)
-    except Error as error:
-        result: dict[str, Any] = {"parameters": dict(cell.variant.parameters), "trials": 0, "refusal": str(error)}
-    else:
-        interval_s = None if simulation.repeated is None else simulation.repeated.interval_s.mean
+    (answer,) = question_of([cell]).answer()
+    return row_of(cell, answer.outcome)
+
+
+def row_of(cell: Cell, outcome: Outcome) -> Row:
+    """Return the row of a cell with this outcome."""
+    setting, parameters = cell.setting, cell.variant.parameters
+    if isinstance(outcome, Simulation):
+        interval_s = None if outcome.repeated is None else outcome.repeated.interval_s.mean
         result = (
-            {name: getattr(simulation, name) for name in _RESULTS}
-            | simulation.time_s.columns()
+            {name: getattr(outcome, name) for name in _RESULTS}
+            | outcome.time_s.columns()
             | {"interval_s": interval_s}
-            | {"by_formula": " ".join(each.name for each in free_parameters(algorithm, cell.variant.parameters))}
+            | {"by_formula": " ".join(each.name for each in free_parameters(cell.algorithm, parameters))}
         )
+    else:
+        result = {"parameters": dict(parameters), "trials": 0, "refusal": str(outcome)}
     return Row(
-        algorithm=algorithm.name,
-        collective=algorithm.collective,
+        algorithm=cell.algorithm.name,
+        collective=cell.algorithm.collective,
         ranks=cell.ranks,
         size_bytes=cell.size_bytes,
         machine=setting.machine.name,

@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.checks import hint
-from hocket.base.files import key_lines, parse_toml, read_text, toml
+from hocket.base.files import key_lines, parse_toml, read_text
 from hocket.base.kinds import expecting
 from hocket.base.parallel import ignore
 from hocket.base.units import parse_bytes, parse_count, parse_ranks, parse_share, parse_sizes
 from hocket.definitions.calls import complete
 from hocket.definitions.library import GAP, Algorithm, find, find_collective
 from hocket.definitions.machine import Machine, is_preset
+from hocket.definitions.variants import variant
 from hocket.simulating.arrivals import describe
 from hocket.simulating.faults import read_faults
 from hocket.simulating.scenes import read_cadence
@@ -303,12 +304,12 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
     changes = spec.values.get("noises", {}).get(noise, {})
     changed_machine = machine
     if changes:
-        text = toml(_change(parse_toml(machine.text, machine.file), _with_paths(spec, changes)))
-        key = f"noises.{noise} on machine {machine.name}"
+        values, without = _changes(spec, changes)
         try:
-            changed_machine = Machine.parse(text, machine.file)
+            changed_machine = variant(machine, values, without=without) or machine
         except Error as error:
             place = re.escape(machine.file) + r"(:\d+)?: "  # the place in a text that the user has not seen
+            key = f"noises.{noise} on machine {machine.name}"
             raise spec.error(key, re.sub(place, "", str(error))) from error
     recordings = [keys["file"] for keys in changed_machine.noise.values() if "file" in keys]
     texts = (read_text(Path(changed_machine.file).parent / recording) for recording in recordings)
@@ -316,29 +317,24 @@ def _setting(spec: _Spec, machine: Machine, noise: str) -> Setting:
     return Setting(machine=changed_machine, noise=noise, arrivals="", cadence="", faults="", digest=whole)
 
 
-def _with_paths(spec: _Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes, with paths relative to the grid's folder instead of the machine's."""
-    return {
-        key: _with_paths(spec, value)
-        if isinstance(value, dict)
-        else str(spec.sibling(value).resolve())
-        if key == "file"
-        else value
-        for key, value in changes.items()
-    }
+def _changes(spec: _Spec, changes: Mapping[str, Any], path: str = "") -> tuple[dict[str, str], list[str]]:
+    """Return the values of a noise by key, with paths relative to the grid's folder; and the sections that go.
 
-
-def _change(section: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a section with changes: a table with a model replaces the old one, and the model "none" removes it."""
-    result = dict(section)
+    A table with a model replaces the old one, and the model "none" removes it.
+    """
+    values, without = dict[str, str](), list[str]()
     for key, change in changes.items():
+        name = f"{path}{key}"
         if not isinstance(change, dict):
-            result[key] = change
-        elif change.get("model") == "none":
-            result.pop(key, None)
-        else:
-            result[key] = _change({} if "model" in change else section.get(key, {}), change)
-    return result
+            values[name] = str(spec.sibling(change).resolve()) if key == "file" else change
+            continue
+        if "model" in change:
+            without.append(name)
+        if change.get("model") != "none":
+            own_values, own_without = _changes(spec, change, f"{name}.")
+            values |= own_values
+            without += own_without
+    return values, without
 
 
 def _trials(spec: _Spec) -> Trials:

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use hocket_core::{Error, Result};
 
 use super::super::faults::{Fault, Place, Rates, vertex};
-use super::{Change, Circuits, Supply};
+use super::changes::{Change, Supply};
+use super::parameters::Circuits;
 
 /// Adds faults to the changes of a network.
 pub(super) fn add(network: &mut Circuits, faults: &[Fault]) -> Result<()> {

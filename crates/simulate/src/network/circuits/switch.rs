@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::super::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 use super::changes::Supply;
-use super::policy::Policy;
+use super::parameters::Circuits;
+use super::policy::{Policy, Times};
 use super::wavelengths::Wavelengths;
-use super::{Circuits, Times};
 use crate::timetable::{Event, Timetable};
 
 /// All circuits of a run.

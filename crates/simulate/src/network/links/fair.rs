@@ -40,6 +40,8 @@ pub struct Fair<'a> {
 /// The faults of a network.
 struct FairFaults<'a> {
     ways: Ways<'a>,
+    /// The way of the message that starts.
+    way: Vec<Lane>,
     /// When links change, which link, and the part of its bandwidth from then on.
     changes: Vec<(f64, u32, f64)>,
 }
@@ -76,7 +78,6 @@ struct Flow {
     /// The key of its events, without their kind; unique.
     key: u64,
     bytes: f64,
-    route: Vec<Lane>,
     /// Number of links of the longest way.
     links: u32,
     start_s: f64,
@@ -138,8 +139,8 @@ impl CarryingLink {
 impl<'a> Fair<'a> {
     pub fn new(network: &'a Links) -> Self {
         let topology = &network.fabric.topology;
-        let faulty =
-            Ways::new(&network.fabric).map(|ways| FairFaults { ways, changes: network.fabric.faults.changes() });
+        let changes = || network.fabric.faults.changes();
+        let faulty = Ways::new(&network.fabric).map(|ways| FairFaults { ways, way: Vec::new(), changes: changes() });
         let mut timetable = Timetable::new();
         for (number, (time_s, ..)) in faulty.iter().flat_map(|faulty| &faulty.changes).enumerate() {
             let key = (number as u64) << KIND_BITS | FairEvent::Changes as u64;
@@ -169,20 +170,9 @@ impl<'a> Fair<'a> {
         Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
-    /// Finds a place and the route for a message.
+    /// Finds a place for a message.
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
-        let message = self.messages.get_mut(index as usize);
-        let mut route = message.map(|message| std::mem::take(&mut message.route)).unwrap_or_default();
-        route.clear();
-        route.extend_from_slice(self.routes.get([flight.from, flight.to].map(|node| node as u32), |route| {
-            self.hops.clear();
-            self.network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
-            let link = |hop: &Hop| self.orbits.as_ref().map_or(hop.link, |orbits| orbits.link(hop.link));
-            route.clear();
-            route.extend(self.hops.iter().map(|hop| Lane::whole(link(hop))));
-        }));
-        let links = route.len() as u32;
         let message = Flow {
             id: flight.id,
             from: flight.from as u32,
@@ -190,8 +180,7 @@ impl<'a> Fair<'a> {
             ranks: flight.ranks,
             key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injections << KIND_BITS,
             bytes: flight.bytes,
-            route,
-            links,
+            links: 0,
             start_s: 0.0,
             share: Share::FULL,
             since_s: 0.0,
@@ -251,45 +240,48 @@ impl<'a> Fair<'a> {
         &mut self.nodes[node as usize]
     }
 
-    /// The message has all ports and starts.
+    /// The message has all ports and starts: over the ways that the policy chooses now, or over the fixed route, or with
+    /// faults over a way around.
     fn start(&mut self, index: u32, now_s: f64) {
-        let message = &mut self.messages[index as usize];
+        let Self { network, faulty, routes, hops, chooser, shares, messages, links, orbits, .. } = self;
+        let (topology, faults) = (&network.fabric.topology, &network.fabric.faults);
+        let message = &mut messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
-        if !self.finds_way(index, now_s) {
-            return;
+        let course = chooser.as_mut().and_then(|chooser| chooser.lead_whole(now_s, &message.flight()));
+        let route = if let Some(course) = course {
+            message.links = course.links;
+            &course.lanes
+        } else {
+            let mut route = routes.get([message.from, message.to], |route| {
+                hops.clear();
+                topology.route(message.from as usize, message.to as usize, hops);
+                let link = |hop: &Hop| orbits.as_ref().map_or(hop.link, |orbits| orbits.link(hop.link));
+                route.clear();
+                route.extend(hops.iter().map(|hop| Lane::whole(link(hop))));
+            });
+            if let Some(FairFaults { ways, way, .. }) = faulty {
+                hops.clear();
+                topology.route(message.from as usize, message.to as usize, hops);
+                if !ways.find(now_s, &message.flight(), hops) {
+                    return;
+                }
+                way.clear();
+                way.extend(hops.iter().map(|hop| Lane::whole(hop.link)));
+                route = way;
+            }
+            message.links = route.len() as u32;
+            route
+        };
+        for lane in route.iter().filter(|lane| shares.users(lane.link) == 0) {
+            links[lane.link as usize].resume(now_s);
         }
-        let message = &self.messages[index as usize];
-        for lane in message.route.iter().filter(|lane| self.shares.users(lane.link) == 0) {
-            self.links[lane.link as usize].resume(now_s);
+        shares.add(index, route);
+        if let Some(chooser) = chooser {
+            shares.lanes(index).for_each(|lane| chooser.add(lane));
         }
-        self.shares.add(index, &message.route);
-        self.chooser.iter_mut().for_each(|chooser| chooser.add(&message.route));
-        let faults = &self.network.fabric.faults;
-        if self.faulty.is_none() || message.route.iter().all(|lane| faults.is_up(lane.link, now_s)) {
+        if faulty.is_none() || shares.lanes(index).all(|lane| faults.is_up(lane.link, now_s)) {
             self.expect(index);
         }
-    }
-
-    /// The message takes the ways that the policy chooses now; with fixed routes or faults, its route or a way around.
-    /// Returns false if it waits for ever.
-    fn finds_way(&mut self, index: u32, now_s: f64) -> bool {
-        let message = &mut self.messages[index as usize];
-        let flight = message.flight();
-        let course = self.chooser.as_mut().and_then(|chooser| chooser.lead_whole(now_s, &flight));
-        if let Some(course) = course {
-            message.route.clone_from(&course.lanes);
-            message.links = course.links;
-            return true;
-        }
-        self.faulty.as_mut().is_none_or(|faulty| {
-            self.hops.clear();
-            self.network.fabric.topology.route(flight.from, flight.to, &mut self.hops);
-            let is_found = faulty.ways.find(now_s, &flight, &mut self.hops);
-            message.route.clear();
-            message.route.extend(self.hops.iter().map(|hop| Lane::whole(hop.link)));
-            message.links = self.hops.len() as u32;
-            is_found
-        })
     }
 
     /// Computes the end at the present rate.
@@ -345,18 +337,19 @@ impl<'a> Fair<'a> {
         self.settle(index, now_s);
         self.shares.remove(index);
         let message = &mut self.messages[index as usize];
-        self.chooser.iter_mut().for_each(|chooser| chooser.remove(&message.route));
+        if let Some(chooser) = &mut self.chooser {
+            self.shares.lanes(index).for_each(|lane| chooser.remove(lane));
+        }
         message.end_s = f64::INFINITY;
-        for lane in &message.route {
-            let link = &mut self.links[lane.link as usize];
-            let bytes = message.bytes * lane.part();
+        let arrival_s = now_s + f64::from(message.links) * self.network.link_latency_s;
+        for lane in self.shares.lanes(index) {
+            let (link, bytes) = (&mut self.links[lane.link as usize], message.bytes * lane.part());
             link.usage.bytes += bytes;
             self.passages.note(lane.link, bytes, message.start_s, now_s);
             if self.shares.users(lane.link) == 0 {
                 link.until_s = now_s;
             }
         }
-        let arrival_s = now_s + f64::from(message.links) * self.network.link_latency_s;
         let Flow { id, from, to, ranks, .. } = *message;
         progress.push((id, Milestone::Sent));
         // A message that arrives after all times is under way for ever.
@@ -392,8 +385,8 @@ impl<'a> Fair<'a> {
 
     /// Updates the rates after messages have started or ended.
     fn share(&mut self, now_s: f64) {
-        if !self.shares.is_touched() {
-            return;
+        if !self.shares.may_change() {
+            return self.shares.settle();
         }
         let mut changed_messages = std::mem::take(&mut self.changed_messages);
         changed_messages.extend_from_slice(self.shares.fill());
@@ -436,6 +429,10 @@ impl Traffic for Fair<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
         self.push(index, now_s, FairEvent::Wants);
+    }
+
+    fn is_told_early(&self) -> bool {
+        true
     }
 
     fn next_s(&self) -> f64 {

@@ -89,10 +89,17 @@ struct User {
     share: u32,
 }
 
+/// A lane of a message, and the message's index in the list of the link.
+#[derive(Clone, Copy)]
+struct SharedHop {
+    lane: Lane,
+    place: u32,
+}
+
 #[derive(Clone, Default)]
 struct Sharer {
-    /// The links of the route, and this message's index in the list of each.
-    hops: Vec<(u32, u32)>,
+    /// Its lanes.
+    hops: Vec<SharedHop>,
     filling: u64,
     /// The index in the order of [`Shares::sort_as_connected`].
     number: u32,
@@ -126,22 +133,22 @@ impl Shares {
         }
         self.stops[message as usize] = Stop::NEVER;
         self.messages[message as usize].hops.clear();
-        for Lane { link, share } in route.iter().copied() {
-            let (users, hops) = (&mut self.users[link as usize], &mut self.messages[message as usize].hops);
-            users.push(User { message, hop: hops.len() as u32, share });
-            hops.push((link, users.len() as u32 - 1));
-            self.touch(link);
+        for lane in route.iter().copied() {
+            let (users, hops) = (&mut self.users[lane.link as usize], &mut self.messages[message as usize].hops);
+            users.push(User { message, hop: hops.len() as u32, share: lane.share });
+            hops.push(SharedHop { lane, place: users.len() as u32 - 1 });
+            self.touch(lane.link);
         }
     }
 
     /// Removes a message.
     pub fn remove(&mut self, message: u32) {
         for hop in 0..self.messages[message as usize].hops.len() {
-            let (link, place) = self.messages[message as usize].hops[hop];
+            let SharedHop { lane: Lane { link, .. }, place } = self.messages[message as usize].hops[hop];
             let users = &mut self.users[link as usize];
             users.swap_remove(place as usize);
             if let Some(moved) = users.get(place as usize) {
-                self.messages[moved.message as usize].hops[moved.hop as usize].1 = place;
+                self.messages[moved.message as usize].hops[moved.hop as usize].place = place;
             }
             self.touch(link);
         }
@@ -163,6 +170,11 @@ impl Shares {
         self.fillable_links.push(link);
     }
 
+    /// The lanes of a message, also after it was removed.
+    pub fn lanes(&self, message: u32) -> impl Iterator<Item = Lane> {
+        self.messages[message as usize].hops.iter().map(|hop| hop.lane)
+    }
+
     /// Number of messages on a link.
     pub fn users(&self, link: u32) -> usize {
         self.users[link as usize].len()
@@ -172,13 +184,13 @@ impl Shares {
     pub fn share(&self, message: u32) -> Share {
         let stop = self.stops[message as usize];
         let is_full = |link: &u32| self.links[*link as usize].full.is_like(&stop);
-        let mut links = self.messages[message as usize].hops.iter().map(|hop| hop.0);
+        let mut links = self.messages[message as usize].hops.iter().map(|hop| hop.lane.link);
         Share { rate: stop.rate, bottleneck: links.find(is_full).filter(|_| stop != Stop::NEVER) }
     }
 
-    /// Whether messages were added or removed since the last filling.
-    pub fn is_touched(&self) -> bool {
-        !self.touched_links.is_empty()
+    /// Whether shares may have changed since the last filling.
+    pub fn may_change(&self) -> bool {
+        !self.fillable_links.is_empty()
     }
 
     /// Updates the shares after messages were added or removed. Returns the messages whose shares may have changed,
@@ -214,7 +226,7 @@ impl Shares {
                 if std::mem::replace(&mut message.filling, *filling) < *filling {
                     message.number = number;
                     number += 1;
-                    affected_links.extend(message.hops.iter().map(|hop| hop.0).filter(&mut is_new));
+                    affected_links.extend(message.hops.iter().map(|hop| hop.lane.link).filter(&mut is_new));
                 }
             }
         }
@@ -303,7 +315,7 @@ impl Shares {
                 continue;
             }
             *stop = next;
-            self.affected_links.extend(message.hops.iter().map(|hop| hop.0).filter(|other| *other != link));
+            self.affected_links.extend(message.hops.iter().map(|hop| hop.lane.link).filter(|other| *other != link));
         }
     }
 }

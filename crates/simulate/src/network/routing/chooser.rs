@@ -113,17 +113,17 @@ impl<'a> Chooser<'a> {
         self.map.nearer(vertex as u32, &distances, links);
     }
 
-    /// A message is on these lanes from now on.
-    pub fn add(&mut self, lanes: &[Lane]) {
-        if !self.shares.is_empty() {
-            lanes.iter().for_each(|lane| self.shares[lane.link as usize] += u64::from(lane.share));
+    /// A message is on a lane from now on.
+    pub fn add(&mut self, lane: Lane) {
+        if let Some(shares) = self.shares.get_mut(lane.link as usize) {
+            *shares += u64::from(lane.share);
         }
     }
 
-    /// A message has left its lanes.
-    pub fn remove(&mut self, lanes: &[Lane]) {
-        if !self.shares.is_empty() {
-            lanes.iter().for_each(|lane| self.shares[lane.link as usize] -= u64::from(lane.share));
+    /// A message has left a lane.
+    pub fn remove(&mut self, lane: Lane) {
+        if let Some(shares) = self.shares.get_mut(lane.link as usize) {
+            *shares -= u64::from(lane.share);
         }
     }
 }

@@ -1,6 +1,15 @@
 //! Policies: when circuits are set up, and how long they stay. One file each, and a line in the registry below.
 
-use super::Times;
+/// The times that changes of circuits take, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    /// From the grant until the circuit is open.
+    pub set_up_s: f64,
+    /// How long a closed circuit keeps its ports and its wavelength.
+    pub release_s: f64,
+    /// How long a program that disconnects waits after the circuit was closed.
+    pub final_release_s: f64,
+}
 
 /// The decisions of a policy. Every message gets a circuit in any case.
 pub trait Policy: Sync {

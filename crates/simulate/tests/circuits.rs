@@ -2,8 +2,8 @@
 
 use hocket_machine::Machine;
 
-use super::super::{Ask, CircuitCounts, LinkUse, Milestone, SharedNetwork};
-use super::*;
+use hocket_core::Result;
+use hocket_simulate::{Ask, CircuitCounts, Circuits, LinkUse, Milestone, NetworkModel, SharedNetwork};
 
 /// An action at a time.
 #[derive(Clone, Copy)]
@@ -23,8 +23,7 @@ fn read(keys: &str) -> Result<Circuits> {
         "name = \"test\"\n[network]\nmodel = \"circuits\"\n{topology}\nlatency = \"1 s\"\nbandwidth = \"1 B/s\"\n{time}\n{keys}\n"
     );
     let machine = Machine::parse(&text, "m.toml")?;
-    machine.network.text("model")?;
-    let network = Circuits::read(&machine)?;
+    let NetworkModel::Circuits(network) = NetworkModel::read(&machine)? else { panic!("{text}") };
     machine.network.finish()?;
     Ok(network)
 }
