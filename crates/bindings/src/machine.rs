@@ -216,6 +216,7 @@ fn sections(machine: &Machine, platform: &Platform) -> Result<Value> {
         "node": texts(&machine.node),
         "host": machine.host.as_ref().map(texts).unwrap_or_default(),
         "noise": noise,
+        "is_random": !platform.is_certain(),
         "parts": parts,
         "protocols": machine.protocols,
         "discrepancies": machine.discrepancies,

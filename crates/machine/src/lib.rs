@@ -64,6 +64,9 @@ impl Machine {
     /// # Errors
     /// A file of hosts that cannot be read.
     pub fn text_with_hosts(&self) -> Result<Option<String>> {
+        if self.network.contains("file") {
+            return Ok(None); // the hosts are nodes of the network by their names
+        }
         let places = topology::placement::places_in_file(&self.network)?;
         Ok(places.map(|places| self.network.text_with("map", &format!("{places:?}"))))
     }

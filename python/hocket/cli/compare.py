@@ -205,7 +205,7 @@ class _Screen:
 
     def __post_init__(self) -> None:
         self.bars, self._bar = ExitStack(), Bar(None)
-        self._is_random = bool(self.machine.noise) or self.scene.is_drawn
+        self._is_random = self.machine.is_random or self.scene.is_drawn
         self._efforts_s: dict[tuple[int, str], float] = {}
         names = (*(each.name for each in self.candidates), *self.libraries)
         self._keys = [(size, name) for size in self.sizes for name in names]

@@ -14,7 +14,7 @@ from hocket.base.executors import ExecutorKind
 from hocket.definitions.authoring import library
 from hocket.definitions.library import COLLECTIVES, Algorithm, catalogue, find, values_of
 from hocket.definitions.machine import Machine
-from hocket.definitions.variants import with_layout, with_map
+from hocket.definitions.variants import with_layout, with_map, with_routing
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.faults import Faults
 from hocket.simulating.scenes import NO_SCENE, Scene
@@ -138,8 +138,9 @@ def _scene(file: Scene | None, left_out: str = "", reason: str = "", **parts: An
     return of_file.with_parts(**parts)
 
 
-def machine(machine: Machine, layout: str | None, placement: str | None) -> Machine:
-    """Return the machine, with the layout and the map that are asked for."""
+def machine(machine: Machine, layout: str | None, placement: str | None, routing: str | None) -> Machine:
+    """Return the machine, with the layout, the map and the routing that are asked for."""
+    machine = machine if routing is None else with_routing(machine, routing)
     machine = machine if layout is None else with_layout(machine, layout)
     return machine if placement is None else with_map(machine, placement)
 

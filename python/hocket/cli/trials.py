@@ -14,7 +14,7 @@ _MOST_TRIALS = 1_000_000  # the default of --trials if --until-ci is given
 
 def asked_trials(trials: int, seed: int, until_ci: float | None, machine: Machine, *, is_drawn: bool = False) -> Trials:
     """Return the trials that --trials, --seed and --until-ci ask for; refuse several on a machine without noise."""
-    if not (machine.noise or is_drawn) and (trials > 1 or until_ci is not None):
+    if not (machine.is_random or is_drawn) and (trials > 1 or until_ci is not None):
         option = f"--trials: got {trials}" if trials > 1 else f"--until-ci: got {until_ci:g}"
         raise click.UsageError(f"{option}, but machine {machine.name} has no noise, so that all trials are alike")
     return Trials(trials if trials > 1 or until_ci is None else _MOST_TRIALS, seed, until_ci)

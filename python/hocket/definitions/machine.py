@@ -98,6 +98,7 @@ class Machine:
         node: The keys of its section [node].
         host: The keys of its section [host], if it has one.
         noise: The keys of its sections [noise.os] and [noise.network], under "os" and "network".
+        is_random: Whether trials differ: by noise, or by ways that messages draw.
         parts: The keys of sections within these, such as "network.local", and of each "level[0]".
         quantities: The parsed values of all keys: numbers in SI units, lists and names. The name of each contains the
             section and, where there is one, the unit: "network.latency_s", "node.reduce_bandwidth_bytes_per_s".
@@ -115,6 +116,7 @@ class Machine:
     node: Mapping[str, str] = field(repr=False)
     host: Mapping[str, str] = field(repr=False)
     noise: Mapping[str, Mapping[str, str]] = field(repr=False)
+    is_random: bool = field(repr=False)
     parts: Mapping[str, Mapping[str, str]] = field(repr=False)
     quantities: Mapping[str, Any] = field(repr=False)
     protocols: tuple[str, ...] = field(repr=False)

@@ -111,16 +111,29 @@ def with_layout(machine: Machine, layout: str) -> Machine:
     return variant(machine, {"network.layout": layout}, without=["network.dims", "network.permutation"]) or machine
 
 
-def with_map(machine: Machine, placement: str) -> Machine:
-    """Return the machine with its ranks on other nodes: "block", "cyclic", or the path of a file of hosts.
+def with_routing(machine: Machine, routing: str) -> Machine:
+    """Return the machine with another routing of messages or packets; refuse one on which these have no way."""
+    if machine.model not in ("links", "packets"):
+        expected = "a machine with the model links or packets"
+        raise Error(f"routing: machine {machine.name} has the model {machine.model}, expected {expected}")
+    return with_network(machine, routing=routing)
 
-    With a word, nodes keep their numbers of ranks. A file without hosts, or for more nodes, is refused.
+
+def with_map(machine: Machine, placement: str) -> Machine:
+    """Return the machine with its ranks on other nodes: "block", "cyclic", the path of a file of hosts, or a node list.
+
+    A node list of Slurm names hosts of the network, one rank on each. With a word, nodes keep their numbers of ranks. A
+    file without hosts, or for more nodes, is refused.
     """
     if placement not in ("block", "cyclic"):
+        others = ["network.ranks_per_node", "network.ranks_on_nodes"]
+        if machine.network.get("topology") == "file":
+            is_list = not os.path.exists(placement)
+            values = {"network.hosts": placement} if is_list else {"network.map": os.path.abspath(placement)}
+            return variant(machine, values, without=[*others, "network.map", "network.hosts"]) or machine
         if not os.path.exists(placement):
             raise Error(f'map: got "{placement}", expected "block", "cyclic" or the path of a file of hosts')
         nodes = _native.nodes_of_ranks(read_text(placement), placement)
-        others = ["network.ranks_per_node", "network.ranks_on_nodes"]
         return variant(machine, {"network.map": nodes}, without=others) or machine
     own = machine.quantities.get("network.map")
     if isinstance(own, tuple):

@@ -144,7 +144,7 @@ class Question:
     @property
     def is_random(self) -> bool:
         """Whether trials differ."""
-        return bool(self.machine.noise) or self.scene.is_drawn
+        return self.machine.is_random or self.scene.is_drawn
 
     @cached_property
     def candidates(self) -> tuple[Algorithm, ...]:
@@ -179,7 +179,7 @@ class Question:
     def on_other(self) -> Question:
         """Return the same question for the second machine; an Error if that cannot answer it."""
         assert self.other_machine is not None
-        keeps_trials = self.other_machine.noise or self.scene.is_drawn
+        keeps_trials = self.other_machine.is_random or self.scene.is_drawn
         trials = self.trials if keeps_trials else replace(UNTIL_DECIDED, seed=self.trials.seed)
         return replace(self, machine=self.other_machine, trials=trials, other_machine=None)
 

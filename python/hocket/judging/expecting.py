@@ -203,7 +203,7 @@ def expect(
         for row, call in enumerate(calls)
         for algorithm, values in programs.values()
     ]
-    trials = Trials(count=_NOISY_TRIALS if machine.noise else 1, threads=1)
+    trials = Trials(count=_NOISY_TRIALS if machine.is_random else 1, threads=1)
     question = Question(machine, contenders, measured_as=one.measured_as, trials=trials)
     outcomes = [answer.outcome for answer in question.answer(executor=executor)]
     positive = {

@@ -172,7 +172,7 @@ class _Race:
         machine, scene, collective = question.machine, question.scene, candidates[0].collective
         is_isolated = question.measured_as == "isolated" and not scene.starts
         self._question, self._measurements = question, measurements
-        self._is_random, self._is_last = bool(machine.noise) or scene.is_drawn, False
+        self._is_random, self._is_last = machine.is_random or scene.is_drawn, False
         wrong, not_verified = _verify_all(candidates)
         self._blank = Comparison(
             collective=collective,

@@ -203,7 +203,7 @@ def simulate_together(
     ]
     algorithms = [job.algorithm for job in read if job.algorithm.program is not None]
     failing = as_faults(faults)
-    request = _trials(trials, is_drawn=place == "random" or bool(loaded_machine.noise))
+    request = _trials(trials, is_drawn=place == "random" or loaded_machine.is_random)
 
     def run(trial: int) -> Any:
         request_of_trial = {**request, "first": trial, "count": 1}

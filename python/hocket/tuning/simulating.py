@@ -33,7 +33,7 @@ NOISY_TRIALS = 64
 
 def usual_trials(machine: Machine) -> Trials:
     """Return the default number of trials on a machine."""
-    return Trials(NOISY_TRIALS if machine.noise else 1)
+    return Trials(NOISY_TRIALS if machine.is_random else 1)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Simulated:
         """Return whether an algorithm that is slower at a point alone, without noise, may decide a row of points."""
         is_in_one_order = needs_one_order(point.collective, self.order_is_fixed)
         has_order = is_in_one_order and order_of(point, Choice("catalogue", algorithm.name)) is not None
-        return bool(self.machine.noise) or has_order
+        return self.machine.is_random or has_order
 
     def switches(self, points: Iterable[Point]) -> Iterator[Point]:
         """Give the sizes before and at which the library's default changes, between the least and the largest point."""

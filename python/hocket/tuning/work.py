@@ -39,7 +39,7 @@ class BySimulation:
     def about(self) -> dict[str, Any]:
         """The machine, and the number of trials."""
         machine, trials = self.settings.machine, self.settings.trials
-        trial_facts = {"trials": trials.count, "seed": trials.seed} if machine.noise else {}
+        trial_facts = {"trials": trials.count, "seed": trials.seed} if machine.is_random else {}
         library = {} if self.settings.library is None else {"library": self.settings.library}
         return {"machine": machine.name, **library, **_order(self.settings), **trial_facts}
 
