@@ -136,7 +136,7 @@ def test_scratch_is_refused_where_it_would_hold_data(
     bad_input: Callable[..., str], hocket_command: Callable[..., Ran], program_file: Callable[[str], Path]
 ) -> None:
     file = program_file(BIG)
-    assert "scratch of 8589934592 elements: needs at least 3" in bad_input(
+    assert "scratch of 8589934592 elements: needs at least 9" in bad_input(
         "verify broadcast big --ranks 2 --load", file
     )
     with pytest.raises(hocket.Error, match="scratch of 8589934592 elements: needs at least 6"):

@@ -75,6 +75,7 @@ def test_the_links_and_routes_of_every_topology_fit_together(
         "longest_route",
         "mean_route",
         "bisection",
+        "remarks",
         "torus",
         "ranks",
         "picture",

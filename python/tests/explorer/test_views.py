@@ -386,7 +386,7 @@ def test_a_machine_beside_that_has_no_answer_says_why() -> None:
     assert found.other_view is not None and found.other_view.source is not None
     with pytest.raises(hocket.Error, match="has no topology"):
         seen("links", question(beside="cluster"))
-    with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of cluster, "):
+    with pytest.raises(hocket.Error, match=r"^beside: got 'nowhere', expected one of alps-gh200, cluster, "):
         question(beside="nowhere")
 
 
