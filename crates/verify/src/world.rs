@@ -54,6 +54,8 @@ pub struct Symbolic<'a> {
     stop: Option<Error>,
 }
 
+/// Messages that are looked at for the work of an element.
+const LOOKS_PER_WORK: usize = 8;
 /// The work between two calls of `is_interrupted`.
 const WORK_PER_LOOK: usize = 1 << 20;
 
@@ -701,12 +703,15 @@ impl<'a> Symbolic<'a> {
             let got = format!("a message of {} from rank {from}", count_in_words(len, "element"));
             return self.report(self.counterexample(Kind::Truncation, rank, step, expected, got));
         }
+        let looks = Cell::new(0);
         let is_overtaken = |(other, _, waiting_message): (u32, Tag, &Message)| {
+            looks.set(looks.get() + 1);
             other as usize == from && waiting_message.number < message.number
         };
         if self.mailboxes.unexpected(rank).any(is_overtaken) {
             self.overtaking += 1;
         }
+        self.work.set(self.work.get() + looks.get() / LOOKS_PER_WORK);
         let state = &mut self.ranks[rank];
         state.write(posted.into.part(0, len), message.values);
         state.steps[step].arrivals = message.arrivals;
