@@ -43,21 +43,13 @@ _LONG_S, _SHARE = 0.05, 0.5  # longer cells are kept only if this share of cells
 
 @dataclass(frozen=True)
 class Cell:
-    """A call that was measured, and can be simulated.
+    """A call that was measured, and can be simulated."""
 
-    Attributes:
-        measurement: The measurement; its time is the median, if the same call was measured several times.
-        algorithm: The algorithm.
-        call: The call, with the parameters that the machine's torus decides.
-        layout: How it lies on the torus that it is simulated on; none for the machine's own network.
-        effort_s: How many seconds of one core its simulation takes, about.
-    """
-
-    measurement: Measurement
+    measurement: Measurement  # with the median time, if the same call was measured several times
     algorithm: Algorithm
-    call: Call
-    layout: str | None
-    effort_s: float
+    call: Call  # with the parameters that the machine's torus decides
+    layout: str | None  # on the torus that it is simulated on; none for the machine's own network
+    effort_s: float  # of one core, about
 
     @property
     def point(self) -> Point:
@@ -67,19 +59,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """What of some measurements can be simulated.
+    """What of some measurements can be simulated."""
 
-    Attributes:
-        cells: These, sorted: whatever the order of lines.
-        defaults: The times of what libraries chose by themselves, by point, in seconds.
-        left_out: How many measurements cannot be simulated, by why.
-        noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
-    """
-
-    cells: tuple[Cell, ...]
-    defaults: dict[Point, float]
-    left_out: dict[str, int]
-    noise: float | None
+    cells: tuple[Cell, ...]  # sorted: whatever the order of lines
+    defaults: dict[Point, float]  # the times of what libraries chose by themselves, in seconds
+    left_out: dict[str, int]  # how many measurements cannot be simulated, by why
+    noise: float | None  # the standard deviation of ln(time) of the same call, if some were measured several times
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement], skeleton: Skeleton) -> Cells:
@@ -221,21 +206,13 @@ class TimeOverError(Exception):
 
 @dataclass
 class Simulator:
-    """Who simulates cells.
+    """Who simulates cells."""
 
-    Attributes:
-        skeleton: The machine without values.
-        executor: Who does the work.
-        until_s: When the time is over, by the clock of `time.monotonic`.
-        on_done: Called when a simulation is done.
-        display: Shows the progress of each stage.
-    """
-
-    skeleton: Skeleton
+    skeleton: Skeleton  # the machine without values
     executor: Executor
-    until_s: float
-    on_done: Callable[[], object]
-    display: ProgressDisplay = no_display
+    until_s: float  # by the clock of `time.monotonic`
+    on_done: Callable[[], object]  # called when a simulation is done
+    display: ProgressDisplay = no_display  # shows the progress of each stage
     _advance: Callable[[], object] = ignore
 
     @contextmanager

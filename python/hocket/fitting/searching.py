@@ -48,17 +48,11 @@ _NOTHING = 5e-5  # the sum of a cell with a deviation of 1 %
 
 @dataclass(frozen=True)
 class Match:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        values: The logarithms of the values.
-        others: Those of other starts that do almost as well on the few cells.
-        ended: Why the search ended.
-    """
-
-    values: Floats
-    others: tuple[Floats, ...]
-    ended: Ended
+    values: Floats  # their logarithms
+    others: tuple[Floats, ...]  # those of other starts that do almost as well on the few cells
+    ended: Ended  # why the search ended
 
 
 class _Best:

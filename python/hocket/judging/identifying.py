@@ -57,14 +57,10 @@ class Guess:
 def probabilities(
     sizes_bytes: Sequence[int], times_s: Sequence[float], simulated_s: Floats, spread: float, priors: Sequence[float]
 ) -> Floats:
-    """Return the probability of each program at each size; the last column is of none of them.
+    """Return the probability of each program at each size, which rise; the last column is of none of them.
 
-    Args:
-        sizes_bytes: The sizes, rising.
-        times_s: Measured times.
-        simulated_s: Simulated times: a row for each program; not a number where it does not take the call.
-        spread: The standard deviation of the logarithm of measured over simulated times.
-        priors: How likely each program is beforehand, up to a factor.
+    Simulated times have a row for each program; not a number where it does not take the call. The spread is the
+    standard deviation of the logarithm of measured over simulated times. The priors are up to a factor.
     """
     own_correlations = correlations(sizes_bytes)
     fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
@@ -123,13 +119,7 @@ def _posterior(likelihoods: Floats, priors: Floats) -> Floats:
 
 
 def guess(labels: Sequence[str], shares: Floats, simulated_s: Floats) -> Guess:
-    """Return the likeliest programs at some sizes.
-
-    Args:
-        labels: The programs.
-        shares: The probability of each program, and of none, at each of the sizes.
-        simulated_s: Simulated times: a row for each program, at the sizes.
-    """
+    """Return the likeliest programs at some sizes, by the probability of each, and of none, at each of the sizes."""
     likely = shares.mean(axis=0)
     best = int(np.argmax(likely))
     if best == len(labels):

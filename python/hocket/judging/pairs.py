@@ -86,8 +86,7 @@ def pairs_of(
 ) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the points that two sets share, by series and size, and a line for each series that only one set has.
 
-    Raises:
-        Error: They share no point; the message names what differs.
+    If they share no point, the error names what differs.
     """
     several = [
         name

@@ -49,12 +49,7 @@ class Source:
 
 
 def read(text: Text) -> Source:
-    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text.
-
-    Raises:
-        Error: The user names an unknown collective, another one than the text, or an algorithm without times that can
-            be its own.
-    """
+    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
     collective = None if text.facts.collective is None else find_collective(text.facts.collective)
     cuts = cuts_in(text.text, text.file)
     rest = without_lines(text.text, cuts)
@@ -89,10 +84,8 @@ def read(text: Text) -> Source:
 def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     """Return the measurements of a text, or why it has none; `facts` are what the user or the text itself tells.
 
-    The number of ranks that a text tells counts only if its tables do not tell it.
-
-    Raises:
-        Error: It has none that can be of the algorithm that the user names.
+    The number of ranks that a text tells counts only if its tables do not tell it. It is refused if
+    it has none that can be of the algorithm that the user names.
     """
     facts = replace(facts, algorithm=facts.algorithm or DEFAULT)
     refusal: Error | None = None
@@ -126,11 +119,7 @@ def columns_of(text: Text) -> dict[str, Text]:
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:
-    """Return the measurements of some texts.
-
-    Raises:
-        Error: A text has no measurements, or does not tell what it must.
-    """
+    """Return the measurements of some texts, each of which must have some."""
     for source in sources:
         if source.refusal is not None:
             raise source.refusal

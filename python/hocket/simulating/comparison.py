@@ -28,21 +28,13 @@ WITHIN = 0.05
 
 @dataclass(frozen=True)
 class Use:
-    """An algorithm for a range of sizes.
-
-    Attributes:
-        algorithm: The algorithm.
-        first_bytes: The least size.
-        last_bytes: The largest size.
-        slower: How much slower than the fastest it is at most, as a share.
-        parameters: The values of parameters other than the defaults, by size.
-    """
+    """An algorithm for a range of sizes."""
 
     algorithm: str
     first_bytes: int
-    last_bytes: int
-    slower: float
-    parameters: Mapping[int, Mapping[str, int | str]]
+    last_bytes: int  # included
+    slower: float  # how much slower than the fastest it is at most, as a share
+    parameters: Mapping[int, Mapping[str, int | str]]  # values other than the defaults, by size
 
 
 @dataclass(frozen=True, repr=False)

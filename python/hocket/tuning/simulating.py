@@ -92,11 +92,7 @@ class Simulated:
         return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
-        """Return the time of a call.
-
-        Raises:
-            Error: The algorithm or the machine refuses it.
-        """
+        """Return the time of a call, which the algorithm or the machine may refuse."""
         time_s = simulate(algorithm, call, machine=self.machine, trials=self.trials).time_s
         return Estimate(time_s.mean, *time_s.interval)
 
