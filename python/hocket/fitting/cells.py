@@ -33,8 +33,7 @@ from hocket.simulating.simulation import Simulation, Trials
 Point: TypeAlias = "tuple[tuple[object, ...], int, int, bool]"
 """What a choice depends on: the job, how its times were measured and the collective; ranks, size, and if in place."""
 
-Floats = NDArray[np.float64]
-"""Numbers; values of a skeleton are their natural logarithms."""
+Floats = NDArray[np.float64]  # values of a skeleton are their natural logarithms
 
 _ONE_THREAD = Trials(threads=1)
 _LONGEST_S = 2.0
@@ -92,10 +91,7 @@ class Cells:
 
 
 def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
-    """Return at most so many of some cells, spread over collectives, algorithms, ranks and sizes.
-
-    Cells that take long to simulate are left out, unless most do.
-    """
+    """Return at most so many cells, spread over collectives, algorithms, ranks and sizes; slow ones if most are."""
     if not cells:
         return ()
     longest_s = sorted(cell.effort_s for cell in cells)[math.ceil(_SHARE * len(cells)) - 1]

@@ -97,10 +97,7 @@ class _Linear:
 
 
 def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
-    """Return where the profiles of values end, which are the logarithms of the best fit so far to these cells.
-
-    After so many seconds, the other ends are taken from derivatives.
-    """
+    """Return where the profiles end, around logarithms of the best values so far; after the limit, by derivatives."""
     if not simulator.skeleton.places:
         return Profile(values, values, values, np.zeros((0, 0)), 0.0)
     simulator.until_s = inf
@@ -337,10 +334,7 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
 
 
 def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mapping[str, float], ...]:
-    """Return other values that do almost as well, by name, where one is far from a value that seems to be known.
-
-    `points` are their logarithms.
-    """
+    """Return other values (`points` has logarithms) that do almost as well, where one is far from a known value."""
     several = (dict(zip((one.name for one in values), np.exp(point).tolist(), strict=True)) for point in points)
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
 

@@ -16,8 +16,7 @@ _NOISE = 0.05  # of measurements that do not tell it
 _LEAST_NOISE = 0.02  # what changes from run to run is seldom less
 _FAR = 3.0
 
-WIDE = 2.0
-"""The largest ratio of the ends of an interval whose value is known."""
+WIDE = 2.0  # the largest ratio of the ends of an interval whose value is known
 
 Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
 """Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
@@ -26,11 +25,9 @@ pressed Ctrl-C, or there was nothing to search."""
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
 
-AS_FAST = 1.001
-"""Below how many times as long a time is the same."""
+AS_FAST = 1.001  # below how many times as long a time is the same
 
-BANDS = (0.15, 0.25, 0.40)
-"""How far apart simulated and measured times may be, for the shares of cells that are told."""
+BANDS = (0.15, 0.25, 0.40)  # how far apart simulated and measured times may be, for the shares of cells that are told
 
 
 @dataclass(frozen=True)

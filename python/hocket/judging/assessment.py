@@ -90,14 +90,11 @@ class Row:
 
 @dataclass(frozen=True)
 class CurveAssessment:
-    """A curve, judged beside a machine, or without one; then it has no rows. The verdict is the first finding.
-
-    There is a row for each size that the machine could be asked for.
-    """
+    """A curve, judged beside a machine, or without one. The verdict is the first finding."""
 
     curve: Curve
     machine: str | None
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # for each size that the machine could be asked for; none without one
     findings: tuple[Finding, ...]
 
     @property

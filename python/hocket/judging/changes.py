@@ -73,15 +73,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Range:
-    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take.
-
-    The ratio is the geometric mean over the sizes, and its interval is pooled over them; None if a size has no
-    interval.
-    """
+    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take."""
 
     changes: tuple[Change, ...]
-    ratio: float
-    ratio_low: float | None
+    ratio: float  # the geometric mean over the sizes
+    ratio_low: float | None  # pooled over the sizes; None if a size has no interval
     ratio_high: float | None
 
     @property

@@ -67,14 +67,11 @@ class Job:
 
 
 class UsualRate(NamedTuple):
-    """What limits a bus bandwidth, such as "4 cards of 200 Gbit/s InfiniBand/RoCE", and between which ends it then is.
-
-    The greatest one is infinite where the rate of the cards is not known.
-    """
+    """What limits a bus bandwidth, such as "4 cards of 200 Gbit/s InfiniBand/RoCE", and the ends of what is usual."""
 
     what: str
     lowest_bytes_per_s: float
-    highest_bytes_per_s: float
+    highest_bytes_per_s: float  # infinite where the rate of the cards is not known
 
 
 def job_of(mentions: Mentions, shape: Shape | None) -> Job:
@@ -251,10 +248,7 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
 
 
 def _cards_that_fit(bus_bytes_per_s: float, job: Job) -> list[str]:
-    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth.
-
-    A card for each rank is the likeliest number.
-    """
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that fit; first, one for each rank."""
     counts = [job.cards] if job.cards else sorted(_CARDS_OF_NODES, key=lambda count: count != job.ranks_per_node)
     counts = [1] if job.is_lone else counts
     return [

@@ -55,16 +55,13 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """Simulated times of the calls of a curve, by program and size, on a machine with the layout of the job.
-
-    The library is the one that ran, if that is known. Left out are programs that would take too long to simulate.
-    """
+    """Simulated times of the calls of a curve, by program and size, on a machine with the layout of the job."""
 
     curve: Curve
     machine: Machine
     simulations: Mapping[tuple[str, int], Simulation]
-    library: str | None
-    left_out: tuple[str, ...] = ()
+    library: str | None  # the one that ran, if that is known
+    left_out: tuple[str, ...] = ()  # programs that would take too long to simulate
 
     @cached_property
     def labels(self) -> list[str]:
@@ -276,8 +273,8 @@ def _with_parameters(collective: str) -> frozenset[Choice]:
 def _with_job(machine: Machine, curve: Curve) -> Machine:
     """Return the machine with the job of a curve on its nodes and its torus.
 
-    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too. It is
-    refused for more ranks, or if it places each rank by itself.
+    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too. A job with
+    more is refused, and a machine that places each rank by itself.
     """
     one = curve.first
     on_node = machine.ranks_per_node

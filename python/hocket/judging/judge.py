@@ -94,8 +94,7 @@ _MOST_SIZES = 64
 Measured: TypeAlias = "str | PathLike[str] | Iterable[Measurement]"
 """The path of a file, a text of several lines, or measurements."""
 
-TEXT_NAME = "text"
-"""The name of a text that comes from no file, in errors."""
+TEXT_NAME = "text"  # the name of a text that comes from no file, in errors
 
 
 def judge(

@@ -84,10 +84,7 @@ def median_s(measurements: Iterable[Measurement]) -> float:
 def pairs_of(
     before: Sequence[Measurement], after: Sequence[Measurement], *, knows_ranks: bool
 ) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the points that two sets share, by series and size, and a line for each series that only one set has.
-
-    If they share no point, the error names what differs.
-    """
+    """Return the points that two sets share, by series and size, and a line for each series that only one set has."""
     several = [
         name
         for name in _ONLY_IF_SEVERAL

@@ -84,8 +84,8 @@ def read(text: Text) -> Source:
 def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     """Return the measurements of a text, or why it has none; `facts` are what the user or the text itself tells.
 
-    The number of ranks that a text tells counts only if its tables do not tell it. It is refused if
-    it has none that can be of the algorithm that the user names.
+    The number of ranks that a text tells counts only if its tables do not tell it. A text is refused
+    if none of its times can be of the algorithm that the user names.
     """
     facts = replace(facts, algorithm=facts.algorithm or DEFAULT)
     refusal: Error | None = None
@@ -102,8 +102,7 @@ def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     return Reading(()), refusal
 
 
-ANY_RANKS = 2
-"""Where nobody tells the number of ranks, and two runs are compared without it."""
+ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compared without it
 
 
 def columns_of(text: Text) -> dict[str, Text]:

@@ -94,10 +94,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 
 def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list[str], tuple[str, int]]]:
-    """Give the rows of tables, each with its head and where it is. Comments and text around the tables have no rows.
-
-    A row that is too long, or has another number of cells than its head, is refused.
-    """
+    """Give the rows of tables, each with its head and where it is; a row with another number of cells is refused."""
     for head, number, cells in _all_rows(text, columns):
         if isinstance(cells, csv.Error):
             raise at(file, number, f"not CSV: {cells}")

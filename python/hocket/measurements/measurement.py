@@ -20,11 +20,9 @@ from hocket.definitions.library import REDUCTIONS, find, values_of
 from hocket.definitions.machine import shape_of_job
 from hocket.measurements.consistency import Table
 
-DEFAULT = "default"
-"""The algorithm of a measurement whose library chose it by itself."""
+DEFAULT = "default"  # the algorithm of a measurement whose library chose it by itself
 
-MOST_NAME_LETTERS = 100
-"""How many letters of a name in JSON are read."""
+MOST_NAME_LETTERS = 100  # how many letters of a name in JSON are read
 
 _WAYS = get_args(MeasuredAs)
 _FLOAT_BYTES = 4
@@ -185,8 +183,7 @@ class Reading:
 Mark: TypeAlias = "Callable[[str], int | None]"
 """Returns where the text of a format begins in a line; None if the line has no such text."""
 
-MOST_MARGIN_LETTERS = 200
-"""How many letters may stand before the text of a format in a line."""
+MOST_MARGIN_LETTERS = 200  # how many letters may stand before the text of a format in a line
 
 _MOST_TITLE_LETTERS = 10 * MOST_MARGIN_LETTERS
 
@@ -308,10 +305,7 @@ def _can_be_measured(time_s: float) -> bool:
 def spread_of(
     low: object, high: object, what: SpreadOf, iterations: object = None, *, unit_s: float = 1.0
 ) -> Spread | None:
-    """Return the spread between two times that a file has in a unit; None if they are not such times.
-
-    Times are numbers or texts, the shorter one first. The number of iterations is left out if it is no whole number.
-    """
+    """Return the spread between two times that a file has in a unit, the shorter first; None if they are not such."""
     if low is None or high is None:
         return None
     try:

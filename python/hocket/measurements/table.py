@@ -58,8 +58,7 @@ _KINDS_OF_TIME: Mapping[str, int] = {"": 0, **{word: int(kind) for word, kind in
 
 _SIZE_WORDS = frozenset(_words("size"))
 _OF_SIZES = frozenset(_words("beside size"))
-_NAMES = _words("role")
-"""The roles of columns, by their names."""
+_NAMES = _words("role")  # the roles of columns, by their names
 
 _SIZE_WORD = re.compile("size|byte|length|count|elem")
 _ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")

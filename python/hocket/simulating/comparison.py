@@ -22,8 +22,7 @@ from hocket.simulating.bounds import Bound
 from hocket.simulating.ranking import Best, Default, Loss, MeasuredTime
 from hocket.simulating.simulation import Simulation, fastest_of
 
-WITHIN = 0.05
-"""The usual share by which the algorithms of an answer may be slower than the fastest."""
+WITHIN = 0.05  # the usual share by which the algorithms of an answer may be slower than the fastest
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,7 @@ class Trials:
     until_decided: bool = False
 
 
-ONE_TRIAL = Trials()
-"""The trials for a machine without noise."""
+ONE_TRIAL = Trials()  # the trials for a machine without noise
 
 UNTIL_DECIDED = Trials(count=256, until_decided=True)
 """The trials for a comparison; on a machine without noise this means one trial."""

@@ -13,8 +13,7 @@ from hocket.definitions.library import REDUCTIONS
 from hocket.rules.tuning_files.counterparts import programs_of_libraries
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at
 
-Times = Mapping[Choice, Estimate]
-"""The time of each choice at a point."""
+Times = Mapping[Choice, Estimate]  # the time of each choice at a point
 
 
 def fastest(times: Times) -> Choice:

@@ -27,8 +27,7 @@ from hocket.tuning.records import PointRecord, Records
 
 _POINTS_AT_ONCE = 64  # rows of so many points are simulated together, before others begin
 
-NOISY_TRIALS = 64
-"""The default number of trials on a machine with noise."""
+NOISY_TRIALS = 64  # the default number of trials on a machine with noise
 
 
 def usual_trials(machine: Machine) -> Trials:
