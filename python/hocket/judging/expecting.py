@@ -273,8 +273,8 @@ def _with_parameters(collective: str) -> frozenset[Choice]:
 def _with_job(machine: Machine, curve: Curve) -> Machine:
     """Return the machine with the job of a curve on its nodes and its torus.
 
-    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too. A job with
-    more is refused, and a machine that places each rank by itself.
+    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too. A job
+    with more is refused, and a machine that places each rank by itself.
     """
     one = curve.first
     on_node = machine.ranks_per_node

@@ -58,7 +58,7 @@ class Pool:
         return Mean(mean, reach), p_value
 
     def ranges(self, count: int) -> Iterator[tuple[int, int]]:
-        """Give the ranges of sizes that changed, each from its first size to before an end; `count` are in all series."""
+        """Give the ranges of several sizes that changed, as first and end; `count` is how many all series have."""
         if len(self._ratios) <= _MOST_SIZES:
             yield from self._search(0, len(self._ratios), 0.0, _WRONG / max(count, 1))
 
