@@ -30,13 +30,7 @@ _SLOWEST_RDMA_GBIT = 100
 
 @dataclass(frozen=True)
 class Job:
-    """The job that a text describes. What it does not tell is None, or empty.
-
-    The name of the GPUs is that of the text, also where their bandwidth is not known. The kind of the network is that
-    of `hocket.judging.fabrics.Fabric`. `cards` are those of a node that the library uses, or that the text tells, and
-    `cards_of_node` all that it tells, also those that are not used. Times are of CPUs if they are of an MPI benchmark
-    and nothing in the text tells of GPUs. The bus is one to a network card that carries less than the card.
-    """
+    """The job that a text describes. What it does not tell is None, or empty."""
 
     collective: str
     ranks: int | None
@@ -44,15 +38,15 @@ class Job:
     nodes: int | None
     is_one_node: bool | None
     gpu: GpuModel | None
-    gpu_name: str
-    net: str
+    gpu_name: str  # that of the text, also where their bandwidth is not known
+    net: str  # the kind of the network, as in `hocket.judging.fabrics.Fabric`
     card: Fabric | None
-    cards: int | None
-    cards_of_node: int | None
+    cards: int | None  # of a node that the library uses, or that the text tells
+    cards_of_node: int | None  # all that the text tells, also those that are not used
     sockets: Mention | None
     is_of_nccl: bool
-    is_of_cpus: bool
-    bus: Mention | None
+    is_of_cpus: bool  # of an MPI benchmark, and nothing in the text tells of GPUs
+    bus: Mention | None  # one to a network card that carries less than the card
 
     @property
     def is_lone(self) -> bool:

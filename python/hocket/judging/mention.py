@@ -46,16 +46,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a point-to-point benchmark: the numbers of the lines of its rows, and the source of the first one.
-
-    It has the time of a small message and the greatest bandwidth of large ones in one direction, or None. Messages may
-    run both ways at once.
-    """
+    """A table of a point-to-point benchmark: the numbers of the lines of its rows, and the source of the first one."""
 
     rows: tuple[int, ...]
-    latency_s: float | None
-    bytes_per_s: float | None
-    is_both_ways: bool
+    latency_s: float | None  # of a small message
+    bytes_per_s: float | None  # the greatest of large messages in one direction
+    is_both_ways: bool  # whether messages may run both ways at once
     source: str
 
 

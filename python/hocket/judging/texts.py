@@ -30,22 +30,16 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text that was read: what it says of the machine and of the run, but in rows that lack their end, and its times.
-
-    `mentions` also have what the user tells. The refusal says why it has no times that can be read. The remarks are on
-    what is left out, and on what follows from the rows; the faults are wrong results and a table that ends early.
-    Tables of messages between two ranks are no measurements of collectives; all that looks like a row may belong to
-    them.
-    """
+    """A text that was read: what it says of machine and run, but in rows that lack their end, and its times."""
 
     own_mentions: Mentions
-    mentions: Mentions
+    mentions: Mentions  # with what the user tells
     measurements: tuple[Measurement, ...]
-    refusal: Error | None
-    remarks: tuple[Finding, ...]
-    faults: tuple[Fault, ...]
-    messages: tuple[Table, ...]
-    is_of_messages: bool
+    refusal: Error | None  # why it has no times that can be read
+    remarks: tuple[Finding, ...]  # on what is left out, and on what follows from the rows
+    faults: tuple[Fault, ...]  # wrong results, and a table that ends early
+    messages: tuple[Table, ...]  # between two ranks, so no measurements of collectives
+    is_of_messages: bool  # whether all that looks like a row may belong to them
 
 
 def read(text: Text) -> Source:
