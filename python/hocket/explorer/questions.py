@@ -40,11 +40,9 @@ from hocket.simulating.simulation import UNTIL_DECIDED, Trials
 
 T = TypeVar("T")
 
-VERIFIED_RANKS = tuple(range(1, 17))
-"""The default rank counts for verifying an algorithm."""
+VERIFIED_RANKS = tuple(range(1, 17))  # the default rank counts for verifying an algorithm
 
-MOST_LETTERS = 1 << 19
-"""How many letters a pasted text may have."""
+MOST_LETTERS = 1 << 19  # how many letters a pasted text may have
 
 _MOST_SIMULATIONS = 10_000
 _MOST_TRIALS = 1_000_000
@@ -54,13 +52,10 @@ _SHOWN_FILE = "machine"
 
 @dataclass(frozen=True)
 class MeasuredFile:
-    """A file of measured times, and its algorithm and its number of ranks, if it does not tell them itself.
-
-    Without an algorithm, it has what the library chose by itself.
-    """
+    """A file of measured times, with its algorithm and number of ranks, if it does not tell them itself."""
 
     path: str
-    algorithm: str | None = None
+    algorithm: str | None = None  # None: what the library chose by itself
     ranks: int | None = None
 
     @cached_property

@@ -112,10 +112,7 @@ class _Connection(H11Protocol):
 
 
 def application(sources: Sources, *, token: str, port: int) -> ASGIApp:
-    """Return the server as an ASGI application.
-
-    Every request must contain the token, and name its host with the port.
-    """
+    """Return the server as an ASGI application; each request must have the token, and name its host with the port."""
     jobs = Jobs(sources)
 
     @asynccontextmanager

@@ -33,8 +33,7 @@ from hocket.simulating.simulation import Simulation, Trials
 Point: TypeAlias = "tuple[tuple[object, ...], int, int, bool]"
 """What a choice depends on: the job, how its times were measured and the collective; ranks, size, and if in place."""
 
-Floats = NDArray[np.float64]
-"""Numbers; values of a skeleton are their natural logarithms."""
+Floats = NDArray[np.float64]  # values of a skeleton are their natural logarithms
 
 _ONE_THREAD = Trials(threads=1)
 _LONGEST_S = 2.0
@@ -43,21 +42,13 @@ _LONG_S, _SHARE = 0.05, 0.5  # longer cells are kept only if this share of cells
 
 @dataclass(frozen=True)
 class Cell:
-    """A call that was measured, and can be simulated.
+    """A call that was measured, and can be simulated."""
 
-    Attributes:
-        measurement: The measurement; its time is the median, if the same call was measured several times.
-        algorithm: The algorithm.
-        call: The call, with the parameters that the machine's torus decides.
-        layout: How it lies on the torus that it is simulated on; none for the machine's own network.
-        effort_s: How many seconds of one core its simulation takes, about.
-    """
-
-    measurement: Measurement
+    measurement: Measurement  # with the median time, if the same call was measured several times
     algorithm: Algorithm
-    call: Call
-    layout: str | None
-    effort_s: float
+    call: Call  # with the parameters that the machine's torus decides
+    layout: str | None  # on the torus that it is simulated on; none for the machine's own network
+    effort_s: float  # of one core, about
 
     @property
     def point(self) -> Point:
@@ -67,19 +58,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """What of some measurements can be simulated.
+    """What of some measurements can be simulated."""
 
-    Attributes:
-        cells: These, sorted: whatever the order of lines.
-        defaults: The times of what libraries chose by themselves, by point, in seconds.
-        left_out: How many measurements cannot be simulated, by why.
-        noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
-    """
-
-    cells: tuple[Cell, ...]
-    defaults: dict[Point, float]
-    left_out: dict[str, int]
-    noise: float | None
+    cells: tuple[Cell, ...]  # sorted: whatever the order of lines
+    defaults: dict[Point, float]  # the times of what libraries chose by themselves, in seconds
+    left_out: dict[str, int]  # how many measurements cannot be simulated, by why
+    noise: float | None  # the standard deviation of ln(time) of the same call, if some were measured several times
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement], skeleton: Skeleton) -> Cells:
@@ -107,10 +91,7 @@ class Cells:
 
 
 def spread(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
-    """Return at most so many of some cells, spread over collectives, algorithms, ranks and sizes.
-
-    Cells that take long to simulate are left out, unless most do.
-    """
+    """Return at most so many cells, spread over collectives, algorithms, ranks and sizes; slow ones if most are."""
     if not cells:
         return ()
     longest_s = sorted(cell.effort_s for cell in cells)[math.ceil(_SHARE * len(cells)) - 1]
@@ -221,21 +202,13 @@ class TimeOverError(Exception):
 
 @dataclass
 class Simulator:
-    """Who simulates cells.
+    """Who simulates cells."""
 
-    Attributes:
-        skeleton: The machine without values.
-        executor: Who does the work.
-        until_s: When the time is over, by the clock of `time.monotonic`.
-        on_done: Called when a simulation is done.
-        display: Shows the progress of each stage.
-    """
-
-    skeleton: Skeleton
+    skeleton: Skeleton  # the machine without values
     executor: Executor
-    until_s: float
-    on_done: Callable[[], object]
-    display: ProgressDisplay = no_display
+    until_s: float  # by the clock of `time.monotonic`
+    on_done: Callable[[], object]  # called when a simulation is done
+    display: ProgressDisplay = no_display  # shows the progress of each stage
     _advance: Callable[[], object] = ignore
 
     @contextmanager

@@ -34,15 +34,10 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on measurements, or several that hold together.
+    """A condition on measurements, or several that hold together."""
 
-    Attributes:
-        text: As it was given.
-        parts: The attribute of a measurement, how it is compared, and with what, of each.
-    """
-
-    text: str
-    parts: tuple[tuple[str, str, Any], ...]
+    text: str  # as it was given
+    parts: tuple[tuple[str, str, Any], ...]  # the attribute of a measurement, how it is compared, and with what
 
     @classmethod
     def parse(cls, text: str) -> Condition:

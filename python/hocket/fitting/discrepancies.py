@@ -28,8 +28,7 @@ from hocket.definitions.machine import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
 _INSIDE = 0.9  # of new calls
-LEAST_CALLS = 19
-"""The fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls."""
+LEAST_CALLS = 19  # the fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls
 
 _LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a job are much alike
 LARGE_BYTES = 64 << 10

@@ -32,8 +32,7 @@ Measurements: TypeAlias = "Iterable[Measurement] | Iterable[str | PathLike[str]]
 """Measurements, or files of them."""
 
 DEFAULT_CELLS = 300
-LEAST_STARTS = 3
-"""With fewer starts, a search may end in another minimum unnoticed."""
+LEAST_STARTS = 3  # with fewer starts, a search may end in another minimum unnoticed
 
 
 def fit(

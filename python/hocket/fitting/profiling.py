@@ -50,21 +50,13 @@ _ANY_ADVICE = "more collectives, algorithms and sizes"
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the profiles of values end.
+    """Where the profiles of values end."""
 
-    Attributes:
-        values: The logarithms of the values of the best fit.
-        low: Of the least values.
-        high: Of the largest values.
-        spread: The covariance of the logarithms near the best fit.
-        scatter: The standard deviation of ln(simulated / measured).
-    """
-
-    values: Floats
+    values: Floats  # logarithms, of the best fit; `low` and `high` too
     low: Floats
     high: Floats
-    spread: Floats
-    scatter: float
+    spread: Floats  # the covariance of the logarithms near the best fit
+    scatter: float  # the standard deviation of ln(simulated / measured)
 
     @classmethod
     def unknown(cls, places: Sequence[Place], values: Floats) -> Profile:
@@ -83,17 +75,11 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Linear:
-    """Times as a linear function of costs, which are the machine's times and the inverses of its rates.
+    """Times as a linear function of costs, which are the machine's times and the inverses of its rates."""
 
-    Attributes:
-        at: The values and times that it goes through.
-        signs: 1 of each value that is a cost, -1 of a rate.
-        slopes: The derivative of each cell's time by each cost.
-    """
-
-    at: _Point
-    signs: Floats
-    slopes: Floats
+    at: _Point  # the values and times that it goes through
+    signs: Floats  # 1 of each value that is a cost, -1 of a rate
+    slopes: Floats  # the derivative of each cell's time by each cost
 
     @classmethod
     def of(cls, at: _Point, signs: Floats, logarithmic: Floats) -> _Linear:
@@ -111,10 +97,7 @@ class _Linear:
 
 
 def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
-    """Return where the profiles of values end, which are the logarithms of the best fit so far to these cells.
-
-    After so many seconds, the other ends are taken from derivatives.
-    """
+    """Return where the profiles end, around logarithms of the best values so far; after the limit, by derivatives."""
     if not simulator.skeleton.places:
         return Profile(values, values, values, np.zeros((0, 0)), 0.0)
     simulator.until_s = inf
@@ -351,10 +334,7 @@ def pairs_of(places: Sequence[Place], spread: Floats) -> tuple[Pair, ...]:
 
 
 def others_of(values: Sequence[Value], points: Iterable[Floats]) -> tuple[Mapping[str, float], ...]:
-    """Return other values that do almost as well, by name, where one is far from a value that seems to be known.
-
-    `points` are their logarithms.
-    """
+    """Return other values (`points` has logarithms) that do almost as well, where one is far from a known value."""
     several = (dict(zip((one.name for one in values), np.exp(point).tolist(), strict=True)) for point in points)
     return tuple(other for other in several if any(one.is_known and not one.is_near(other[one.name]) for one in values))
 

@@ -16,8 +16,7 @@ _NOISE = 0.05  # of measurements that do not tell it
 _LEAST_NOISE = 0.02  # what changes from run to run is seldom less
 _FAR = 3.0
 
-WIDE = 2.0
-"""The largest ratio of the ends of an interval whose value is known."""
+WIDE = 2.0  # the largest ratio of the ends of an interval whose value is known
 
 Ended: TypeAlias = Literal["converged", "steps", "time limit", "interrupted", "judged"]
 """Why a search ended: no step was an improvement, there were as many steps as allowed, the time was over, the user
@@ -26,44 +25,27 @@ pressed Ctrl-C, or there was nothing to search."""
 Use: TypeAlias = Literal["fitted", "not used", "held out"]
 """What a cell was for: values were fitted to it, or not because there were enough others, or it judges them."""
 
-AS_FAST = 1.001
-"""Below how many times as long a time is the same."""
+AS_FAST = 1.001  # below how many times as long a time is the same
 
-BANDS = (0.15, 0.25, 0.40)
-"""How far apart simulated and measured times may be, for the shares of cells that are told."""
+BANDS = (0.15, 0.25, 0.40)  # how far apart simulated and measured times may be, for the shares of cells that are told
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A measured call, simulated.
-
-    Attributes:
-        collective: The collective.
-        algorithm: The algorithm.
-        parameters: The values of its parameters that were given, as "name=value".
-        ranks: Number of ranks.
-        size_bytes: The size of the call.
-        measured_as: How the benchmark measured the time, see `hocket.simulate`.
-        in_place: Whether the input was in the result buffer.
-        measured_s: The measured time.
-        simulated_s: The simulated time.
-        use: What the cell was for.
-        system: The machine, where the file names several.
-        source: The file and the line of the measurement.
-    """
+    """A measured call, simulated."""
 
     collective: str
     algorithm: str
-    parameters: str
+    parameters: str  # those that were given, as "name=value"
     ranks: int
     size_bytes: int
-    measured_as: str
-    in_place: bool
+    measured_as: str  # see `hocket.simulate`
+    in_place: bool  # whether the input was in the result buffer
     measured_s: float
     simulated_s: float
-    use: Use
-    system: str
-    source: str
+    use: Use  # what the cell was for
+    system: str  # the machine, where the file names several
+    source: str  # the file and the line of the measurement
 
     @property
     def residual(self) -> float:
@@ -73,46 +55,27 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far simulated times are from measured ones.
+    """How far simulated times are from measured ones."""
 
-    Attributes:
-        cells: Over how many cells.
-        median: The median of abs(ln(simulated / measured)).
-        bias: The median of ln(simulated / measured).
-        within: The shares of cells whose times are apart by a factor of at most 1.15, 1.25 and 1.40.
-    """
-
-    cells: int
-    median: float
-    bias: float
-    within: tuple[float, float, float]
+    cells: int  # how many
+    median: float  # of abs(ln(simulated / measured))
+    bias: float  # the median of ln(simulated / measured)
+    within: tuple[float, float, float]  # the shares of cells that are within a factor of 1.15, 1.25 and 1.40
 
 
 @dataclass(frozen=True)
 class Regret:
-    """What the algorithm that is the fastest in simulation loses at a point where several were measured.
-
-    Attributes:
-        collective: The collective.
-        ranks: Number of ranks.
-        size_bytes: The size of the call.
-        choice: The algorithm that is the fastest in simulation, with its parameters.
-        best: The one that was the fastest when it was measured.
-        choice_s: The measured time of the chosen one.
-        best_s: The measured time of the best one.
-        default_s: The measured time of what the library chose by itself, if it was measured.
-        is_held_out: Whether no cell of the point was fitted.
-    """
+    """What the algorithm that is the fastest in simulation loses at a point where several were measured."""
 
     collective: str
     ranks: int
     size_bytes: int
-    choice: str
-    best: str
-    choice_s: float
+    choice: str  # the fastest in simulation, with its parameters
+    best: str  # the fastest when they were measured
+    choice_s: float  # measured, as the others
     best_s: float
-    default_s: float | None
-    is_held_out: bool
+    default_s: float | None  # of what the library chose by itself, if it was measured
+    is_held_out: bool  # whether no cell of the point was fitted
 
     @property
     def regret(self) -> float:
@@ -143,29 +106,17 @@ def deviations(cells: Sequence[Judgement]) -> dict[Use, Deviation]:
 
 @dataclass(frozen=True)
 class Value:
-    """A fitted value.
+    """A fitted value."""
 
-    Attributes:
-        name: Its section, key and place in a list, such as "network.L[1]".
-        value: The value, in SI units.
-        low: Where its 95 % confidence interval begins.
-        high: Where it ends.
-        text: The value as the machine file has it.
-        interval: The interval, for people.
-        is_at_bound: Whether it is at a bound of its range.
-        is_known: Whether the end of the interval is at most twice its beginning.
-        advice: What to measure to know it better, if it is not known.
-    """
-
-    name: str
-    value: float
-    low: float
+    name: str  # its section, key and place in a list, such as "network.L[1]"
+    value: float  # in SI units
+    low: float  # where its 95 % confidence interval begins
     high: float
-    text: str
-    interval: str
-    is_at_bound: bool
-    is_known: bool
-    advice: str
+    text: str  # the value as the machine file has it
+    interval: str  # for people
+    is_at_bound: bool  # of its range
+    is_known: bool  # whether the end of the interval is at most twice its beginning
+    advice: str  # what to measure to know it better, if it is not known
 
     def is_near(self, other: float) -> bool:
         """Return whether another value is apart by less than a factor of 2."""
@@ -174,19 +125,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two values that the measurements cannot tell apart.
+    """Two values that the measurements cannot tell apart."""
 
-    Attributes:
-        first: The name of one.
-        second: The name of the other.
-        correlation: Of their logarithms.
-        advice: What to measure to tell them apart.
-    """
-
-    first: str
+    first: str  # its name
     second: str
-    correlation: float
-    advice: str
+    correlation: float  # of their logarithms
+    advice: str  # what to measure to tell them apart
 
 
 @dataclass(frozen=True)

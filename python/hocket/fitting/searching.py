@@ -31,8 +31,7 @@ ENDED: Mapping[Ended, str] = {
 }
 """What a search that did not converge tells the user."""
 
-SCALE = 0.15
-"""Residuals (logarithms) above this count less than their squares."""
+SCALE = 0.15  # residuals (logarithms) above this count less than their squares
 _STEP = 0.01  # of finite differences, in logarithms
 _FEW_CELLS = 48
 _POINTS_PER_VALUE = 6
@@ -48,17 +47,11 @@ _NOTHING = 5e-5  # the sum of a cell with a deviation of 1 %
 
 @dataclass(frozen=True)
 class Match:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        values: The logarithms of the values.
-        others: Those of other starts that do almost as well on the few cells.
-        ended: Why the search ended.
-    """
-
-    values: Floats
-    others: tuple[Floats, ...]
-    ended: Ended
+    values: Floats  # their logarithms
+    others: tuple[Floats, ...]  # those of other starts that do almost as well on the few cells
+    ended: Ended  # why the search ended
 
 
 class _Best:
@@ -185,10 +178,7 @@ def _compare(few: _Best, points: Sequence[Floats], simulator: Simulator) -> list
 
 
 def jacobian(simulator: Simulator, cells: Sequence[Cell], point: Floats, *, way: int = 1) -> Floats:
-    """Return the derivatives of the logarithms of times: a row for each cell, a column for each value; 0 of sizes.
-
-    Values are moved up or down (`way`), as far as their bounds allow.
-    """
+    """Return d ln(time) by d ln(value), moved up or down: a row for each cell, a column for each value; 0 of sizes."""
     places = simulator.skeleton.places
     lower, upper = bounds_of(places)
     free = [number for number, place in enumerate(places) if not place.choices]

@@ -22,23 +22,14 @@ from hocket.definitions.machine import Machine, skeleton_quantities
 
 @dataclass(frozen=True)
 class _Unit:
-    """A unit of values.
+    """A unit of values."""
 
-    Attributes:
-        ending: The end of the names in `Machine.quantities`.
-        low: The least value without a given range.
-        high: The largest value without a given range.
-        exact: The format of a value in full.
-        read: Returns the value of a text; an error if the text has another unit.
-        format: Returns a value for display.
-    """
-
-    ending: str
-    low: float
+    ending: str  # of the names in `Machine.quantities`
+    low: float  # the least value without a given range
     high: float
-    exact: str
-    read: Callable[[str], float]
-    format: Callable[[float], str]
+    exact: str  # the format of a value in full
+    read: Callable[[str], float]  # refuses a text with another unit
+    format: Callable[[float], str]  # for display
 
 
 def _parse_number(text: str) -> float:
@@ -74,25 +65,14 @@ _TORUS = re.compile(r"^(\s*)(dims\s*=\s*\[[^\]]*\]|layout\s*=\s*(\"[^\"\n]*\"|'[
 class _Mark:
     name: str
     line: int
-    begin: int
+    begin: int  # where its text begins in the skeleton, quotes included
     end: int
     text: str
 
 
 @dataclass(frozen=True)
 class Place(_Mark):
-    """A value to be fitted.
-
-    Attributes:
-        name: Its section, key, and place in a list: "network.L[1]".
-        line: Its line in the skeleton.
-        begin: Where its text begins in the skeleton, quotes included,
-        end: and where it ends.
-        text: Its text there.
-        unit: Its unit.
-        low: The least that it can be.
-        high: The most.
-    """
+    """A value to be fitted."""
 
     unit: _Unit
     low: float
@@ -127,11 +107,7 @@ class Skeleton:
 
     @classmethod
     def parse(cls, text: str, file: str) -> Skeleton:
-        """Read the text of a skeleton.
-
-        Raises:
-            Error: It is no machine file, or a value cannot be fitted or has a range that makes no sense: file and line.
-        """
+        """Read the text of a skeleton; an error names file and line."""
         quantities = skeleton_quantities(text, file)  # with an example in each place
         skeleton = cls(text, file, tuple(_place(mark, quantities, file) for mark in _find_marks(text)))
         if skeleton._example.noise:

@@ -18,43 +18,32 @@ Grade: TypeAlias = Literal["fine", "slow", "fast"]
 
 @dataclass(frozen=True)
 class LibraryChoice:
-    """What a library chooses for a call: an algorithm in its words, and its simulated time; None if they are not known.
-
-    The sentence says why. The costs are in words: whether the time has those of a protocol of the machine. Where a log
-    tells another algorithm or protocol than NCCL's table, `instead` is what the table says, and the source is the line
-    of the log; it is empty if rules or tables tell the choice.
-    """
+    """What a library chooses for a call: an algorithm in its words, and its simulated time; None if not known."""
 
     library: str
     choice: str | None
     time_s: float | None
-    sentence: str = ""
-    costs: str = ""
-    instead: str = ""
-    source: str = ""
+    sentence: str = ""  # why
+    costs: str = ""  # in words: whether the time has those of a protocol of the machine
+    instead: str = ""  # what NCCL's table says, where a log tells another algorithm or protocol
+    source: str = ""  # the line of the log; empty if rules or tables tell the choice
 
 
 @dataclass(frozen=True)
 class Row:
-    """A size: its measured time, and what the machine takes.
-
-    Nine of ten measured calls of the fastest program would be from `low_s` to `high_s`. The limit is what its time is
-    spent on most; empty if that is not known. In isolated calls, no program can beat the bound. The guess is of the
-    programs that probably ran, with the simulated time of the likeliest; None if that is none of the catalogue. The
-    choice is that of the library by itself; None if its decisions are not known.
-    """
+    """A size: its measured time, and what the machine takes."""
 
     size_bytes: int
     measured_s: float
     expected_s: float
-    low_s: float
-    high_s: float
+    low_s: float  # nine of ten measured calls of the fastest program would be from here
+    high_s: float  # to here
     fastest: str
-    limit: str
-    bound_s: float | None
-    guess: Guess
-    guess_s: float | None
-    choice: LibraryChoice | None = None
+    limit: str  # what its time is spent on most; empty if that is not known
+    bound_s: float | None  # which no program can beat in isolated calls
+    guess: Guess  # of the programs that probably ran
+    guess_s: float | None  # the simulated time of the likeliest; None if that is none of the catalogue
+    choice: LibraryChoice | None = None  # of the library by itself; None if its decisions are not known
 
     @property
     def factor(self) -> float:
@@ -90,14 +79,11 @@ class Row:
 
 @dataclass(frozen=True)
 class CurveAssessment:
-    """A curve, judged beside a machine, or without one; then it has no rows. The verdict is the first finding.
-
-    There is a row for each size that the machine could be asked for.
-    """
+    """A curve, judged beside a machine, or without one. The verdict is the first finding."""
 
     curve: Curve
     machine: str | None
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # for each size that the machine could be asked for; none without one
     findings: tuple[Finding, ...]
 
     @property

@@ -28,24 +28,18 @@ _COLLAPSE_FACTOR = 1.4
 _SLOW_CALLS_FACTOR = 10
 _RUNS_FACTOR = 1.5
 _JUMP_FACTOR = 3
-_LEAST_GROWTH = 1.1
-"""A bandwidth that grows by less from the last size but one to the last has reached its end."""
+_LEAST_GROWTH = 1.1  # a bandwidth that grows by less from the last size but one to the last has reached its end
 _LEAST_LARGE_BYTES = 1 << 20
-_SLOWEST_LATENCY_S = 25.5e-6
-"""Of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table."""
+_SLOWEST_LATENCY_S = 25.5e-6  # of a small message by TCP on 1 Gbit/s Ethernet, the slowest fabric of the table
 _MESSAGE_S = 1e-6
 """What a further message costs at most, if many are under way: the latency of one on InfiniBand, as in the table."""
-_ALIKE_FACTOR = 2.0
-"""A latency within this factor of that of a fabric is like it: programs, hosts and switches differ."""
+_ALIKE_FACTOR = 2.0  # a latency within this factor of that of a fabric is like it: programs, hosts and switches differ
 _SLOW_LATENCY = 5.0
 """A small message that takes so many times the latency of a card does not go from memory to card directly."""
 
 
 def judge_alone(curve: Sequence[Measurement], mentions: Mentions) -> tuple[Finding, ...]:
-    """Return what times and their text tell: the verdict, then causes, hints, and what the text does not tell.
-
-    The times are of one collective on one number of ranks. Without any, bandwidths that the text quotes are judged.
-    """
+    """Return what times of one collective, or quoted bandwidths, and their text tell, the verdict first."""
     shape, bus = _shape_and_bus(curve, mentions)
     job = job_of(mentions, shape)
     verdict = (

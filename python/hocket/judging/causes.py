@@ -26,8 +26,7 @@ _MANY_RANKS = 32
 _HALF, _WHOLE = 0.67, 0.12
 """Data that passes through the host takes the way to its memory twice: a card reaches about half of its rate."""
 _MOST_OF_PAIR = 2
-_JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20
-"""A jump so far of such large calls is rarely a choice of the library."""
+_JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20  # a jump so far of such large calls is rarely a choice of the library
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
 _SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
@@ -36,11 +35,7 @@ _SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
 def causes_of(
     verdict: Finding, job: Job, shape: Shape | None, bus_bytes_per_s: float | None, mentions: Mentions
 ) -> tuple[Finding, ...]:
-    """Return the causes and hints for a verdict, the strongest first.
-
-    Of times that are fine, only what makes rows meaningless is a cause. The bandwidth of the bus is of the rows, or as
-    the text quotes it.
-    """
+    """Return causes and hints for a verdict, the strongest first; of fine times, only what makes rows meaningless."""
     runs = _findings_of("cause", mentions.about("separate runs"))
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     is_of_trees = job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms

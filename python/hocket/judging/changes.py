@@ -44,12 +44,7 @@ Direction: TypeAlias = Literal["slower", "faster", "same", "cannot tell"]
 
 @dataclass(frozen=True)
 class Change:
-    """How the time of a point changed: the medians of repeated runs before and after, and their ratio.
-
-    The ratio says how many times as long the call takes after as before, with its 95 % confidence interval; None if
-    nothing tells it. The p-value says how likely noise alone makes the ratio so far from 1, corrected for the number of
-    points; None without an interval. The source is the file and the line of the first run after.
-    """
+    """How the time of a point changed: the medians of repeated runs before and after, and their ratio."""
 
     series: Series
     size_bytes: int
@@ -57,13 +52,13 @@ class Change:
     after_s: float
     before_runs: int
     after_runs: int
-    ratio: float
-    ratio_low: float | None
+    ratio: float  # how many times as long the call takes after as before
+    ratio_low: float | None  # of its 95 % confidence interval; None if nothing tells it
     ratio_high: float | None
     basis: Basis
-    p_value: float | None
+    p_value: float | None  # how likely noise alone makes the ratio so far from 1, corrected for the number of points
     direction: Direction
-    source: str = ""
+    source: str = ""  # the file and the line of the first run after
 
     def record(self) -> dict[str, Any]:
         """Return it as a row by column."""
@@ -73,15 +68,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Range:
-    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take.
-
-    The ratio is the geometric mean over the sizes, and its interval is pooled over them; None if a size has no
-    interval.
-    """
+    """Neighbouring sizes of a series that changed in the same direction: how many times as long calls take."""
 
     changes: tuple[Change, ...]
-    ratio: float
-    ratio_low: float | None
+    ratio: float  # the geometric mean over the sizes
+    ratio_low: float | None  # pooled over the sizes; None if a size has no interval
     ratio_high: float | None
 
     @property

@@ -30,13 +30,7 @@ _SLOWEST_RDMA_GBIT = 100
 
 @dataclass(frozen=True)
 class Job:
-    """The job that a text describes. What it does not tell is None, or empty.
-
-    The name of the GPUs is that of the text, also where their bandwidth is not known. The kind of the network is that
-    of `hocket.judging.fabrics.Fabric`. `cards` are those of a node that the library uses, or that the text tells, and
-    `cards_of_node` all that it tells, also those that are not used. Times are of CPUs if they are of an MPI benchmark
-    and nothing in the text tells of GPUs. The bus is one to a network card that carries less than the card.
-    """
+    """The job that a text describes. What it does not tell is None, or empty."""
 
     collective: str
     ranks: int | None
@@ -44,15 +38,15 @@ class Job:
     nodes: int | None
     is_one_node: bool | None
     gpu: GpuModel | None
-    gpu_name: str
-    net: str
+    gpu_name: str  # that of the text, also where their bandwidth is not known
+    net: str  # the kind of the network, as in `hocket.judging.fabrics.Fabric`
     card: Fabric | None
-    cards: int | None
-    cards_of_node: int | None
+    cards: int | None  # of a node that the library uses, or that the text tells
+    cards_of_node: int | None  # all that the text tells, also those that are not used
     sockets: Mention | None
     is_of_nccl: bool
-    is_of_cpus: bool
-    bus: Mention | None
+    is_of_cpus: bool  # of an MPI benchmark, and nothing in the text tells of GPUs
+    bus: Mention | None  # one to a network card that carries less than the card
 
     @property
     def is_lone(self) -> bool:
@@ -67,14 +61,11 @@ class Job:
 
 
 class UsualRate(NamedTuple):
-    """What limits a bus bandwidth, such as "4 cards of 200 Gbit/s InfiniBand/RoCE", and between which ends it then is.
-
-    The greatest one is infinite where the rate of the cards is not known.
-    """
+    """What limits a bus bandwidth, such as "4 cards of 200 Gbit/s InfiniBand/RoCE", and the ends of what is usual."""
 
     what: str
     lowest_bytes_per_s: float
-    highest_bytes_per_s: float
+    highest_bytes_per_s: float  # infinite where the rate of the cards is not known
 
 
 def job_of(mentions: Mentions, shape: Shape | None) -> Job:
@@ -251,10 +242,7 @@ def _fit(bus_bytes_per_s: float, job: Job, start: str, source: str) -> Finding:
 
 
 def _cards_that_fit(bus_bytes_per_s: float, job: Job) -> list[str]:
-    """Return the numbers and classes of InfiniBand or RoCE cards of a node that have a bus bandwidth.
-
-    A card for each rank is the likeliest number.
-    """
+    """Return the numbers and classes of InfiniBand or RoCE cards of a node that fit; first, one for each rank."""
     counts = [job.cards] if job.cards else sorted(_CARDS_OF_NODES, key=lambda count: count != job.ranks_per_node)
     counts = [1] if job.is_lone else counts
     return [

@@ -25,30 +25,23 @@ from hocket.measurements.measurement import DEFAULT, Measurement, bus_share
 _COMMON = attrgetter("system", "library", "buffers", "collective", "label", "ranks", "dims", "layout", "ranks_per_node",
                      "element_bytes", "measured_as")  # fmt: skip
 """What calls of a curve have in common."""
-_SAME = 0.1
-"""Times in place that differ by less than this share, in the median over sizes, are those out of place."""
+_SAME = 0.1  # times in place that differ by less than this share, in the median over sizes, are those out of place
 _KINK_FACTOR, _FALL_FACTOR = 1.6, 0.75
 """A time is a kink if it is as many times longer than its neighbours explain, or as many times that of a smaller size.
 """
-_TOP_SPAN = 8
-"""The slope is fitted to the sizes above the largest one divided by this."""
+_TOP_SPAN = 8  # the slope is fitted to the sizes above the largest one divided by this
 _TOP_ROWS = 6
-_MOST_GROWTH = 16.0
-"""Two sizes that differ by more have no trend between them: rows are missing."""
+_MOST_GROWTH = 16.0  # two sizes that differ by more have no trend between them: rows are missing
 _MOST_GROWTH_AT_END = 2.5
 """The first and the last step have one neighbour. It tells their trend only if the sizes are beside each other."""
-_MOST_EXTRAPOLATION = 2.0
-"""The slope is at most so many times the bandwidth of the largest size."""
+_MOST_EXTRAPOLATION = 2.0  # the slope is at most so many times the bandwidth of the largest size
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Times of a collective over sizes: all runs, and one measurement of each size, by rising sizes.
+    """Times of a collective over sizes: all runs, and one measurement of each size."""
 
-    A size that was measured several times has its median.
-    """
-
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[Measurement, ...]  # by rising sizes; a size that was measured several times has its median
     runs: tuple[Measurement, ...]
 
     @property
@@ -106,29 +99,22 @@ def _alike(in_place: Curve, other: Curve | None) -> bool:
 
 @dataclass(frozen=True)
 class Kink:
-    """A size at which the time leaves its trend, and the size before it.
-
-    The factor says how many times longer the call takes than its neighbours explain; it is below 1 where the time
-    falls. After a spike, the next size is back on the trend.
-    """
+    """A size at which the time leaves its trend, and the size before it."""
 
     before_bytes: int
     size_bytes: int
-    factor: float
-    is_spike: bool = False
+    factor: float  # how many times longer than its neighbours explain; below 1 where the time falls
+    is_spike: bool = False  # the next size is back on the trend
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a curve: rising sizes of the whole vector, with their times.
-
-    The share of the bus is its bandwidth, divided by that of the algorithm; None if it is unknown or not defined.
-    """
+    """The shape of a curve: rising sizes of the whole vector, with their times."""
 
     collective: str
     ranks: int | None
     ranks_per_node: int | None
-    bus_share: float | None
+    bus_share: float | None  # its bandwidth, divided by that of the algorithm; None if unknown or not defined
     sizes_bytes: tuple[int, ...]
     times_s: tuple[float, ...]
 
@@ -150,10 +136,7 @@ class Shape:
 
     @cached_property
     def bytes_per_s(self) -> float | None:
-        """The bandwidth of the algorithm that the median slope of the largest sizes gives.
-
-        None if the time does not depend on the size.
-        """
+        """The algorithm's bandwidth by the median slope of the largest sizes; None if time does not depend on size."""
         last_size, last_time = self.points[-1]
         top = [point for point in self.points if point[0] * _TOP_SPAN >= last_size][-_TOP_ROWS:]
         slopes = [(time - less_time) / (size - less) for (less, less_time), (size, time) in combinations(top, 2)]
@@ -222,10 +205,7 @@ def shape_of_points(
     ranks_per_node: int | None,
     share_of_rows: float | None = None,
 ) -> Shape:
-    """Return the shape of a curve of points: rising sizes in bytes, and times in seconds.
-
-    Rows that give the share of the bus have the sizes of whole vectors.
-    """
+    """Return the shape of rising sizes in bytes and times in seconds; rows with a bus share have whole vectors."""
     is_of_blocks = collective in COLLECTIVES and COLLECTIVES[collective].size_is_one_block and share_of_rows is None
     blocks = ranks if is_of_blocks and ranks else 1
     share = bus_share(collective, ranks) if ranks and collective else share_of_rows

@@ -55,16 +55,13 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """Simulated times of the calls of a curve, by program and size, on a machine with the layout of the job.
-
-    The library is the one that ran, if that is known. Left out are programs that would take too long to simulate.
-    """
+    """Simulated times of the calls of a curve, by program and size, on a machine with the layout of the job."""
 
     curve: Curve
     machine: Machine
     simulations: Mapping[tuple[str, int], Simulation]
-    library: str | None
-    left_out: tuple[str, ...] = ()
+    library: str | None  # the one that ran, if that is known
+    left_out: tuple[str, ...] = ()  # programs that would take too long to simulate
 
     @cached_property
     def labels(self) -> list[str]:
@@ -179,11 +176,7 @@ def _limit(steps: Sequence[Step]) -> str:
 def expect(
     curve: Curve, machine: Machine, *, library: str | None = None, executor: Executor | None = None
 ) -> Expectation:
-    """Simulate the programs of a curve's collective; the library is the one that ran, if it is known.
-
-    Raises:
-        Error: The machine has no room for so many ranks, or fewer of them on a node; no program takes a call.
-    """
+    """Simulate the programs of a curve's collective; the library is the one that ran, if it is known."""
     one = curve.first
     if one.ranks == 1:
         raise Error(f"{curve.title} sends no messages, expected at least 2 ranks")
@@ -242,11 +235,7 @@ def _of_library(
 
 
 def simulate_decision(decision: LibraryDecision, machine: Machine, measured_as: MeasuredAs) -> Simulation:
-    """Simulate the equivalent of a library's decision, with the costs of its protocol.
-
-    Raises:
-        Error: The algorithm or the machine refuses the call.
-    """
+    """Simulate the equivalent of a library's decision, with the costs of its protocol."""
     assert decision.equivalent is not None  # the caller has checked this
     algorithm, call = decision.equivalent
     machine = decision.costs_on(machine)
@@ -284,10 +273,8 @@ def _with_parameters(collective: str) -> frozenset[Choice]:
 def _with_job(machine: Machine, curve: Curve) -> Machine:
     """Return the machine with the job of a curve on its nodes and its torus.
 
-    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too.
-
-    Raises:
-        Error: The job has more ranks on a node than the machine, or the machine places each rank by itself.
+    A machine whose nodes hold more ranks has a model of what its ranks share, which holds for fewer ranks too. A job
+    with more is refused, and a machine that places each rank by itself.
     """
     one = curve.first
     on_node = machine.ranks_per_node

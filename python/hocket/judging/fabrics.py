@@ -17,34 +17,26 @@ _USUAL_SPREAD = 1.25
 
 @dataclass(frozen=True)
 class Fabric:
-    """A class of fabrics, such as "200 Gbit/s InfiniBand/RoCE", and what benchmarks reach with one card or GPU.
-
-    Its kind is "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm". The bandwidths are of
-    the bus. The latencies are of a small message; None where no source gives them.
-    """
+    """A class of fabrics, such as "200 Gbit/s InfiniBand/RoCE", and what benchmarks reach with one card or GPU."""
 
     name: str
-    kind: str
-    lowest_bytes_per_s: float
+    kind: str  # "tcp", "rdma", "efa", "slingshot", "omni-path", "nvlink", "xgmi", "pcie" or "shm"
+    lowest_bytes_per_s: float  # of the bus
     highest_bytes_per_s: float
-    lowest_latency_s: float | None
+    lowest_latency_s: float | None  # of a small message; None where no source gives it
     highest_latency_s: float | None
 
 
 @dataclass(frozen=True)
 class GpuModel:
-    """A model of GPUs, such as "H100", and the bus bandwidth of an allreduce on those of a node.
-
-    Its form is "SXM", "OAM" or "PCIe"; the fabric, by its name, connects the GPUs of a node. Where each has its own
-    network card in all nodes, that is its rate in Gbit/s; otherwise it is 0.
-    """
+    """A model of GPUs, such as "H100", and the bus bandwidth of an allreduce on those of a node."""
 
     name: str
-    form: str
-    fabric: str
+    form: str  # "SXM", "OAM" or "PCIe"
+    fabric: str  # the name of what connects the GPUs of a node
     lowest_bytes_per_s: float
     highest_bytes_per_s: float
-    card_gbit_per_s: int
+    card_gbit_per_s: int  # where each has its own network card in all nodes; otherwise 0
 
 
 def _range(row: dict[str, str]) -> tuple[float, float]:
@@ -57,8 +49,7 @@ def _fabric(row: dict[str, str]) -> Fabric:
     return Fabric(row["name"], row["kind"], *_range(row), *(float(us) * 1e-6 if us else None for us in latencies_us))
 
 
-FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))
-"""The classes of fabrics, in the order of their table."""
+FABRICS = tuple(map(_fabric, read_rows(__file__, "fabrics.csv")))  # the classes of fabrics, in the order of their table
 
 GPU_MODELS = tuple(
     GpuModel(row["model"], row["form"], row["fabric"], *_range(row), int(row["card_gbit_per_s"] or 0))

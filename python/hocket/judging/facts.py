@@ -19,22 +19,16 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Command(NamedTuple):
-    """What a line of a shell starts: its launcher, which may be empty, and ranks, as far as that is told.
-
-    It has hosts if options name them, or if the launcher knows them by itself.
-    """
+    """What a line of a shell starts: its launcher, which may be empty, and ranks, as far as that is told."""
 
     launcher: str
     ranks: int | None
     ranks_per_node: int | None
-    has_hosts: bool
+    has_hosts: bool  # options name them, or the launcher knows them by itself
 
 
 def facts_in(text: str, file: str) -> tuple[Facts, tuple[str, ...]]:
-    """Return the ranks, the ranks on a node and the collective that a text tells, and sentences on disagreements.
-
-    `file` is the name of its file, for sources.
-    """
+    """Return ranks, ranks on a node and collective that the text of a file tells, and sentences on disagreements."""
     all_lines, lines = lines_of(text), with_words(text)
     disagreements: list[str] = []
     rows = [(number, row) for number, line in enumerate(all_lines, start=1) if (row := row_of_nccl(line)) is not None]

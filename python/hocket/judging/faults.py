@@ -12,8 +12,7 @@ from hocket.judging.finding import Finding, conclude
 from hocket.judging.lines import FORMS, expression_of, lines_of, row_of_nccl, with_words
 from hocket.measurements.measurement import Measurement
 
-_IN_PLACE = 4
-"""So many cells after the first number of wrong values in a row of nccl-tests, the one in place follows."""
+_IN_PLACE = 4  # so many cells after the first number of wrong values in a row of nccl-tests, the one in place follows
 
 _MOST_ROWS = 6
 _ENDS = {"tables of IMB": 1 << 22, "tables of OSU": 1 << 20}

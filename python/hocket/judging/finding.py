@@ -36,13 +36,9 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {"bytes_per_s": format_rate, "byt
 
 
 def conclude(name: str, *, kind: Kind | None = None, source: str = "", **values: str | float) -> Finding:
-    """Return a finding of `findings.csv`, by its name there.
+    """Return a finding of `findings.csv`, by its name there; its kind, where that depends on the times.
 
-    Args:
-        name: Its name.
-        kind: What it is, where that depends on the times.
-        source: The file and the line that show it.
-        values: What stands in its sentence. The end of a name tells the unit of a number.
+    The values stand in its sentence. The end of a name tells the unit of a number.
     """
     row = _FINDINGS[name]
     words = dict(values)

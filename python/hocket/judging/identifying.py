@@ -22,28 +22,20 @@ NINE_OF_TEN = 1.645
 """So many standard deviations on each side of the mean have nine of ten values of a normal distribution."""
 _COMMON, _SMOOTH, _OWN = 0.3, 0.6, 0.1
 """Shares of the variance of errors: of all sizes, of sizes near each other, and of each size."""
-_DOUBLINGS = 2.0
-"""Sizes this many doublings apart share much of their error."""
-_WEIGHT = 0.5
-"""The share of the likelihood that counts."""
-_SWITCH = 0.02
-"""The probability that the program changes from one size to the next."""
+_DOUBLINGS = 2.0  # sizes this many doublings apart share much of their error
+_WEIGHT = 0.5  # the share of the likelihood that counts
+_SWITCH = 0.02  # the probability that the program changes from one size to the next
 _OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
 """A program that is none of these: its probability before, its times over the fastest, and their spread."""
 _LEVEL_PRIOR, _LEVEL_SPREAD = 0.1, 0.6
 """A constant factor between measured and simulated times: its probability before, and the spread of its logarithm."""
-_ALIKE = 0.05
-"""Programs whose times differ by less than this share at all sizes cannot be told apart."""
-LEAST_PROBABILITY = 0.8
-"""The probability from which on a program counts as identified."""
+_ALIKE = 0.05  # programs whose times differ by less than this share at all sizes cannot be told apart
+LEAST_PROBABILITY = 0.8  # the probability from which on a program counts as identified
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Programs that may have run, the likeliest first, and the probability that one of them did.
-
-    The simulated times of several are alike at these sizes.
-    """
+    """Programs alike at these sizes that may have run, the likeliest first, and how likely one of them did."""
 
     programs: tuple[str, ...]
     probability: float
@@ -57,14 +49,10 @@ class Guess:
 def probabilities(
     sizes_bytes: Sequence[int], times_s: Sequence[float], simulated_s: Floats, spread: float, priors: Sequence[float]
 ) -> Floats:
-    """Return the probability of each program at each size; the last column is of none of them.
+    """Return the probability of each program at each size, which rise; the last column is of none of them.
 
-    Args:
-        sizes_bytes: The sizes, rising.
-        times_s: Measured times.
-        simulated_s: Simulated times: a row for each program; not a number where it does not take the call.
-        spread: The standard deviation of the logarithm of measured over simulated times.
-        priors: How likely each program is beforehand, up to a factor.
+    Simulated times have a row for each program; not a number where it does not take the call. The spread is the
+    standard deviation of the logarithm of measured over simulated times. The priors are up to a factor.
     """
     own_correlations = correlations(sizes_bytes)
     fastest = np.log(np.nanmin(simulated_s, axis=0)) + np.log(_OTHER_FACTOR)
@@ -123,13 +111,7 @@ def _posterior(likelihoods: Floats, priors: Floats) -> Floats:
 
 
 def guess(labels: Sequence[str], shares: Floats, simulated_s: Floats) -> Guess:
-    """Return the likeliest programs at some sizes.
-
-    Args:
-        labels: The programs.
-        shares: The probability of each program, and of none, at each of the sizes.
-        simulated_s: Simulated times: a row for each program, at the sizes.
-    """
+    """Return the likeliest programs at some sizes, by the probability of each, and of none, at each of the sizes."""
     likely = shares.mean(axis=0)
     best = int(np.argmax(likely))
     if best == len(labels):

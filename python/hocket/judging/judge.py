@@ -94,8 +94,7 @@ _MOST_SIZES = 64
 Measured: TypeAlias = "str | PathLike[str] | Iterable[Measurement]"
 """The path of a file, a text of several lines, or measurements."""
 
-TEXT_NAME = "text"
-"""The name of a text that comes from no file, in errors."""
+TEXT_NAME = "text"  # the name of a text that comes from no file, in errors
 
 
 def judge(
@@ -190,11 +189,7 @@ def _with_suspects(one: CurveAssessment, faults: Sequence[Fault], violations: Se
 
 
 def _without_rows(source: Source, machine: Machine | None) -> Iterator[Finding]:
-    """Give what follows from a text whose rows cannot be read.
-
-    Raises:
-        Error: Nothing does, a machine is to be asked, or a line makes no sense.
-    """
+    """Give what follows from a text whose rows cannot be read; refuse it if nothing does, or a machine is asked."""
     assert source.refusal is not None
     names_a_line = str(source.refusal).removeprefix(source.mentions.file)[1:2].isdecimal()
     if machine is not None or names_a_line:

@@ -44,10 +44,7 @@ def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> st
 
 
 def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:
-    """Return what the library chooses at each size of a curve; nothing if its decisions are not known.
-
-    Of what the text says, the version of NCCL and its own choices count.
-    """
+    """Return what the library chooses at each size, by its version and choices in the text; nothing if unknown."""
     machine, library = expectation.machine, expectation.library
     if library not in (*DEFAULTS, *BY_MACHINE):
         return {}

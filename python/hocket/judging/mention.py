@@ -26,58 +26,43 @@ class Mention:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured bandwidth that a text quotes: of the bus or the algorithm, in the output of nccl-tests or a sentence.
-
-    An average counts all sizes, small ones too. The source is the file and the line.
-    """
+    """A measured bandwidth that a text quotes: of the bus or the algorithm, in nccl-tests' output or a sentence."""
 
     bytes_per_s: float
     is_of_bus: bool
-    source: str
-    is_average: bool = False
+    source: str  # the file and the line
+    is_average: bool = False  # over all sizes, small ones too
     is_of_output: bool = False
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one table: sizes in bytes, as the table gives them, with times in seconds.
-
-    Where rows give both, the share of the bus is its bandwidth, divided by that of the algorithm. `cut` is the sentence
-    on a last row that lacks its end, which is left out; empty without one.
-    """
+    """Rows of one table: sizes in bytes, as the table gives them, with times in seconds."""
 
     points: tuple[tuple[int, float], ...]
-    bus_share: float | None
-    cut: str = ""
+    bus_share: float | None  # where rows give both, its bandwidth divided by that of the algorithm
+    cut: str = ""  # the sentence on a last row that lacks its end, which is left out
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a point-to-point benchmark: the numbers of the lines of its rows, and the source of the first one.
-
-    It has the time of a small message and the greatest bandwidth of large ones in one direction, or None. Messages may
-    run both ways at once.
-    """
+    """A table of a point-to-point benchmark: the numbers of the lines of its rows, and the source of the first one."""
 
     rows: tuple[int, ...]
-    latency_s: float | None
-    bytes_per_s: float | None
-    is_both_ways: bool
+    latency_s: float | None  # of a small message
+    bytes_per_s: float | None  # the greatest of large messages in one direction
+    is_both_ways: bool  # whether messages may run both ways at once
     source: str
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """What a text says of the machine and of the run: what its lines say, in their order, and what follows.
-
-    Unknown facts are None. The disagreements are sentences on facts that two lines state differently, without a full
-    stop.
-    """
+    """What a text says of the machine and of the run: what its lines say, in their order, and what follows."""
 
     file: str
     mentions: tuple[Mention, ...]
     facts: Facts
-    disagreements: tuple[str, ...]
+    disagreements: tuple[str, ...]  # sentences on facts that two lines state differently, without a full stop
     text: str
     figures: tuple[Figure, ...]
 

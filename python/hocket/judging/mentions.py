@@ -20,8 +20,7 @@ _ONLY_OF_CARDS, _SEVERAL_IN_LINE = ("rate", "cards told"), ("rate", "nodes")
 _MOST = {"cards told": 32}
 _BITS = ("Gbps", "Gb/s", "Gbit/s")
 _MOST_REACH = 80
-_BELOW = 0.9
-"""A bus that carries less than this share of a card limits it."""
+_BELOW = 0.9  # a bus that carries less than this share of a card limits it
 
 
 class Pattern(NamedTuple):

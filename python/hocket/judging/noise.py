@@ -46,13 +46,10 @@ _MOST = 700.0  # the largest number whose exponential is finite
 
 @dataclass(frozen=True)
 class Noise:
-    """How far ln(after / before) is known, and how likely noise alone makes a ratio that is so far from 1, or farther.
+    """How far ln(after / before) is known, and how likely noise alone makes a ratio at least so far from 1."""
 
-    The error is the standard error of the middle of its 95 % confidence interval, known from some degrees of freedom.
-    """
-
-    error: float
-    freedom: float
+    error: float  # the standard error of the middle of its 95 % confidence interval
+    freedom: float  # the degrees of freedom from which the error is known
     middle: float
     p_value: float
     basis: Basis

@@ -29,24 +29,20 @@ _WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Series:
-    """What all points of a series have in common: what a `Measurement` has but the size and the time.
-
-    The algorithm has the values of its parameters. What follows the size of an element is empty unless a set has
-    several, and the shape of the job on a torus is a text.
-    """
+    """What all points of a series have in common: what a `Measurement` has but the size and the time."""
 
     collective: str
-    algorithm: str
+    algorithm: str  # with the values of its parameters
     ranks: int | None
     in_place: bool
     measured_as: str
     ranks_per_node: int | None
     element_bytes: int
-    system: str = ""
+    system: str = ""  # empty unless a set has several, as what follows
     library: str = ""
     buffers: str = ""
     layout: str = ""
-    dims: str = ""
+    dims: str = ""  # the shape of the job on a torus, as a text
 
     def text(self, several: Iterable[str]) -> str:
         """Return it in words: collective, algorithm, ranks, and the fields of which there are several."""
@@ -84,11 +80,7 @@ def median_s(measurements: Iterable[Measurement]) -> float:
 def pairs_of(
     before: Sequence[Measurement], after: Sequence[Measurement], *, knows_ranks: bool
 ) -> tuple[tuple[Pair, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the points that two sets share, by series and size, and a line for each series that only one set has.
-
-    Raises:
-        Error: They share no point; the message names what differs.
-    """
+    """Return the points that two sets share, by series and size, and a line for each series that only one set has."""
     several = [
         name
         for name in _ONLY_IF_SEVERAL

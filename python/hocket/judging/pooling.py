@@ -18,8 +18,7 @@ from hocket.judging.noise import Noise
 from hocket.judging.pairs import Pair
 from hocket.judging.student import quantile, two_sided
 
-_WRONG = 0.01
-"""The probability of a false alarm over all ranges; the tests of single sizes have their own."""
+_WRONG = 0.01  # the probability of a false alarm over all ranges; the tests of single sizes have their own
 _MOST_SIZES = 128
 _MANY = 8
 _MOST_CORRELATION = 0.9
@@ -59,10 +58,7 @@ class Pool:
         return Mean(mean, reach), p_value
 
     def ranges(self, count: int) -> Iterator[tuple[int, int]]:
-        """Give the ranges of two or more sizes that changed, each from its first size to before an end.
-
-        `count` is the number of ranges over all series.
-        """
+        """Give the ranges of several sizes that changed, as first and end; `count` is how many all series have."""
         if len(self._ratios) <= _MOST_SIZES:
             yield from self._search(0, len(self._ratios), 0.0, _WRONG / max(count, 1))
 

@@ -19,13 +19,10 @@ What: TypeAlias = Literal["nothing", "latency", "rate", "all"]
 
 _FACTORS = np.array([1.5, 1.75, 2, 2.5, 3, 4, 6, 8, 12])
 _PRIORS: dict[What, float] = {"nothing": 0.78, "latency": 0.1, "rate": 0.1, "all": 0.02}
-_LEAST_SPREAD = 0.25
-"""Intervals of machine files from few calls can be too narrow."""
+_LEAST_SPREAD = 0.25  # intervals of machine files from few calls can be too narrow
 _NOISE = 0.05
-_ODD = 0.01
-"""The probability that some size is odd, times the density of its time."""
-_PEAK, _AT_LEAST = 1.6, 1.2
-"""A peak is so many times as high as its neighbours explain, and as the expected time."""
+_ODD = 0.01  # the probability that some size is odd, times the density of its time
+_PEAK, _AT_LEAST = 1.6, 1.2  # a peak is so many times as high as its neighbours explain, and as the expected time
 
 
 def slowdown_of(rows: Sequence[Row]) -> tuple[What, Row | None]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-WRONG = 0.05
-"""The share of numbers that are beyond a quantile."""
+WRONG = 0.05  # the share of numbers that are beyond a quantile
 _STEPS = 300
 _TINY = 1e-300
 _EXACT = 1e-15

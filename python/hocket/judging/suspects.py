@@ -34,10 +34,7 @@ GUIDELINES = tuple((row["collective"], row["others"].split()) for row in read_ro
 def slow_hop(
     points: Iterable[tuple[int, float]], job: Job, nodes: int | None, call: str, least_s: float = HOP_OF_TCP_S
 ) -> Finding | None:
-    """Return which network has rounds of small messages as long as those of the fastest small call.
-
-    None if it tells nothing of the network between nodes, or a round takes less than `least_s`.
-    """
+    """Return which network has rounds, of at least `least_s`, as long as the fastest small call; None if not told."""
     small = [(time_s, size_bytes) for size_bytes, time_s in points if size_bytes <= _SMALL_BYTES]
     is_of_network = job.is_one_node is not True and nodes != 1 and not (job.is_of_nccl or job.gpu_name)
     if not (small and job.ranks and job.ranks > 1 and job.collective in _IN_ROUNDS and is_of_network):

@@ -62,8 +62,7 @@ _WORDS_OF_TITLES = ("OSU ", "osu_", "_perf", "# Benchmarking ")
 """Each title of a table has one of them."""
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 1 << 10, 1 << 17
 
-Message = tuple[int, int, float]
-"""The number of a line, a size in bytes, and the value beside it."""
+Message = tuple[int, int, float]  # the number of a line, a size in bytes, and the value beside it
 
 
 def tables_in(text: str, file: str) -> tuple[Table, ...]:

@@ -30,31 +30,20 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text that was read: what it says of the machine and of the run, but in rows that lack their end, and its times.
-
-    `mentions` also have what the user tells. The refusal says why it has no times that can be read. The remarks are on
-    what is left out, and on what follows from the rows; the faults are wrong results and a table that ends early.
-    Tables of messages between two ranks are no measurements of collectives; all that looks like a row may belong to
-    them.
-    """
+    """A text that was read: what it says of machine and run, but in rows that lack their end, and its times."""
 
     own_mentions: Mentions
-    mentions: Mentions
+    mentions: Mentions  # with what the user tells
     measurements: tuple[Measurement, ...]
-    refusal: Error | None
-    remarks: tuple[Finding, ...]
-    faults: tuple[Fault, ...]
-    messages: tuple[Table, ...]
-    is_of_messages: bool
+    refusal: Error | None  # why it has no times that can be read
+    remarks: tuple[Finding, ...]  # on what is left out, and on what follows from the rows
+    faults: tuple[Fault, ...]  # wrong results, and a table that ends early
+    messages: tuple[Table, ...]  # between two ranks, so no measurements of collectives
+    is_of_messages: bool  # whether all that looks like a row may belong to them
 
 
 def read(text: Text) -> Source:
-    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text.
-
-    Raises:
-        Error: The user names an unknown collective, another one than the text, or an algorithm without times that can
-            be its own.
-    """
+    """Return what a text has. What neither its tables nor the user tell is taken from the rest of the text."""
     collective = None if text.facts.collective is None else find_collective(text.facts.collective)
     cuts = cuts_in(text.text, text.file)
     rest = without_lines(text.text, cuts)
@@ -89,10 +78,8 @@ def read(text: Text) -> Source:
 def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     """Return the measurements of a text, or why it has none; `facts` are what the user or the text itself tells.
 
-    The number of ranks that a text tells counts only if its tables do not tell it.
-
-    Raises:
-        Error: It has none that can be of the algorithm that the user names.
+    The number of ranks that a text tells counts only if its tables do not tell it. A text is refused
+    if none of its times can be of the algorithm that the user names.
     """
     facts = replace(facts, algorithm=facts.algorithm or DEFAULT)
     refusal: Error | None = None
@@ -109,8 +96,7 @@ def _reading(text: Text, facts: Facts) -> tuple[Reading, Error | None]:
     return Reading(()), refusal
 
 
-ANY_RANKS = 2
-"""Where nobody tells the number of ranks, and two runs are compared without it."""
+ANY_RANKS = 2  # where nobody tells the number of ranks, and two runs are compared without it
 
 
 def columns_of(text: Text) -> dict[str, Text]:
@@ -126,11 +112,7 @@ def columns_of(text: Text) -> dict[str, Text]:
 
 
 def runs_of(sources: Iterable[Source]) -> tuple[Measurement, ...]:
-    """Return the measurements of some texts.
-
-    Raises:
-        Error: A text has no measurements, or does not tell what it must.
-    """
+    """Return the measurements of some texts, each of which must have some."""
     for source in sources:
         if source.refusal is not None:
             raise source.refusal

@@ -23,15 +23,13 @@ from hocket.judging.slowdowns import height_of, slowdown_of
 from hocket.judging.suspects import HOP_OF_SOFTWARE_S, hump, slow_hop
 from hocket.measurements.measurement import Measurement
 
-_GAIN = 0.9
-"""A program is named as a better one if it takes at most this share of the time."""
+_GAIN = 0.9  # a program is named as a better one if it takes at most this share of the time
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 8 << 10, 64 << 10
 _LOSS, _MOST_LOSS, _SHARE_ERROR, _ALIKE, _LEAST_LARGE, _MOST_KEPT = 1.3, 10.0, 0.15, 1.1, 3, 1.5
 """Sizes lose if they take so many times as long as expected; a factor is one of so many cards within this share. Within
 the ratio `_ALIKE`, factors of some sizes are the same; where the largest call loses so much less than the others, a
 library switches too late."""
-_SAME = 1.12
-"""An algorithm takes as long as measured if it does within this ratio at each size."""
+_SAME = 1.12  # an algorithm takes as long as measured if it does within this ratio at each size
 _EXCESS, _EXCESS_OF_SEVERAL = 1.4, 1.25
 """A verdict needs a size so many times beyond the range of nine of ten, as of several sizes some are above it."""
 _FITS, _FITS_EACH = 1.12, 1.3
@@ -42,10 +40,7 @@ _MOST_NAMED = 3
 def findings_of(
     expectation: Expectation, rows: Sequence[Row], mentions: Mentions, *, is_told: bool
 ) -> tuple[Finding, ...]:
-    """Return what follows, the verdict first: the suspects in their order, then what the machine can do.
-
-    `is_told` says whether a line of the text tells why the times are long.
-    """
+    """Return what follows, the verdict first; `is_told` says whether a line of the text tells why times are long."""
     slow = _worst(rows, "slow")
     is_open = slow is None or not is_told
     suspects = [*_suspects(expectation, rows, mentions)] if is_open else []
@@ -90,10 +85,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
 
 
 def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give that large calls lose bandwidth, that small ones have latency, or a single size, unless an algorithm does.
-
-    Nothing is given if an algorithm explains the whole curve.
-    """
+    """Give that large calls lose bandwidth, small ones have latency, or a single size, if no algorithm explains it."""
     if _is_of_algorithm(expectation, rows):
         return
     (what, odd), one = slowdown_of(rows), expectation.curve.first
@@ -248,10 +240,7 @@ def _logged_s(rows: Sequence[Row]) -> float | None:
 
 
 def _is_explained(expectation: Expectation, rows: Sequence[Row]) -> bool:
-    """Return whether what ran takes as long as measured, within the error of the machine.
-
-    Without a log, that is some program of the catalogue.
-    """
+    """Return whether what ran, or without a log some program, takes as long as measured, within the machine's error."""
     if (own_s := _logged_s(rows)) is not None:
         error = geometric_mean([row.high_s / row.expected_s for row in rows])
         return geometric_mean([row.measured_s for row in rows]) <= own_s * error

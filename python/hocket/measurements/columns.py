@@ -24,17 +24,11 @@ _LEAST_FELLOWS = 3
 
 
 class Columns(NamedTuple):
-    """The columns of a kind of table.
+    """The columns of a kind of table."""
 
-    Attributes:
-        suits: Whether names are those of all columns that are needed.
-        knows: Whether a name is that of a column that is read.
-        word: What is in every line that names the columns, in small letters.
-    """
-
-    suits: Callable[[Sequence[str]], bool]
-    knows: Callable[[str], bool]
-    word: re.Pattern[str]
+    suits: Callable[[Sequence[str]], bool]  # whether names are those of all columns that are needed
+    knows: Callable[[str], bool]  # whether a name is that of a column that is read
+    word: re.Pattern[str]  # in every line that names the columns, in small letters
 
     def title(self, line: str) -> int | None:
         """Return where the names of the columns begin in a line; None if it has none."""
@@ -100,10 +94,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 
 def rows_of(text: str, file: str, columns: Columns) -> Iterator[tuple[Head, list[str], tuple[str, int]]]:
-    """Give the rows of tables, each with its head and where it is. Comments and text around the tables have no rows.
-
-    A row that is too long, or has another number of cells than its head, is refused.
-    """
+    """Give the rows of tables, each with its head and where it is; a row with another number of cells is refused."""
     for head, number, cells in _all_rows(text, columns):
         if isinstance(cells, csv.Error):
             raise at(file, number, f"not CSV: {cells}")

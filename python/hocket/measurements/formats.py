@@ -83,10 +83,7 @@ def _with_facts(one: Measurement, facts: Facts) -> Measurement:
 
 
 def cuts_in(text: str, file: str) -> dict[int, str]:
-    """Return the sentence on each row of a text that lacks its end or contradicts itself, by the number of its line.
-
-    A text that no format reads has none.
-    """
+    """Return the sentence on each row that lacks its end or contradicts itself, by the number of its line."""
     text = readable(text)
     try:
         format = _format_of(text, file)

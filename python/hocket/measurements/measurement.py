@@ -20,11 +20,9 @@ from hocket.definitions.library import REDUCTIONS, find, values_of
 from hocket.definitions.machine import shape_of_job
 from hocket.measurements.consistency import Table
 
-DEFAULT = "default"
-"""The algorithm of a measurement whose library chose it by itself."""
+DEFAULT = "default"  # the algorithm of a measurement whose library chose it by itself
 
-MOST_NAME_LETTERS = 100
-"""How many letters of a name in JSON are read."""
+MOST_NAME_LETTERS = 100  # how many letters of a name in JSON are read
 
 _WAYS = get_args(MeasuredAs)
 _FLOAT_BYTES = 4
@@ -147,21 +145,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is told of files that do not say it themselves.
-
-    Attributes:
-        algorithm: The algorithm.
-        ranks: Number of ranks.
-        parameters: Names and texts of parameters.
-        measured_as: How the times of a plain CSV were measured.
-        collective: The collective.
-        ranks_per_node: Ranks on a node.
-    """
+    """What is told of files that do not say it themselves."""
 
     algorithm: str | None = None
     ranks: int | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-    measured_as: MeasuredAs = "isolated"
+    parameters: tuple[tuple[str, str], ...] = ()  # names and texts
+    measured_as: MeasuredAs = "isolated"  # how the times of a plain CSV were measured
     collective: str | None = None
     ranks_per_node: int | None = None
 
@@ -175,19 +164,12 @@ class NoRanksError(Error):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file has.
+    """What a file has."""
 
-    Attributes:
-        measurements: What Hocket can simulate, and the choices of libraries.
-        unknown: Measurements of what has no counterpart in Hocket; their algorithms have the names of the file.
-        cuts: Sentences on the rows that are left out because they lack their end.
-        remarks: Sentences on what follows from the rows where the file does not tell it.
-    """
-
-    measurements: tuple[Measurement, ...]
-    unknown: tuple[Measurement, ...] = ()
-    cuts: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    measurements: tuple[Measurement, ...]  # what Hocket can simulate, and the choices of libraries
+    unknown: tuple[Measurement, ...] = ()  # what has no counterpart in Hocket, by the names of the file
+    cuts: tuple[str, ...] = ()  # sentences on the rows that are left out because they lack their end
+    remarks: tuple[str, ...] = ()  # sentences on what follows from the rows where the file does not tell it
 
     @classmethod
     def of(cls, ones: Iterable[tuple[Measurement, bool]], *sentences: Iterable[str]) -> Reading:
@@ -201,38 +183,25 @@ class Reading:
 Mark: TypeAlias = "Callable[[str], int | None]"
 """Returns where the text of a format begins in a line; None if the line has no such text."""
 
-MOST_MARGIN_LETTERS = 200
-"""How many letters may stand before the text of a format in a line."""
+MOST_MARGIN_LETTERS = 200  # how many letters may stand before the text of a format in a line
 
 _MOST_TITLE_LETTERS = 10 * MOST_MARGIN_LETTERS
 
 
 class Format(NamedTuple):
-    """A format of measurements.
-
-    Attributes:
-        name: What it is called.
-        what: What writes it.
-        title: Finds the first line of a table or file.
-        read: Returns what a text has: the text, the name of its file, and what is told besides.
-        row: Finds a row of a table whose sizes rise, most often to twice the one before; None for other formats.
-        is_known_by_rows: Whether rows without a title suffice.
-        needs: What a text must have besides.
-        digits: How many digits after the point the last number of a row has, if no other row tells.
-        cuts: Gives the line of each row of a text that lacks its end, and what it lacks, in formats without `row`.
-        tables: Gives the tables of a text, whose columns must not contradict each other.
-    """
+    """A format of measurements."""
 
     name: str
-    what: str
-    title: Mark
-    read: Callable[[str, str, Facts], Reading]
-    row: Mark | None = None
-    is_known_by_rows: bool = False
-    needs: tuple[str, ...] = ()
-    digits: int = 0
+    what: str  # what writes it
+    title: Mark  # finds the first line of a table or file
+    read: Callable[[str, str, Facts], Reading]  # from the text, the name of its file, and what is told besides
+    row: Mark | None = None  # finds a row whose sizes rise, most often to twice the one before
+    is_known_by_rows: bool = False  # without a title
+    needs: tuple[str, ...] = ()  # what a text must have besides
+    digits: int = 0  # how many digits after the point the last number of a row has, if no other row tells
+    # The line of each row that lacks its end, and what it lacks, in formats without `row`.
     cuts: Callable[[str], Iterable[tuple[int, str]]] = lambda _: ()
-    tables: Callable[[str], Iterable[Table]] = lambda _: ()
+    tables: Callable[[str], Iterable[Table]] = lambda _: ()  # their columns must not contradict each other
 
     def recognises(self, text: str) -> bool:
         """Return whether a text is of this format."""
@@ -336,10 +305,7 @@ def _can_be_measured(time_s: float) -> bool:
 def spread_of(
     low: object, high: object, what: SpreadOf, iterations: object = None, *, unit_s: float = 1.0
 ) -> Spread | None:
-    """Return the spread between two times that a file has in a unit; None if they are not such times.
-
-    Times are numbers or texts, the shorter one first. The number of iterations is left out if it is no whole number.
-    """
+    """Return the spread between two times that a file has in a unit, the shorter first; None if they are not such."""
     if low is None or high is None:
         return None
     try:

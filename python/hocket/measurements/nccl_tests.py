@@ -52,11 +52,9 @@ _DEVICE = re.compile(r"\s*#?\s*Rank\s+(?P<rank>[0-9]{1,9})\s.*\bon\s+(?P<host>\S
 _ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+[a-z]\w*\s")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _NO_TIME = "N/A"
-_LEAST_RATIO_GB_PER_S = 1.0
-"""Ratios of smaller bandwidths tell little."""
+_LEAST_RATIO_GB_PER_S = 1.0  # ratios of smaller bandwidths tell little
 _ANY_RANKS = (2, inf)
-_ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006
-"""Times have at least three digits, and rates two after the point."""
+_ROUNDING, _ROUNDING_GB_PER_S = 0.01, 0.006  # times have at least three digits, and rates two after the point
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ _KINDS_OF_TIME: Mapping[str, int] = {"": 0, **{word: int(kind) for word, kind in
 
 _SIZE_WORDS = frozenset(_words("size"))
 _OF_SIZES = frozenset(_words("beside size"))
-_NAMES = _words("role")
-"""The roles of columns, by their names."""
+_NAMES = _words("role")  # the roles of columns, by their names
 
 _SIZE_WORD = re.compile("size|byte|length|count|elem")
 _ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")
@@ -72,17 +71,11 @@ _TRUTHS: Mapping[str, bool] = {
 
 @dataclass(frozen=True)
 class Column:
-    """What a column has.
+    """What a column has."""
 
-    Attributes:
-        role: What it is: "time", "size", "low", "high", or one of `_NAMES`.
-        unit: The unit in its name; empty without one.
-        kind: For times, their number in `_KINDS_OF_TIME`.
-    """
-
-    role: str
-    unit: str = ""
-    kind: int = 0
+    role: str  # "time", "size", "low", "high", or one of `_NAMES`
+    unit: str = ""  # the one in its name
+    kind: int = 0  # for times, their number in `_KINDS_OF_TIME`
 
 
 @lru_cache(maxsize=4096)
@@ -170,11 +163,7 @@ class _Row:
     where: tuple[str, int]
 
     def measurement(self, facts: Facts) -> Measurement:
-        """Return the measurement of the row, and what is told where it has no cell.
-
-        Raises:
-            Error: A cell makes no sense, or the table lacks what is not told either.
-        """
+        """Return the measurement of the row, and what is told where it has no cell."""
         for role in ("collective", "algorithm", "ranks", "size", "time"):
             if role in self.columns and not self._cell(role):
                 raise self._error(role, "is empty, expected a value")

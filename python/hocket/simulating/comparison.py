@@ -22,27 +22,18 @@ from hocket.simulating.bounds import Bound
 from hocket.simulating.ranking import Best, Default, Loss, MeasuredTime
 from hocket.simulating.simulation import Simulation, fastest_of
 
-WITHIN = 0.05
-"""The usual share by which the algorithms of an answer may be slower than the fastest."""
+WITHIN = 0.05  # the usual share by which the algorithms of an answer may be slower than the fastest
 
 
 @dataclass(frozen=True)
 class Use:
-    """An algorithm for a range of sizes.
-
-    Attributes:
-        algorithm: The algorithm.
-        first_bytes: The least size.
-        last_bytes: The largest size.
-        slower: How much slower than the fastest it is at most, as a share.
-        parameters: The values of parameters other than the defaults, by size.
-    """
+    """An algorithm for a range of sizes."""
 
     algorithm: str
     first_bytes: int
-    last_bytes: int
-    slower: float
-    parameters: Mapping[int, Mapping[str, int | str]]
+    last_bytes: int  # included
+    slower: float  # how much slower than the fastest it is at most, as a share
+    parameters: Mapping[int, Mapping[str, int | str]]  # values other than the defaults, by size
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,11 +24,9 @@ from hocket.definitions.library import COLLECTIVES, Algorithm, as_algorithm
 from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.simulating.simulation import Simulation, Trials, plan
 
-_SEGMENTS = 96
-"""Number of segments of the smallest batch: a multiple of the usual numbers of trees that share them."""
+_SEGMENTS = 96  # number of segments of the smallest batch: a multiple of the usual numbers of trees that share them
 
-_FIRST_POINTS = 5
-"""Number of sizes that are simulated at first: a first one and 1, 3, 7 and 15 batches more."""
+_FIRST_POINTS = 5  # number of sizes that are simulated at first: a first one and 1, 3, 7 and 15 batches more
 
 _DRIFT = 0.004
 """How much the growth of a pipeline that does not repeat exactly may change until the size is twice as large."""
@@ -36,8 +34,7 @@ _DRIFT = 0.004
 _DRIFT_OF_MEETING = 0.02
 """The same where messages meet on links, and no rank is the root: messages in both directions delay each other."""
 
-_ROUNDING = 1e-9
-"""Growths that differ by less, as a share, are equal."""
+_ROUNDING = 1e-9  # growths that differ by less, as a share, are equal
 
 
 @dataclass(frozen=True)
@@ -208,10 +205,7 @@ def _segment_bytes(algorithm: Algorithm, values: Mapping[str, int | str]) -> int
 
 
 def _sizes_bytes(batch_bytes: int, points: int, size_bytes: int) -> list[int]:
-    """Return the sizes to simulate: about a batch, and more that differ from the size of the call by whole batches.
-
-    Between two sizes are twice as many batches as between the two before.
-    """
+    """Return the sizes to simulate: about a batch, and 1, 3, 7 and so on more; whole batches less than the call's."""
     rest_bytes = size_bytes % batch_bytes
     first_bytes = rest_bytes if 2 * rest_bytes >= batch_bytes else rest_bytes + batch_bytes
     return [first_bytes + (2**point - 1) * batch_bytes for point in range(points)]

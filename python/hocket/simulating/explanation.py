@@ -26,8 +26,7 @@ from hocket.simulating.race import compare, of_algorithm
 from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
 
-MOST_FASTER = 5
-"""So many faster algorithms are named."""
+MOST_FASTER = 5  # so many faster algorithms are named
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halve, kind="latency")),
     ("twice the bandwidth", partial(halve, kind="bandwidth")),

@@ -41,11 +41,7 @@ def read_faults(text: str) -> list[str]:
 
 
 def changes_of_links(faults: Faults, machine: Machine | Topology) -> list[tuple[float, int, float]]:
-    """Return what faults do to links, each with its time: the link, and the part of its bandwidth from then on.
-
-    Raises:
-        Error: A fault is not understood, or the machine cannot have it.
-    """
+    """Return what faults do to links, each with its time: the link, and the part of its bandwidth from then on."""
     return sorted(_native.Scene(faults=as_faults(faults)).changes_of_links(machine.handle))
 
 

@@ -22,25 +22,15 @@ _NODES = re.compile(r"nodes?((?: [0-9]{1,9}(?:-[0-9]{1,9})?)+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A call, or the calls of all rows or columns of a grid of ranks at once.
+    """A call, or the calls of all rows or columns of a grid of ranks at once."""
 
-    Attributes:
-        text: What `parse` has read, with single spaces.
-        algorithm: The algorithm.
-        call: The call of each row or column, or the only one.
-        groups: Number of rows or columns; 1 for a single call.
-        are_columns: Whether the groups are columns. The ranks of a grid are numbered row by row.
-        nodes: The nodes that the job fills, in this order; None: wherever there is room.
-        cadence: When each group begins each of several calls, as in `hocket.simulate`; None: one call.
-    """
-
-    text: str
+    text: str  # what `parse` has read, with single spaces
     algorithm: Algorithm
-    call: Call
-    groups: int
-    are_columns: bool
-    nodes: tuple[int, ...] | None
-    cadence: str | None
+    call: Call  # of each row or column, or the only one
+    groups: int  # number of rows or columns; 1 for a single call
+    are_columns: bool  # the ranks of a grid are numbered row by row
+    nodes: tuple[int, ...] | None  # that the job fills, in this order; None: wherever there is room
+    cadence: str | None  # when each group begins each of several calls; None: one call
 
     @classmethod
     def parse(cls, text: str, *, among: Iterable[Algorithm] | None = None) -> Job:
@@ -48,10 +38,7 @@ class Job:
 
         Parameters follow the size: "allreduce ring 1MiB segment=64KiB". In place of ranks, "rows of 4x8" has 4 calls of
         8 ranks, and "columns of 4x8" 8 calls of 4 ranks. "nodes 0-15 20" and a cadence such as "16 calls, every 100 us"
-        may follow, in any order.
-
-        Raises:
-            Error: The text is not that; the message begins with the text.
+        may follow, in any order. The error for another text begins with it.
         """
         words = " ".join(checks.text("job", text).split())
         try:

@@ -60,10 +60,7 @@ def _rule(machine: Machine, function: str, ranks: int, size_bytes: int) -> str:
 
 
 def rules_on_nodes(library: str, rank_counts: Iterable[int], ranks_per_node: int) -> str:
-    """Return what a library, of `BY_NODES`, decides, one rule per line: first for calls that a component of it divides.
-
-    Ranks fill one node after the other.
-    """
+    """Return the rules of a library of `BY_NODES` on nodes filled one after the other; those of components first."""
     by_component = (
         rule
         for ranks in sorted(set(rank_counts))

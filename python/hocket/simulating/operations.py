@@ -12,24 +12,14 @@ PARTS = ("latency", "bandwidth", "overhead", "computation", "waiting", "fault", 
 
 @dataclass(frozen=True)
 class Event:
-    """One operation of one rank.
-
-    Attributes:
-        rank: The rank that did it.
-        kind: "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect".
-        peer: The other rank of a message or circuit; otherwise the rank itself.
-        tag: The message's tag.
-        bytes: Bytes moved or combined.
-        start_s: Time when the verb was reached.
-        end_s: Time when it was done.
-    """
+    """One operation of one rank."""
 
     rank: int
-    kind: str
-    peer: int
+    kind: str  # "send", "recv", "reduce", "copy", "compute", "connect" or "disconnect"
+    peer: int  # the other rank of a message or circuit; otherwise the rank itself
     tag: int
-    bytes: float
-    start_s: float
+    bytes: float  # moved or combined
+    start_s: float  # when the verb was reached
     end_s: float
 
 

@@ -28,25 +28,16 @@ _Row: TypeAlias = Mapping[str, Any] | str | float | bool
 
 @dataclass(frozen=True)
 class Contender:
-    """A call of an algorithm.
+    """A call of an algorithm."""
 
-    Attributes:
-        row: The number of its row; cells of a row compete.
-        algorithm: The algorithm.
-        call: The call. The parameters that it sets stay.
-        machine: The machine, if it is another than that of the question.
-        role: How it takes part: it "races" and ends when it cannot come in, it "ends" in any case, or it is simulated
-            "beside" the others, with the default values of parameters, or with those chosen "by formula".
-        measured_as: How a benchmark measures its time, if otherwise than all of the question.
-        scene: Who calls when, if it is another scene than that of the question.
-    """
-
-    row: int
+    row: int  # cells of a row compete
     algorithm: Algorithm
-    call: Call
-    machine: Machine | None = None
+    call: Call  # the parameters that it sets stay
+    machine: Machine | None = None  # if another than that of the question
+    # It "races" and ends when it cannot come in, it "ends" in any case, or it is simulated "beside" the others, with
+    # the default values of parameters, or with those chosen "by formula".
     role: Literal["races", "ends", "beside", "by formula"] = "races"
-    measured_as: MeasuredAs | None = None
+    measured_as: MeasuredAs | None = None  # likewise, as the scene
     scene: Scene | None = None
 
 
@@ -61,20 +52,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be simulated.
-
-    Attributes:
-        machine: The machine.
-        cells: The calls of algorithms.
-        engine: The engine that keeps virtual time.
-        measured_as: How a benchmark measures the times.
-        scene: Who calls when.
-        trials: The trials.
-        keep: What to keep of the first trial of each simulation.
-        at_best: Whether values of parameters are searched by simulations, instead of by formulas.
-        places: If only so many places of a row matter: an isolated call without noise ends when it cannot come in. On a
-            machine with discrepancies it also goes on while it can share the first place.
-    """
+    """What is to be simulated."""
 
     machine: Machine
     cells: Sequence[Contender]
@@ -82,8 +60,10 @@ class Question:
     measured_as: MeasuredAs = "isolated"
     scene: Scene = NO_SCENE
     trials: Trials = ONE_TRIAL
-    keep: Sequence[Detail] = ()
-    at_best: bool = False
+    keep: Sequence[Detail] = ()  # of the first trial of each simulation
+    at_best: bool = False  # search values of parameters by simulations, instead of by formulas
+    # If only so many places of a row matter, an isolated call without noise ends when it cannot come in. On a machine
+    # with discrepancies it also goes on while it can share the first place.
     places: int | None = None
 
     def answer(
@@ -93,13 +73,10 @@ class Question:
         on_efforts: Callable[[Sequence[float]], object] | None = None,
         executor: Executor | None = None,
     ) -> list[Answer]:
-        """Simulate; return the answer of each cell.
+        """Simulate; return the answer of each cell, and call `on_done` with it.
 
-        Args:
-            on_done: Called after each cell.
-            on_efforts: Called before the first simulation, with estimates of the seconds of one core for each cell; 0
-                if unknown, or if it will probably not be simulated.
-            executor: Who does the work; by default threads, one per processor. Others than threads get it by rows.
+        Before the first simulation, `on_efforts` gets estimates of the seconds of one core for each cell; 0 if unknown,
+        or if it will probably not be simulated. The executor has threads by default; others get the work by rows.
         """
         is_local = executor is None or isinstance(executor, ThreadPoolExecutor)
         if is_local or on_efforts is not None:

@@ -332,8 +332,7 @@ def _simulated_s(one: Measurement, simulations: Iterable[Simulation]) -> float |
 _FIRST_TRIALS, _MORE_TRIALS = 16, 4
 _MOST_TOLD, _TELL_EVERY = 200, 16
 """Of more than so many simulations, only every so many are reported, and those that complete a size."""
-_CLOSE = 0.01
-"""If the relative error of both means is at most this, two algorithms are not distinguished further."""
+_CLOSE = 0.01  # if the relative error of both means is at most this, two algorithms are not distinguished further
 
 
 def rounds_of(trials: Trials, *, are_random: bool) -> list[Trials]:

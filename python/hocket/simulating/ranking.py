@@ -16,17 +16,11 @@ class Best:
 
 @dataclass(frozen=True)
 class Loss:
-    """What an algorithm loses by faults at a size.
-
-    Attributes:
-        algorithm: The algorithm.
-        without_faults_s: The mean time without faults.
-        time_s: The mean time with faults; None if the call cannot end.
-    """
+    """What an algorithm loses by faults at a size."""
 
     algorithm: str
     without_faults_s: float
-    time_s: float | None
+    time_s: float | None  # None if the call cannot end with the faults
 
     @property
     def ratio(self) -> float | None:
@@ -38,39 +32,22 @@ class Loss:
 
 @dataclass(frozen=True)
 class Default:
-    """The choice of a library at a size without tuning.
+    """The choice of a library at a size without tuning."""
 
-    Attributes:
-        library: The library with its version, such as "mpich-5.0".
-        size_bytes: The size.
-        choice: Its algorithm, in the library's words; None if unknown.
-        algorithm: The equivalent algorithm of Hocket; None if there is none.
-        time_s: The mean time of this algorithm; None if it could not be simulated.
-        sentence: Why it could not be simulated.
-        costs: In words, whether it has the costs of a protocol of the machine, if the library names one.
-    """
-
-    library: str
+    library: str  # with its version, such as "mpich-5.0"
     size_bytes: int
-    choice: str | None
-    algorithm: str | None
-    time_s: float | None
-    sentence: str = ""
-    costs: str = ""
+    choice: str | None  # in the library's words; None if unknown
+    algorithm: str | None  # the equivalent one of Hocket; None if there is none
+    time_s: float | None  # None if it could not be simulated
+    sentence: str = ""  # why it could not
+    costs: str = ""  # in words, whether it has the costs of a protocol of the machine, if the library names one
 
 
 @dataclass(frozen=True)
 class MeasuredTime:
-    """A measured time beside the simulated one.
+    """A measured time beside the simulated one."""
 
-    Attributes:
-        algorithm: The algorithm and the values of its parameters, as measured.
-        size_bytes: The size.
-        measured_s: The measured time, the median of several.
-        simulated_s: The mean simulated time of this algorithm with these values; None if it was not simulated.
-    """
-
-    algorithm: str
+    algorithm: str  # with the values of its parameters, as measured
     size_bytes: int
-    measured_s: float
-    simulated_s: float | None
+    measured_s: float  # the median of several
+    simulated_s: float | None  # of the same values; None if it was not simulated

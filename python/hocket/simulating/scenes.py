@@ -141,8 +141,7 @@ class Scene:
         return {"measured_as": measured_as, "scene": self.handle if self.parts else None}
 
 
-NO_SCENE = Scene()
-"""One call that all ranks begin at the same time."""
+NO_SCENE = Scene()  # one call that all ranks begin at the same time
 
 
 def as_scene(scene: SceneLike | None) -> Scene:

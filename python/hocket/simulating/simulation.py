@@ -62,8 +62,7 @@ class Trials:
     until_decided: bool = False
 
 
-ONE_TRIAL = Trials()
-"""The trials for a machine without noise."""
+ONE_TRIAL = Trials()  # the trials for a machine without noise
 
 UNTIL_DECIDED = Trials(count=256, until_decided=True)
 """The trials for a comparison; on a machine without noise this means one trial."""
@@ -601,13 +600,14 @@ def how_request(
     machine: Machine, engine: Engine, measured_as: MeasuredAs, scene: Scene, trials: Trials, keep: Iterable[Detail]
 ) -> dict[str, Any]:
     """Return how to simulate, in the form of the compiled module; an Error says which value is wrong."""
-    details = _details(keep)
+    names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
+    kinds = {among("keep", name, get_args(Detail)) for name in names}
     return {
         "engine": among("engine", engine, get_args(Engine)),
         **scene.as_request(among("measured_as", measured_as, get_args(MeasuredAs))),
         "trials": trials_request(trials),
-        **details,
-        "path": (machine.handle, [*map(scaled, ("latency", "overhead"))]) if details["critical_path"] else None,
+        **{name: name in kinds for name in get_args(Detail)},
+        "path": (machine.handle, [*map(scaled, ("latency", "overhead"))]) if "critical_path" in kinds else None,
     }
 
 
@@ -616,13 +616,6 @@ def _check_schedule(measured_as: MeasuredAs, cadence: str | None) -> None:
         raise Error(f"measured_as: got {quote(measured_as)}, expected 'isolated', as a schedule describes one call")
     if cadence is not None:
         raise Error(f"cadence: got {quote(cadence)}, expected none, as a schedule describes one call")
-
-
-def _details(keep: Iterable[Detail]) -> dict[str, bool]:
-    """Return what to keep, in the form of the compiled module."""
-    names = (keep,) if isinstance(keep, str) else several("keep", keep, str, "names of what to keep")
-    kinds = {among("keep", name, get_args(Detail)) for name in names}
-    return {name: name in kinds for name in get_args(Detail)}
 
 
 def trials_request(trials: Trials) -> dict[str, Any]:

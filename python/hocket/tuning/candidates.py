@@ -34,8 +34,7 @@ from hocket.rules.tuning_files.translation import passes_over
 from hocket.schedules.schedule import record
 from hocket.tuning.choice import Choice, Point
 
-USUAL_SIZES = tuple(8 * 4**i for i in range(10))
-"""The default sizes for tuning, in bytes."""
+USUAL_SIZES = tuple(8 * 4**i for i in range(10))  # the default sizes for tuning, in bytes
 
 _BYTES = tuple(4096 * 4**i for i in range(5))
 _MOST_RANKS_COMPARED = 16
@@ -103,10 +102,7 @@ def refusals_of(library: str, collective: str, ranks: int, machine: Machine) -> 
 
 
 def of_library(library: str, point: Point, machine: Machine) -> Iterator[tuple[Algorithm, dict[str, int | str]]]:
-    """Give the equivalents of a library's algorithms (see `LIBRARIES`), and the parameters that it does not set.
-
-    Those that the library refuses on the nodes of the machine are left out.
-    """
+    """Give the equivalents of algorithms that a library does not refuse, and the parameters that it does not set."""
     refusals = refusals_of(library, point.collective, point.ranks, machine)
     for counterpart in LIBRARIES[library].algorithms.get(of_function(point.collective), ()):
         if counterpart.name in refusals:

@@ -51,8 +51,7 @@ class Choice:
         return {"owner": self.owner, "name": self.name, "parameters": dict(self.parameters)}
 
 
-DEFAULT = Choice("default", NATIVE_NAME)
-"""The MPI's own choice."""
+DEFAULT = Choice("default", NATIVE_NAME)  # the MPI's own choice
 
 
 def choice_of(data: Mapping[str, Any]) -> Choice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import ceil, exp, inf, log
@@ -13,8 +13,7 @@ from hocket.definitions.library import REDUCTIONS
 from hocket.rules.tuning_files.counterparts import programs_of_libraries
 from hocket.tuning.choice import DEFAULT, Choice, Decision, Estimate, Point, choice_at
 
-Times = Mapping[Choice, Estimate]
-"""The time of each choice at a point."""
+Times = Mapping[Choice, Estimate]  # the time of each choice at a point
 
 
 def fastest(times: Times) -> Choice:
@@ -52,7 +51,9 @@ def merge(collective: str, points: Sequence[Times], tolerance: float) -> list[Ch
         for choice in acceptable(times, tolerance):
             kept_way = ways.get(choice, ((inf, *_NOTHING[1:]), ()))
             costs, way = min(kept_way, ((least_changes + 1, *least_costs), least_way))
-            merged_ways[choice] = tuple(map(add, costs, _costs(times, choice, common))), (*way, choice)
+            is_uncommon = choice != DEFAULT and choice.name not in common
+            own = 0, _loss(times, choice), choice != DEFAULT, is_uncommon, len(choice.parameters)
+            merged_ways[choice] = tuple(map(add, costs, own)), (*way, choice)
         ways = merged_ways
     return list(min(ways.values())[-1]) if ways else []
 
@@ -60,11 +61,6 @@ def merge(collective: str, points: Sequence[Times], tolerance: float) -> list[Ch
 _Costs: TypeAlias = tuple[float, ...]
 """Changes, the loss, choices other than the default, those that no library has, and parameters."""
 _NOTHING: _Costs = (0, 0.0, 0, 0, 0)
-
-
-def _costs(times: Times, choice: Choice, common: Container[str]) -> _Costs:
-    is_uncommon = choice != DEFAULT and choice.name not in common
-    return 0, _loss(times, choice), choice != DEFAULT, is_uncommon, len(choice.parameters)
 
 
 def _loss(times: Times, choice: Choice) -> float:

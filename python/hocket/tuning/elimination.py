@@ -18,8 +18,7 @@ from statistics import median
 
 from hocket.tuning.choice import Choice, Estimate
 
-CONFIDENCE = 0.95
-"""The probability that all intervals of a race hold."""
+CONFIDENCE = 0.95  # the probability that all intervals of a race hold
 
 
 def share_of_check(check: int, choices: int) -> float:

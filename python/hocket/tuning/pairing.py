@@ -24,8 +24,7 @@ from hocket.tuning.deciding import Times, fastest, merge, middle_sizes
 from hocket.tuning.elimination import CONFIDENCE, estimate
 from hocket.tuning.records import PointRecord
 
-SECOND_DEFAULT = Choice("default", "native, again")
-"""The MPI's default a second time."""
+SECOND_DEFAULT = Choice("default", "native, again")  # the MPI's default a second time
 
 BY_RULES: tuple[Owner, ...] = ("default", "catalogue")
 OWN: tuple[Owner, ...] = ("default", "mpi")
@@ -70,10 +69,7 @@ def confirmed_times(record: PointRecord, owners: Collection[Owner], noise: float
 
 
 def compared_times(record: PointRecord, owners: Collection[Owner], noise: float) -> Times:
-    """Return the times for judging decisions; if the default was measured, only its time and multiples of it.
-
-    The result is empty if there are too few moments.
-    """
+    """Return the times for judging: the default's and multiples of it, if it was measured; none of too few moments."""
     if record.is_simulated or DEFAULT not in record.times:
         return times_of(record, owners)
     if not isfinite(ratio(record, SECOND_DEFAULT).high_s):

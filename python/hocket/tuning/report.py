@@ -23,8 +23,7 @@ from hocket.tuning.exporting import PARAMETERS_FILE, Exporter, algorithm_of_han,
 from hocket.tuning.pairing import BY_RULES, OWN, SECOND_DEFAULT, noise_of, ratio
 from hocket.tuning.records import PointRecord
 
-RULES_FILE = "hocket.rules"
-"""The file name of the rules among the results."""
+RULES_FILE = "hocket.rules"  # the file name of the rules among the results
 
 
 @dataclass(frozen=True)

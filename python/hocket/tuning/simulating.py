@@ -27,8 +27,7 @@ from hocket.tuning.records import PointRecord, Records
 
 _POINTS_AT_ONCE = 64  # rows of so many points are simulated together, before others begin
 
-NOISY_TRIALS = 64
-"""The default number of trials on a machine with noise."""
+NOISY_TRIALS = 64  # the default number of trials on a machine with noise
 
 
 def usual_trials(machine: Machine) -> Trials:
@@ -92,11 +91,7 @@ class Simulated:
         return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
-        """Return the time of a call.
-
-        Raises:
-            Error: The algorithm or the machine refuses it.
-        """
+        """Return the time of a call, which the algorithm or the machine may refuse."""
         time_s = simulate(algorithm, call, machine=self.machine, trials=self.trials).time_s
         return Estimate(time_s.mean, *time_s.interval)
 

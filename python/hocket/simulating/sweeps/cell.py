@@ -32,38 +32,23 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """An algorithm with values of its parameters.
-
-    Attributes:
-        label: The algorithm's label.
-        parameters: The given values. The formula of the algorithm, the machine or the defaults determine the others.
-        load: The files to load the algorithm from; empty for the catalogue.
-    """
+    """An algorithm with values of its parameters."""
 
     label: str
-    parameters: Mapping[str, int | str]
-    load: tuple[Source, ...] = ()
+    parameters: Mapping[str, int | str]  # the given ones; the formula, the machine or the defaults determine the others
+    load: tuple[Source, ...] = ()  # the files to load the algorithm from; empty for the catalogue
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A machine with one of the noises, of the arrivals, of the cadences and of the faults.
+    """A machine with one of the noises, of the arrivals, of the cadences and of the faults."""
 
-    Attributes:
-        machine: The machine, with the noise.
-        noise: The noise's name; "" for the noise of the machine file.
-        arrivals: When the ranks begin the call; "" if all begin together.
-        cadence: When the ranks begin each of several calls; "" for one call.
-        faults: The faults of links, with semicolons between them; "" for none.
-        digest: Digest of the texts of all files they are read from.
-    """
-
-    machine: Machine
-    noise: str
-    arrivals: str
-    cadence: str
-    faults: str
-    digest: str = field(repr=False)
+    machine: Machine  # with the noise
+    noise: str  # "" for the noise of the machine file
+    arrivals: str  # "" if all begin together
+    cadence: str  # "" for one call
+    faults: str  # with semicolons between them; "" for none
+    digest: str = field(repr=False)  # of the texts of all files that they are read from
 
     @property
     def columns(self) -> dict[str, Any]:

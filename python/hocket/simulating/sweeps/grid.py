@@ -47,8 +47,7 @@ _NAMES = {
 _RESET = {"network": None, "noise": {"network": None, "os": None}}
 """The sections of a machine file that a noise may change."""
 
-_CELL_BYTES = 1000.0
-"""The least memory of a cell, with its key and its row."""
+_CELL_BYTES = 1000.0  # the least memory of a cell, with its key and its row
 
 _MOST_SEED = 2**64 - 1
 _MOST_TRIALS = 1_000_000  # with until-ci, unless trials is given

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CONDITIONS = ("noise", "arrivals", "cadence", "faults")
-"""The columns that say under which conditions a machine runs."""
+CONDITIONS = ("noise", "arrivals", "cadence", "faults")  # the columns that say under which conditions a machine runs
 
 
 @dataclass(frozen=True, kw_only=True)

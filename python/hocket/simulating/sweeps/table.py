@@ -121,8 +121,7 @@ class Table(Result):
 
 _FORMATS: dict[str, Callable[[Table], str | bytes]] = {".csv": Table.as_csv, ".parquet": Table.as_parquet}
 
-FORMATS = tuple(_FORMATS)
-"""The endings of table files."""
+FORMATS = tuple(_FORMATS)  # the endings of table files
 
 _pyarrow = partial(optional, extra="parquet")
 
