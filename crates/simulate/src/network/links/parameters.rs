@@ -45,9 +45,11 @@ impl Links {
         };
         let mut fabric = Fabric::read(machine)?;
         fabric.read_routing(section)?;
-        if sharing != Sharing::Fair && fabric.routing.divides() {
-            return Err(section.reject("routing", "a policy of one way for a message, or sharing = \"fair\""));
-        }
+        section.ensure(
+            sharing == Sharing::Fair || !fabric.routing.divides(),
+            "routing",
+            "a policy of one way for a message, or sharing = \"fair\"",
+        )?;
         Ok(Self {
             link_bytes_per_s: fabric.read_bandwidth(section)?,
             fabric,
