@@ -167,9 +167,9 @@ impl Placement {
         let MapOfFile { map, listed_ranks, places } = MapOfFile::read(section, nodes)?;
         let fits = !matches!(map, Map::Block(size) | Map::Cyclic(size) if size > MOST_NODES / nodes);
         section.ensure(fits, "ranks_per_node", "at most 2^26 ranks on all nodes together")?;
-        let listed = section.optional_numbers("permutation")?;
-        section.ensure(listed.is_none() || layout.is_none(), "permutation", "no such key beside network.layout")?;
-        let permutation = listed.or(layout.map(Layout::nodes));
+        let own_order = section.optional_numbers("permutation")?;
+        section.ensure(own_order.is_none() || layout.is_none(), "permutation", "no such key beside network.layout")?;
+        let permutation = own_order.or(layout.map(Layout::nodes));
         let is_whole = |list: &Vec<usize>| list.len() == nodes && Order::new(list.clone(), nodes).is_some();
         section.ensure(
             permutation.as_ref().is_none_or(is_whole),

@@ -215,13 +215,13 @@ impl<'a> Map<'a> {
         self.walk(&starts, target, &mut note, &mut Course::default());
         // The load of the least loaded way from each vertex.
         let mut loads = FxHashMap::from_iter([(to as u32, 0.0)]);
-        let through = |link: &Edge, loads: &FxHashMap<u32, f64>| load(link.number).max(loads[&link.end]);
+        let way_load = |link: &Edge, loads: &FxHashMap<u32, f64>| load(link.number).max(loads[&link.end]);
         for (vertex, links) in ways.into_iter().rev() {
-            let least = links.iter().map(|link| through(link, &loads)).fold(f64::INFINITY, f64::min);
+            let least = links.iter().map(|link| way_load(link, &loads)).fold(f64::INFINITY, f64::min);
             loads.insert(vertex, least);
         }
         let mut keep = |vertex: u32, links: &mut Vec<Edge>| {
-            links.retain(|link| through(link, &loads) == loads[&vertex]);
+            links.retain(|link| way_load(link, &loads) == loads[&vertex]);
             one(vertex, links);
         };
         self.walk(&starts, target, &mut keep, course);

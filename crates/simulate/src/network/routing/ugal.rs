@@ -14,9 +14,9 @@ use hocket_core::Result;
 use hocket_machine::{AnyTopology, Section};
 use rustc_hash::FxHashMap;
 
-use super::map::{Map, all, any};
+use super::map::{Map, all};
 use super::valiant::{Valiant, lead_by};
-use super::{Course, Leaving, RoutingPolicy, WHOLE, draw, shares};
+use super::{Course, Leaving, RoutingPolicy, WHOLE, shares};
 
 /// The policy's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,8 +61,7 @@ impl RoutingPolicy for Ugal {
             return Self::lead_whole(map, leaving, course);
         }
         let mut detour = Course::default();
-        let random = |vertex: u32| draw(leaving.flow, [leaving.number, u64::from(vertex)]);
-        map.lead(leaving.nodes, WHOLE, |vertex, links| any(links, random(vertex)), course);
+        map.lead(leaving.nodes, WHOLE, leaving.keep(), course);
         Valiant.lead(map, leaving, &mut detour);
         let queue =
             |course: &Course| course.lanes.iter().take(2).map(|lane| (leaving.load)(lane.link)).fold(0.0, f64::max);
