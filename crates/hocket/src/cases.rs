@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hocket_algorithms::Entry;
-use hocket_core::{Call, Collective, Counts, Error, Neighbors, Pairs, Parameter, Result, Stencil, budget};
+use hocket_core::{Call, Collective, Counts, Neighbors, Pairs, Parameter, Result, Stencil, budget, ensure};
 
 use crate::request::check_root;
 
@@ -83,9 +83,9 @@ impl Restriction {
     /// # Errors
     /// A root for a collective without, a count that is too large, or more pairs of ranks than there is memory for.
     pub fn check(&self, collective: Collective, ranks: usize) -> Result<()> {
-        if ranks == 0 || ranks > MOST_RANKS_TO_VERIFY {
-            return Err(Error::new(format!("ranks: got {ranks}, expected 1 to {MOST_RANKS_TO_VERIFY}")));
-        }
+        ensure(ranks != 0 && ranks <= MOST_RANKS_TO_VERIFY, || {
+            format!("ranks: got {ranks}, expected 1 to {MOST_RANKS_TO_VERIFY}")
+        })?;
         check_root(collective, self.root.unwrap_or(0))?;
         if collective == Collective::Alltoallv {
             budget::check(format_args!("verifying {ranks} ranks"), ranks as f64 * ranks as f64 * PAIR_BYTES)?;
@@ -94,13 +94,11 @@ impl Restriction {
             let call = Call::new(collective, ranks, count);
             (0..ranks).map(|rank| call.input_len(rank) + call.result_len(rank)).sum::<usize>()
         };
-        match self.count {
-            Some(count) if count > MOST_ELEMENTS || elements(count) > MOST_ELEMENTS => {
-                let room = format!("expected at most {MOST_ELEMENTS} elements in the buffers of all {ranks} ranks");
-                Err(Error::new(format!("count: got {count}, {room}")))
-            }
-            _ => Ok(()),
-        }
+        let fits = |count: usize| count <= MOST_ELEMENTS && elements(count) <= MOST_ELEMENTS;
+        ensure(self.count.is_none_or(fits), || {
+            let room = format!("expected at most {MOST_ELEMENTS} elements in the buffers of all {ranks} ranks");
+            format!("count: got {}, {room}", self.count.unwrap_or(0))
+        })
     }
 
     /// Whether a call is also tried with values of parameters other than the first ones.

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use hocket_core::{Buffer, Call, Collective, Error, Program, Rank, Result, Side, Span};
+use hocket_core::{Buffer, Call, Collective, Error, Program, Rank, Result, Side, Span, ensure};
 use hocket_simulate::{Fault, Kind, Options, Platform, Record};
 use serde::Serialize;
 
@@ -103,10 +103,8 @@ impl PathMachines {
         without_noise: Option<&[Record]>,
     ) -> Result<Vec<PathStep>> {
         let machine = &self.first.machine;
-        if machine.network.name() == "circuits" {
-            let expected = "got the network model circuits, expected hockney, loggp, links or packets";
-            return Err(Error::new(format!("machine {}: {expected}", machine.name)));
-        }
+        let expected = "got the network model circuits, expected hockney, loggp, links or packets";
+        ensure(machine.network.name() != "circuits", || format!("machine {}: {expected}", machine.name))?;
         let mut messages = Messages::new(self, trial.ranks, faults)?;
         let run = Run::new(trial.records);
         let mut steps = run.backwards(trial, &mut messages)?;

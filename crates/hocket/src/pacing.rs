@@ -4,7 +4,7 @@
 //! packets. Two more packet times let packets pass that pile up where routes turn: G_i = (M_i - 1) + 2.
 
 use hocket_algorithms::{Entry, Steps};
-use hocket_core::{Call, Error, Program, Rank, Result};
+use hocket_core::{Call, Error, Program, Rank, Result, ensure};
 use hocket_machine::overlap;
 use hocket_simulate::{Fabric, NetworkModel, Options, Outcome, Platform};
 use serde::Serialize;
@@ -89,17 +89,14 @@ fn check(entry: &Entry, platform: &Platform, gap: Gap) -> Result<()> {
     if gap == Gap::default() {
         return Ok(());
     }
-    if entry.about.steps.is_none() {
-        return Err(Error::new(format!(
-            "parameter gap: {entry} has no steps, expected an algorithm with steps, or no gap"
-        )));
-    }
-    if matches!(platform.network, NetworkModel::Packets(_)) {
-        return Ok(());
-    }
+    ensure(entry.about.steps.is_some(), || {
+        format!("parameter gap: {entry} has no steps, expected an algorithm with steps, or no gap")
+    })?;
     let (machine, model) = (&platform.name, platform.network.name());
-    let sentence = format!("machine {machine} has the network model {model}, expected the model packets, or no gap");
-    Err(Error::new(format!("parameter gap: {sentence}")))
+    let expected = "expected the model packets, or no gap";
+    ensure(matches!(platform.network, NetworkModel::Packets(_)), || {
+        format!("parameter gap: machine {machine} has the network model {model}, {expected}")
+    })
 }
 
 impl Step {
@@ -151,9 +148,7 @@ pub fn simulate_step(
         .ok_or_else(|| Error::new(format!("machine {machine} has no topology, expected a machine with a topology")))?;
     fabric.check(call.ranks)?;
     let count = (steps.count)(call);
-    if number >= count {
-        return Err(Error::new(format!("step: got {number}, expected a step from 0 to below {count}")));
-    }
+    ensure(number < count, || format!("step: got {number}, expected a step from 0 to below {count}"))?;
     let step = Step::of(steps, call, fabric, number, gap);
     let call = Call { gap_packets: [step.gap_packets].into(), ..call.clone() };
     let program = SingleStep { steps, step: number, sources: &steps.sources(&call, number) };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use hocket_core::units::count_in_words;
-use hocket_core::{Error, Result};
+use hocket_core::{Error, Result, ensure};
 use hocket_machine::Placement;
 use hocket_simulate::Platform;
 
@@ -55,10 +55,9 @@ impl Place {
             let own_slots = demand.nodes.as_ref().map(|nodes| machine.on_nodes(nodes, demand.ranks)).transpose()?;
             let ranks = own_slots.map(|mut own_slots| machine.take(&mut own_slots, demand.ranks));
             for rank in ranks.iter().flatten() {
-                if !named_ranks.insert(*rank) {
-                    let node = machine.node_of(*rank);
-                    return Err(Error::new(format!("nodes: got node {node} twice, expected nodes of one job each")));
-                }
+                ensure(named_ranks.insert(*rank), || {
+                    format!("nodes: got node {} twice, expected nodes of one job each", machine.node_of(*rank))
+                })?;
             }
             places.push(ranks.unwrap_or_default());
         }

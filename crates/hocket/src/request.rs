@@ -6,7 +6,7 @@ use hocket_algorithms::automatic::{AUTO, Surroundings};
 use hocket_algorithms::parameter_values::ParameterValues;
 use hocket_algorithms::shapes::torus::AXES;
 use hocket_algorithms::{Entry, complete, find};
-use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, Unit, names, units};
+use hocket_core::{Call, Collective, Error, Nodes, Parameter, Result, Stencil, Unit, ensure, names, units};
 use hocket_machine::Layout;
 use hocket_simulate::Platform;
 use serde::{Deserialize, Serialize};
@@ -84,21 +84,17 @@ impl CallRequest {
     /// An invalid call, or a size that is not a whole number of elements.
     pub fn call(&self) -> Result<Call> {
         let Self { ranks, size_bytes, element_bytes, .. } = *self;
-        if ranks == 0 || ranks > MOST_RANKS {
-            return Err(Error::new(format!("ranks: got {ranks}, expected 1 to {MOST_RANKS}")));
-        }
-        if element_bytes == 0 || size_bytes % element_bytes as u64 != 0 {
-            let text = format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B");
-            return Err(Error::new(text));
-        }
+        ensure(ranks != 0 && ranks <= MOST_RANKS, || format!("ranks: got {ranks}, expected 1 to {MOST_RANKS}"))?;
+        ensure(element_bytes > 0 && size_bytes % element_bytes as u64 == 0, || {
+            format!("size: got {size_bytes} B, expected a whole number of elements of {element_bytes} B")
+        })?;
         let collective = collective(&self.collective)?;
         let elements = usize::try_from(size_bytes / element_bytes as u64).unwrap_or(usize::MAX);
         let blocks = if collective.has_neighbors() { ranks.saturating_mul(MOST_NEIGHBORS) } else { ranks };
-        if elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes)).is_none_or(|all| all > 1 << 62) {
-            return Err(Error::new(format!(
-                "size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all"
-            )));
-        }
+        let bytes = elements.checked_mul(blocks).and_then(|all| all.checked_mul(element_bytes));
+        ensure(bytes.is_some_and(|bytes| bytes <= 1 << 62), || {
+            format!("size: got {size_bytes} B on {ranks} ranks, expected less than 2^62 B in all")
+        })?;
         check_root(collective, self.root)?;
         let mut call = Call {
             root: self.root,
@@ -108,11 +104,9 @@ impl CallRequest {
             ..Call::new(collective, ranks, elements)
         };
         if let Some(text) = &self.neighbors {
-            if !collective.has_neighbors() {
-                return Err(Error::new(format!(
-                    "neighbors: got {text:?}, but {collective} is no neighbourhood collective"
-                )));
-            }
+            ensure(collective.has_neighbors(), || {
+                format!("neighbors: got {text:?}, but {collective} is no neighbourhood collective")
+            })?;
             call.counts = collective.counts_of(Stencil::parse(text, ranks)?, elements);
         }
         call.check()?;
@@ -189,9 +183,7 @@ pub fn collective(name: &str) -> Result<Collective> {
 /// # Errors
 /// A root for a collective without.
 pub(crate) fn check_root(collective: Collective, root: usize) -> Result<()> {
-    if root != 0 && !collective.has_root() {
-        return Err(Error::new(format!("root: got {root}, but {collective} has no root")));
-    }
+    ensure(root == 0 || collective.has_root(), || format!("root: got {root}, but {collective} has no root"))?;
     Ok(())
 }
 
@@ -373,16 +365,15 @@ impl Signature {
                 )));
             }
         };
-        if ranks != sizes.iter().product::<usize>() {
+        ensure(ranks == sizes.iter().product::<usize>(), || {
             let torus = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
             let (last, others) = axes.split_last().expect("three axes at least");
-            return Err(Error::new(format!(
-                "{label} needs {} = P, but the torus of machine {machine} is {torus}, and no {} or {last} was given \
-                 (P = {ranks})",
-                axes.join(" * "),
-                others.join(", ")
-            )));
-        }
+            let (product, others) = (axes.join(" * "), others.join(", "));
+            format!(
+                "{label} needs {product} = P, but the torus of machine {machine} is {torus}, and no {others} or {last} \
+                 was given (P = {ranks})"
+            )
+        })?;
         Ok(axes.iter().zip(sizes).map(|(axis, size)| ((*axis).to_owned(), Setting::Whole(*size as u64))).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use hocket_algorithms::Entry;
-use hocket_core::{AnyProgram, Call, Error, Result};
+use hocket_core::{AnyProgram, Call, Error, Result, ensure};
 use hocket_record::Schedule;
 use hocket_simulate::{Fault, Many, Options, Outcome, Platform, Trials, with_call_overhead};
 use serde::Serialize;
@@ -78,9 +78,10 @@ impl Simulated {
         simulate_quietly: impl FnOnce(&Platform) -> Result<Self>,
     ) -> Result<Self> {
         let Some(machines) = machines else { return Ok(self) };
-        if scene.cadence.is_some() {
-            return Err(Error::new("cadence: got several calls, expected none, as a critical path is of one call"));
-        }
+        ensure(
+            scene.cadence.is_none(),
+            || "cadence: got several calls, expected none, as a critical path is of one call",
+        )?;
         let is_quiet = platform.noise.is_quiet();
         let without_noise = if is_quiet { None } else { Some(simulate_quietly(&machines.first.machine)?) };
         let trial = FirstTrial {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hocket_core::{AnyProgram, Buffer, Call, Collective, Error, Members, Program, Rank, Result, Span, Subgroup};
+use hocket_core::{AnyProgram, Buffer, Call, Collective, Members, Program, Rank, Result, Span, Subgroup, ensure};
 use hocket_simulate::{DelayedProgram, Options, Outcome, Platform, Trials, simulate_trials};
 
 use crate::cadence::{Cadence, InCadence, marking};
@@ -51,9 +51,7 @@ pub fn simulate_together(
     trials: Trials,
     options: Options<'_>,
 ) -> Result<Together> {
-    if parts.len() > MOST {
-        return Err(Error::new(format!("together: got {} calls, expected at most {MOST}", parts.len())));
-    }
+    ensure(parts.len() <= MOST, || format!("together: got {} calls, expected at most {MOST}", parts.len()))?;
     let jobs = Jobs { parts, platform, trials: Trials { count: 1, until_interval: None, ..trials } };
     let (times_s, outcome) = jobs.run_some(0..parts.len(), options)?;
     let silent_options = Options { trace: false, passages: false, ..options };
@@ -98,9 +96,9 @@ impl<'a> JobsProgram<'a> {
         let mut places = vec![None; size.max(1)];
         for number in numbers {
             for (place, rank) in parts[number].ranks.iter().enumerate() {
-                if places[*rank].replace((number as u16, place)).is_some() {
-                    return Err(Error::new(format!("together: got rank {rank} in two calls, expected it in one")));
-                }
+                ensure(places[*rank].replace((number as u16, place)).is_none(), || {
+                    format!("together: got rank {rank} in two calls, expected it in one")
+                })?;
             }
         }
         Ok(Self { parts, platform, places })

@@ -213,8 +213,13 @@ impl Section {
     }
 
     /// Refuses the value of a key, or its absence, unless this holds.
-    pub(crate) fn ensure(&self, holds: bool, key: &str, expected: &str) -> Result<()> {
+    pub fn ensure(&self, holds: bool, key: &str, expected: &str) -> Result<()> {
         if holds { Ok(()) } else { Err(self.reject(key, expected)) }
+    }
+
+    /// Refuses these keys.
+    pub fn forbid(&self, keys: &[&str], expected: &str) -> Result<()> {
+        keys.iter().try_for_each(|key| self.ensure(!self.contains(key), key, expected))
     }
 
     /// The error for the whole section.

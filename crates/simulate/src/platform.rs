@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hocket_core::{Error, Nodes, Result};
+use hocket_core::{Nodes, Result, ensure};
 use hocket_machine::{Machine, Node, Noise, Placement, Section};
 
 use crate::network::{Fault, Faults, NetworkModel};
@@ -114,9 +114,8 @@ impl Platform {
 
     /// Checks that the times are small enough for their mean and their variance, and in nanoseconds.
     pub fn check_times(&self, times_s: impl Iterator<Item = f64>) -> Result<()> {
-        if times_s.sum::<f64>() <= LONGEST_S {
-            return Ok(());
-        }
-        Err(Error::new(format!("a time on machine {} exceeds the range of numbers, expected shorter times", self.name)))
+        ensure(times_s.sum::<f64>() <= LONGEST_S, || {
+            format!("a time on machine {} exceeds the range of numbers, expected shorter times", self.name)
+        })
     }
 }

@@ -51,11 +51,11 @@ impl Dragonfly {
         let global_links_per_router = section.count("global_links_per_router")?;
         let most = routers_per_group.saturating_mul(global_links_per_router).saturating_add(1);
         let groups = section.count_or("groups", most)?;
-        if groups > most {
-            return Err(
-                section.reject("groups", &format!("at most {most}, so that a global link leads to each other group"))
-            );
-        }
+        section.ensure(
+            groups <= most,
+            "groups",
+            &format!("at most {most}, so that a global link leads to each other group"),
+        )?;
         let dragonfly = Self { nodes_per_router, routers_per_group, global_links_per_router, groups };
         check_size(section, "routers_per_group", dragonfly.nodes(), dragonfly.links())?;
         Ok(dragonfly)

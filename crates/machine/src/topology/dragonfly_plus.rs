@@ -23,10 +23,8 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     let per_spine = section.count("global_links_per_spine")?;
     let most = spines.saturating_mul(per_spine).saturating_add(1);
     let groups = section.count_or("groups", most)?;
-    if groups > most {
-        let expected = format!("at most {most}, so that a global link leads to each other group");
-        return Err(section.reject("groups", &expected));
-    }
+    let expected = format!("at most {most}, so that a global link leads to each other group");
+    section.ensure(groups <= most, "groups", &expected)?;
     let per_group = leaves.saturating_mul(per_leaf);
     let nodes = groups.saturating_mul(per_group);
     let in_group = per_group.saturating_add(leaves.saturating_mul(spines)).saturating_add(most);

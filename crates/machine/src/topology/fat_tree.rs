@@ -54,10 +54,7 @@ const MOST_LINES: usize = 12;
 impl FatTree {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let (down, up) = (section.sizes("down")?, section.sizes("up")?);
-        if up.len() != down.len() {
-            let levels = down.len();
-            return Err(section.reject("up", &format!("{levels} numbers, as in `down`")));
-        }
+        section.ensure(up.len() == down.len(), "up", &format!("{} numbers, as in `down`", down.len()))?;
         let tree = Self { levels: levels(&down, &up), down, up };
         check_size(section, "up", tree.nodes(), tree.links())?;
         Ok(tree)

@@ -17,7 +17,7 @@
 
 use std::collections::HashMap;
 
-use hocket_core::{Error, Result};
+use hocket_core::{Error, Result, ensure};
 
 use super::check_size;
 use super::graph::{Cable, Graph, Parts};
@@ -53,23 +53,21 @@ impl Sketch {
     /// A name that cannot be shown, or of another kind before.
     fn vertex(&mut self, name: &str, is_node: Option<bool>) -> Result<usize> {
         const LONGEST_NAME: usize = 255;
-        if name.is_empty() || name.len() > LONGEST_NAME || name.contains(char::is_control) {
-            return Err(Error::new(format!("got the name {name:.80?}, expected 1 to {LONGEST_NAME} letters to show")));
-        }
+        ensure(!name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(char::is_control), || {
+            format!("got the name {name:.80?}, expected 1 to {LONGEST_NAME} letters to show")
+        })?;
         let number = *self.numbers.entry(name.to_owned()).or_insert(self.names.len());
         if number == self.names.len() {
             self.names.push(name.to_owned());
             self.are_nodes.push(is_node);
-        } else if is_node.is_some_and(|is_node| self.are_nodes[number].is_some_and(|other| other != is_node)) {
-            return Err(Error::new(format!("got {name} as a node and as a switch, expected one of them")));
         }
+        let is_other = is_node.zip(self.are_nodes[number]).is_some_and(|(is_node, other)| is_node != other);
+        ensure(!is_other, || format!("got {name} as a node and as a switch, expected one of them"))?;
         Ok(number)
     }
 
     fn join(&mut self, ends: [usize; 2], speed: f64) -> Result<()> {
-        if ends[0] == ends[1] {
-            return Err(Error::new(format!("got a cable from {0} to {0}, expected two ends", self.names[ends[0]])));
-        }
+        ensure(ends[0] != ends[1], || format!("got a cable from {0} to {0}, expected two ends", self.names[ends[0]]))?;
         self.cables.push((ends, speed));
         Ok(())
     }
@@ -113,9 +111,7 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     };
     let parts = read(&text).map_err(|error| error.at(&file))?.parts();
     let (nodes, links) = (parts.nodes, 2 * parts.cables.len());
-    if nodes == 0 {
-        return Err(Error::new("got no nodes, expected at least one").at(&file));
-    }
+    ensure(nodes > 0, || "got no nodes, expected at least one").map_err(|error| error.at(&file))?;
     check_size(section, "file", nodes, links)?;
     let names = parts.names.clone();
     parts.connect("file").map_err(|node| {

@@ -218,8 +218,6 @@ topologies! {
 
 /// Refuses a topology with more than 2^26 nodes or 2^32 - 1 links, blaming `key`.
 fn check_size(section: &Section, key: &str, nodes: usize, links: usize) -> Result<()> {
-    if nodes <= MOST_NODES && u32::try_from(links).is_ok() {
-        return Ok(());
-    }
-    Err(section.reject(key, "a topology of at most 2^26 nodes and 2^32 - 1 links"))
+    let fits = nodes <= MOST_NODES && u32::try_from(links).is_ok();
+    section.ensure(fits, key, "a topology of at most 2^26 nodes and 2^32 - 1 links")
 }

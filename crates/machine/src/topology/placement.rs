@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hocket_core::{Error, NodeList, Nodes, Result};
+use hocket_core::{NodeList, Nodes, Result, ensure};
 
 use super::hosts::{Hosts, MOST_LISTED, deal, expand_list, fill, hosts_of_ranks};
 use super::{Layout, Topology};
@@ -105,14 +105,9 @@ impl MapOfFile {
         let ranks_per_node = section.count_or("ranks_per_node", 1)?;
         let counts = section.optional_numbers("ranks_on_nodes")?;
         if let Some(places) = listed_places(section)? {
-            let other = ["ranks_per_node", "ranks_on_nodes"].into_iter().find(|key| section.contains(key));
-            if let Some(key) = other {
-                return Err(section.reject(key, "no such key beside network.map, a list of nodes"));
-            }
-            if places.is_empty() || places.len() > MOST_LISTED || places.iter().any(|place| *place >= nodes) {
-                let last = nodes - 1;
-                return Err(section.reject("map", &format!("the node of each of 1 to 2^22 ranks, from 0 to {last}")));
-            }
+            section.forbid(&["ranks_per_node", "ranks_on_nodes"], "no such key beside network.map, a list of nodes")?;
+            let fits = (1..=MOST_LISTED).contains(&places.len()) && places.iter().all(|place| *place < nodes);
+            section.ensure(fits, "map", &format!("the node of each of 1 to 2^22 ranks, from 0 to {}", nodes - 1))?;
             return Ok(Self::of_places(&places));
         }
         let is_cyclic = section.choice("map", &[("block", false), ("cyclic", true)])?;
@@ -120,15 +115,12 @@ impl MapOfFile {
             let is_dealt = is_cyclic && ranks_per_node > 1;
             return Ok(Self::of(if is_dealt { Map::Cyclic(ranks_per_node) } else { Map::Block(ranks_per_node) }));
         };
-        if section.contains("ranks_per_node") {
-            return Err(section.reject("ranks_per_node", "no such key beside network.ranks_on_nodes"));
-        }
+        section.forbid(&["ranks_per_node"], "no such key beside network.ranks_on_nodes")?;
         let ranks = counts.iter().try_fold(0_usize, |sum, count| sum.checked_add(*count));
         let is_whole = !counts.is_empty() && counts.len() <= nodes && !counts.contains(&0);
-        if !is_whole || ranks.is_none_or(|ranks| ranks > MOST_LISTED) {
-            let expected = format!("1 to {nodes} numbers of ranks of at least 1 each, and of at most 2^22 in all");
-            return Err(section.reject("ranks_on_nodes", &expected));
-        }
+        let fits = is_whole && ranks.is_some_and(|ranks| ranks <= MOST_LISTED);
+        let expected = format!("1 to {nodes} numbers of ranks of at least 1 each, and of at most 2^22 in all");
+        section.ensure(fits, "ranks_on_nodes", &expected)?;
         Ok(Self::of_places(&if is_cyclic { deal(&counts) } else { fill(&counts) }))
     }
 }
@@ -173,20 +165,17 @@ impl Placement {
     /// A map that does not fit the nodes, a list that does not name every node exactly once, or one beside a layout.
     pub fn read(section: &Section, nodes: usize, layout: Option<&Layout>) -> Result<Self> {
         let MapOfFile { map, listed_ranks, places } = MapOfFile::read(section, nodes)?;
-        if let Map::Block(size) | Map::Cyclic(size) = map
-            && size > MOST_NODES / nodes
-        {
-            return Err(section.reject("ranks_per_node", "at most 2^26 ranks on all nodes together"));
-        }
-        let permutation = match (section.optional_numbers("permutation")?, layout) {
-            (Some(_), Some(_)) => return Err(section.reject("permutation", "no such key beside network.layout")),
-            (permutation, None) => permutation,
-            (None, Some(layout)) => Some(layout.nodes()),
-        };
+        let fits = !matches!(map, Map::Block(size) | Map::Cyclic(size) if size > MOST_NODES / nodes);
+        section.ensure(fits, "ranks_per_node", "at most 2^26 ranks on all nodes together")?;
+        let own_order = section.optional_numbers("permutation")?;
+        section.ensure(own_order.is_none() || layout.is_none(), "permutation", "no such key beside network.layout")?;
+        let permutation = own_order.or(layout.map(Layout::nodes));
         let is_whole = |list: &Vec<usize>| list.len() == nodes && Order::new(list.clone(), nodes).is_some();
-        if !permutation.as_ref().is_none_or(is_whole) {
-            return Err(section.reject("permutation", &format!("each of the nodes 0 to {} once", nodes - 1)));
-        }
+        section.ensure(
+            permutation.as_ref().is_none_or(is_whole),
+            "permutation",
+            &format!("each of the nodes 0 to {} once", nodes - 1),
+        )?;
         let in_order = match (permutation, places) {
             (Some(permutation), Some(places)) => places.into_iter().map(|place| permutation[place]).collect(),
             (permutation, places) => permutation.or(places).unwrap_or_default(),
@@ -202,11 +191,8 @@ impl Placement {
             topology.host(name).ok_or_else(refusal)
         };
         if let Some(list) = section.optional_text("hosts", |text| Ok(text.to_owned()))? {
-            let other =
-                ["map", "ranks_on_nodes", "permutation", "layout"].into_iter().find(|key| section.contains(key));
-            if let Some(key) = other {
-                return Err(section.reject(key, "no such key beside network.hosts"));
-            }
+            let others = ["map", "ranks_on_nodes", "permutation", "layout"];
+            section.forbid(&others, "no such key beside network.hosts")?;
             let names = expand_list(&list).ok_or_else(|| section.reject("hosts", "a list such as \"nid[001-064]\""))?;
             let order: Vec<_> = names.iter().map(|name| find("hosts", name)).collect::<Result<_>>()?;
             let placement = Self::read(section, order.len(), None)?;
@@ -353,19 +339,14 @@ impl Placement {
     pub fn check(&self, ranks: usize, nodes: usize) -> Result<()> {
         self.check_listed(ranks)?;
         let room = self.room(nodes);
-        if ranks <= room {
-            return Ok(());
-        }
-        Err(Error::new(format!("ranks: got {ranks}, expected at most {room}, the ranks that the network holds")))
+        ensure(ranks <= room, || {
+            format!("ranks: got {ranks}, expected at most {room}, the ranks that the network holds")
+        })
     }
 
     /// Checks that the map lists this many ranks.
     pub fn check_listed(&self, ranks: usize) -> Result<()> {
-        match self.listed_ranks {
-            Some(most) if ranks > most => {
-                Err(Error::new(format!("ranks: got {ranks}, expected at most {most}, the ranks that the map lists")))
-            }
-            _ => Ok(()),
-        }
+        let most = self.listed_ranks.unwrap_or(usize::MAX);
+        ensure(ranks <= most, || format!("ranks: got {ranks}, expected at most {most}, the ranks that the map lists"))
     }
 }

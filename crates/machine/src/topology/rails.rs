@@ -17,9 +17,7 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     let per_pod = section.count_or("nodes_per_pod", nodes)?;
     let spines = section.count_up_to("spines", 0, 1 << 16)?;
     let pods = nodes.div_ceil(per_pod);
-    if spines == 0 && pods > 1 {
-        return Err(section.reject("spines", "at least 1, as there are several pods"));
-    }
+    section.ensure(spines != 0 || pods <= 1, "spines", "at least 1, as there are several pods")?;
     let links = nodes.saturating_add(pods.saturating_mul(spines)).saturating_mul(rails).saturating_mul(2);
     check_size(section, "rails", nodes, links)?;
     let mut parts = Parts::new(nodes, 2, "kind: links of nodes, links of spines");

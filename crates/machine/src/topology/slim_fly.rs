@@ -17,11 +17,8 @@ use crate::Section;
 pub(super) fn read(section: &Section) -> Result<Graph> {
     const MOST: usize = 1 << 10;
     let (q, per_switch) = (section.count("q")?, section.count("nodes_per_switch")?);
-    if !(5..=MOST).contains(&q)
-        || (2..q).take_while(|factor| factor * factor <= q).any(|factor| q.is_multiple_of(factor))
-    {
-        return Err(section.reject("q", "a prime from 5 to 1021"));
-    }
+    let is_prime = || (2..q).take_while(|factor| factor * factor <= q).all(|factor| !q.is_multiple_of(factor));
+    section.ensure((5..=MOST).contains(&q) && is_prime(), "q", "a prime from 5 to 1021")?;
     let switches = 2 * q * q;
     let nodes = switches.saturating_mul(per_switch);
     check_size(

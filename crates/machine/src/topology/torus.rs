@@ -39,12 +39,10 @@ impl Torus {
     pub(super) fn read(section: &Section) -> Result<Self> {
         let layout = section.optional_text("layout", Layout::parse)?;
         let (key, dims) = match &layout {
-            Some(_) if section.contains("dims") => {
-                return Err(
-                    section.reject("dims", "no such key beside network.layout, which has the sizes of the torus")
-                );
+            Some(layout) => {
+                section.forbid(&["dims"], "no such key beside network.layout, which has the sizes of the torus")?;
+                ("layout", layout.torus())
             }
-            Some(layout) => ("layout", layout.torus()),
             None => ("dims", section.sizes("dims")?),
         };
         let grid = Grid { dims };

@@ -59,26 +59,20 @@ const MOST_LINKS: usize = 1 << 23;
 impl Fabric {
     pub(super) fn read(machine: &Machine) -> Result<Self> {
         let Machine { network, node, .. } = machine;
-        if node.contains("engines") {
-            return Err(node.reject("engines", "the key ports instead"));
-        }
+        node.forbid(&["engines"], "the key ports instead")?;
         let topology = AnyTopology::read(network)?;
-        if topology.links() > MOST_LINKS {
-            let links = topology.links();
-            return Err(network
-                .reject("topology", &format!("a topology of at most {MOST_LINKS} links, but this one has {links}")));
-        }
+        let links = topology.links();
+        let expected = format!("a topology of at most {MOST_LINKS} links, but this one has {links}");
+        network.ensure(links <= MOST_LINKS, "topology", &expected)?;
         let host = match &machine.host {
             None => Level::of_sender(node.time_s_or("software_latency", 0.0)?),
-            Some(_) if node.contains("software_latency") => {
-                return Err(node.reject("software_latency", "no such key beside [host], whose o_send is this time"));
+            Some(host) => {
+                node.forbid(&["software_latency"], "no such key beside [host], whose o_send is this time")?;
+                let is_double = host.contains("S") && network.contains("protocol");
+                let expected = "no such key beside host.S, the size of the largest eager message";
+                network.ensure(!is_double, "protocol", expected)?;
+                Level::read_parts(host, None)?
             }
-            Some(host) if host.contains("S") && network.contains("protocol") => {
-                return Err(
-                    network.reject("protocol", "no such key beside host.S, the size of the largest eager message")
-                );
-            }
-            Some(host) => Level::read_parts(host, None)?,
         };
         let placement = Placement::read_on(network, &*topology)?;
         let levels = Levels::read(machine, Level::read, Level::read_local, None)?;

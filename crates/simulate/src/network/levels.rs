@@ -108,18 +108,15 @@ impl<C> Levels<C> {
         let has_topology = network.contains("topology");
         let mut levels = Vec::new();
         if let Some(local) = network.section_if_any("local")? {
-            if !sections.is_empty() {
-                return Err(network.reject("local", "no such section beside [[level]]"));
-            }
+            network.ensure(sections.is_empty(), "local", "no such section beside [[level]]")?;
             levels.push(LevelOf { extent: Extent::Node, costs: read_local(&local)?, multicast: None, capacity: None });
             local.finish()?;
         }
         for section in sections {
             let extent = Extent::read(section, has_topology)?;
-            if levels.last().is_some_and(|level: &LevelOf<C>| level.extent >= extent) {
-                let key = if matches!(extent, Extent::Nodes(_)) { "nodes" } else { "ranks" };
-                return Err(section.reject(key, "larger groups than those of the level before"));
-            }
+            let is_larger = levels.last().is_none_or(|level: &LevelOf<C>| level.extent < extent);
+            let key = if matches!(extent, Extent::Nodes(_)) { "nodes" } else { "ranks" };
+            section.ensure(is_larger, key, "larger groups than those of the level before")?;
             if !matches!(extent, Extent::Nodes(_)) && !Placement::is_in(network) {
                 let expected = "network.ranks_per_node, or another key that puts several ranks on a node";
                 return Err(section.reject_all(expected));

@@ -58,12 +58,8 @@ impl Loggp {
         let between = match &machine.host {
             None => Level::read(section)?,
             Some(host) => {
-                if let Some(key) = OF_HOST.iter().find(|key| section.contains(key)) {
-                    return Err(section.reject(key, "this key in [host], as the file has a section [host]"));
-                }
-                if host.contains("G") && section.contains("G") {
-                    return Err(section.reject("G", "no such key beside host.G"));
-                }
+                section.forbid(&OF_HOST, "this key in [host], as the file has a section [host]")?;
+                section.ensure(!host.contains("G") || !section.contains("G"), "G", "no such key beside host.G")?;
                 Level::read_parts(host, Some(section))?
             }
         };

@@ -83,11 +83,11 @@ macro_rules! networks {
             }
 
             /// Whether the ways of messages depend on the seed.
-    pub fn is_random(&self) -> bool {
-        self.shared_network().is_some_and(SharedNetwork::is_random)
-    }
+            pub fn is_random(&self) -> bool {
+                self.shared_network().is_some_and(SharedNetwork::is_random)
+            }
 
-    /// The topology of a network with contention.
+            /// The topology of a network with contention.
             pub fn fabric(&self) -> Option<&Fabric> {
                 self.shared_network().map(SharedNetwork::fabric)
             }

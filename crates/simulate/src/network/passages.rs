@@ -1,6 +1,6 @@
 //! The load of links over time, kept on request.
 
-use hocket_core::{Error, Result};
+use hocket_core::{Result, ensure};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -65,9 +65,7 @@ impl Passages {
     /// There were too many.
     pub fn take(&mut self) -> Result<Vec<Passage>> {
         let PassageLog { mut passages, is_full, .. } = self.0.take().unwrap_or_default();
-        if is_full {
-            return Err(Error::new(format!("more than {MOST} passages over links, expected fewer ranks or bytes")));
-        }
+        ensure(!is_full, || format!("more than {MOST} passages over links, expected fewer ranks or bytes"))?;
         passages.sort_by(|a, b| {
             a.link.cmp(&b.link).then(a.start_s.total_cmp(&b.start_s)).then(a.end_s.total_cmp(&b.end_s))
         });

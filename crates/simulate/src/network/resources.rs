@@ -43,9 +43,7 @@ impl Cards {
             return Err(section.reject("bandwidth", "a rate such as \"25 GB/s\", or message_gap, or both"));
         };
         let (count, stripe_from) = (section.count("count")?, section.optional_bytes("stripe_from")?);
-        if count > MOST_CARDS {
-            return Err(section.reject("count", &format!("a whole number from 1 to {MOST_CARDS}")));
-        }
+        section.ensure(count <= MOST_CARDS, "count", &format!("a whole number from 1 to {MOST_CARDS}"))?;
         let cards = Self {
             count,
             capacity,

@@ -36,9 +36,7 @@ impl Circuits {
     pub(in crate::network) fn read(machine: &Machine) -> Result<Self> {
         let fabric = Fabric::read(machine)?;
         let section = &machine.network;
-        if machine.node.contains("ports") {
-            return Err(machine.node.reject("ports", "the key ports in [network] instead"));
-        }
+        machine.node.forbid(&["ports"], "the key ports in [network] instead")?;
         let policy = section.required_choice("policy", PolicyName::ALL)?;
         let is_short = section.contains("wavelengths");
         let wavelengths = section.count_up_to("wavelengths", MOST_WAVELENGTHS, MOST_WAVELENGTHS)?;

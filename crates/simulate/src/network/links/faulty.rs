@@ -7,7 +7,7 @@ use hocket_machine::Hop;
 
 use super::super::faults::{Curve, Rates, Ways};
 use super::super::{Flight, LinkUse, Passages};
-use super::Links;
+use super::parameters::Links;
 
 /// The messages under way in a network with faults.
 pub struct DelayedMessages<'a> {

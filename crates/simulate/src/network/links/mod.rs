@@ -51,76 +51,20 @@
 mod fair;
 mod faulty;
 mod orbits;
+mod parameters;
 mod queues;
 mod shares;
-#[cfg(test)]
-mod tests;
+
+pub use parameters::Links;
 
 use hocket_core::{Result, Symmetry};
-use hocket_machine::Machine;
 
 use super::{Fabric, Fault, Faults, Routing, SharedNetwork, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 use fair::Fair;
 use orbits::Orbits;
+use parameters::{Sharing, Switching};
 use queues::Queues;
-
-/// The model's parameters, keys of `[network]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Links {
-    pub(super) fabric: Fabric,
-    /// `link_bandwidth`: B, in bytes per second; the highest if kinds of links differ.
-    pub link_bytes_per_s: f64,
-    /// `link_latency`: l, in seconds.
-    pub link_latency_s: f64,
-    /// `sharing`, and for queues `switching`.
-    pub sharing: Sharing,
-}
-
-/// How simultaneous messages share a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// One after another.
-    Queue(Switching),
-    /// All at once, at lower rates.
-    Fair,
-}
-
-/// The links that a waiting message occupies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switching {
-    /// No links.
-    CutThrough,
-    /// The links behind it.
-    Wormhole,
-}
-
-impl Links {
-    pub(super) fn read(machine: &Machine) -> Result<Self> {
-        let section = &machine.network;
-        let switchings = [("cut_through", Switching::CutThrough), ("wormhole", Switching::Wormhole)];
-        let sharing = match section.choice("sharing", &[("queue", false), ("fair", true)])? {
-            false => Sharing::Queue(section.choice("switching", &switchings)?),
-            true => Sharing::Fair,
-        };
-        let mut fabric = Fabric::read(machine)?;
-        fabric.read_routing(section)?;
-        if sharing != Sharing::Fair && fabric.routing.divides() {
-            return Err(section.reject("routing", "a policy of one way for a message, or sharing = \"fair\""));
-        }
-        Ok(Self {
-            link_bytes_per_s: fabric.read_bandwidth(section)?,
-            fabric,
-            link_latency_s: section.time_s_or("link_latency", 0.0)?,
-            sharing,
-        })
-    }
-
-    /// The time for which a link carries a message.
-    fn duration_s(&self, bytes: f64) -> f64 {
-        bytes / self.link_bytes_per_s
-    }
-}
 
 impl SharedNetwork for Links {
     fn fabric(&self) -> &Fabric {

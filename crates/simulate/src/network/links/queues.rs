@@ -9,7 +9,7 @@ use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Traffic};
 use super::faulty::{DelayedMessages, Span};
 use super::orbits::Orbits;
-use super::{Links, Switching};
+use super::parameters::{Links, Switching};
 use crate::timetable::{Event, Timetable, Words};
 
 /// The messages under way, and the times at which links and ports are free.

@@ -121,9 +121,11 @@ impl Packets {
         let (mut fabric, section) = (Fabric::read(machine)?, &machine.network);
         fabric.read_routing(section)?;
         let is_adaptive = section.choice("pacing", &[("message", false), ("adaptive", true)])?;
-        if is_adaptive && fabric.routing != Routing::Fixed {
-            return Err(section.reject("pacing", "\"message\", as routing is not fixed"));
-        }
+        section.ensure(
+            !is_adaptive || fabric.routing == Routing::Fixed,
+            "pacing",
+            "\"message\", as routing is not fixed",
+        )?;
         let link_s_per_byte = 1.0 / fabric.read_bandwidth(section)?;
         let at_most_links = |key| -> Result<f64> {
             Ok(section.optional_bytes_per_s(key)?.map_or(link_s_per_byte, |rate| link_s_per_byte.max(1.0 / rate)))

@@ -5,29 +5,16 @@
 //! connection draws one. A packet chooses at each router the link whose next buffer has the most room, of all of its
 //! virtual channels; of equal ones, the packets of a message take one in turn.
 
-use hocket_core::Result;
-use hocket_machine::{AnyTopology, Section};
-
-use super::map::{Edge, Map, all, any};
-use super::{Course, Leaving, RoutingPolicy, WHOLE, draw};
+use super::map::Map;
+use super::{Course, Leaving, RoutingPolicy, WHOLE};
 
 /// The policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive;
 
-impl Adaptive {
-    #[expect(clippy::unnecessary_wraps, reason = "as other policies")]
-    pub(super) fn read(_: &Section, _: &AnyTopology) -> Result<Self> {
-        Ok(Self)
-    }
-}
-
 impl RoutingPolicy for Adaptive {
     fn lead(&self, map: &mut Map<'_>, leaving: &Leaving<'_>, course: &mut Course) {
-        let random = |vertex: u32| draw(leaving.flow, [leaving.number, u64::from(vertex)]);
-        let mut one = |vertex: u32, links: &mut Vec<Edge>| any(links, random(vertex));
-        let ties: &mut dyn FnMut(u32, &mut Vec<Edge>) = if leaving.is_whole { &mut all } else { &mut one };
-        map.lead_least(leaving.nodes, WHOLE, leaving.load, ties, course);
+        map.lead_least(leaving.nodes, WHOLE, leaving.load, &mut leaving.keep(), course);
     }
 
     fn looks_at_loads(&self) -> bool {

@@ -23,7 +23,7 @@ pub(super) use chooser::Chooser;
 use course::{Course, draw, one_of, shares};
 pub(super) use course::{Lane, WHOLE};
 pub(super) use map::Edge;
-use map::Map;
+use map::{Map, any};
 
 use hocket_core::Result;
 use hocket_machine::{AnyTopology, Section};
@@ -69,8 +69,23 @@ pub struct Leaving<'a> {
     pub load: &'a dyn Fn(u32) -> f64,
 }
 
+impl Leaving<'_> {
+    fn random(&self, vertex: u32) -> u64 {
+        draw(self.flow, [self.number, u64::from(vertex)])
+    }
+
+    /// Keeps all links of a vertex for all packets, one at random for one.
+    fn keep(&self) -> impl FnMut(u32, &mut Vec<Edge>) {
+        |vertex, links| {
+            if !self.is_whole {
+                any(links, self.random(vertex));
+            }
+        }
+    }
+}
+
 macro_rules! routings {
-    ($($name:literal: $module:ident: $Policy:ident),+ $(,)?) => {
+    ($($name:literal: $module:ident: $Policy:ident, $read:expr);+ $(;)?) => {
         $(
             mod $module;
             use $module::$Policy;
@@ -97,7 +112,10 @@ macro_rules! routings {
                 let policies: &[(&str, Read)] = &[
                     ("fixed", |_, _| Ok(Self::Fixed)),
                     ("d-mod-k", |section, topology| SModK::read(section, topology).map(|_| Self::Fixed)),
-                    $(($name, |section, topology| $Policy::read(section, topology).map(Self::$Policy)),)+
+                    $(($name, |section, topology| {
+                        let read: fn(&Section, &AnyTopology) -> Result<$Policy> = $read;
+                        read(section, topology).map(Self::$Policy)
+                    }),)+
                 ];
                 section.choice("routing", policies)?(section, topology)
             }
@@ -114,12 +132,12 @@ macro_rules! routings {
 }
 
 routings! {
-    "adaptive": adaptive: Adaptive,
-    "ecmp": ecmp: Ecmp,
-    "s-mod-k": s_mod_k: SModK,
-    "spray": spray: Spray,
-    "ugal": ugal: Ugal,
-    "valiant": valiant: Valiant,
+    "adaptive": adaptive: Adaptive, |_, _| Ok(Adaptive);
+    "ecmp": ecmp: Ecmp, Ecmp::read;
+    "s-mod-k": s_mod_k: SModK, SModK::read;
+    "spray": spray: Spray, |_, _| Ok(Spray);
+    "ugal": ugal: Ugal, Ugal::read;
+    "valiant": valiant: Valiant, |_, _| Ok(Valiant);
 }
 
 impl Routing {

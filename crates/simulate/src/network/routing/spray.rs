@@ -4,22 +4,12 @@
 //! Source: A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the impact of packet spraying in data center networks",
 //! INFOCOM 2013.
 
-use hocket_core::Result;
-use hocket_machine::{AnyTopology, Section};
-
 use super::map::{Map, all, in_turn};
 use super::{Course, Leaving, RoutingPolicy, WHOLE};
 
 /// The policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spray;
-
-impl Spray {
-    #[expect(clippy::unnecessary_wraps, reason = "as other policies")]
-    pub(super) fn read(_: &Section, _: &AnyTopology) -> Result<Self> {
-        Ok(Self)
-    }
-}
 
 impl RoutingPolicy for Spray {
     fn lead(&self, map: &mut Map<'_>, leaving: &Leaving<'_>, course: &mut Course) {

@@ -10,14 +10,13 @@
 //! Source: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; for dragonflies with
 //! local information, J. Kim, W. J. Dally, S. Scott, D. Abts, ISCA 2008 (UGAL-L).
 
-use std::collections::HashMap;
-
 use hocket_core::Result;
 use hocket_machine::{AnyTopology, Section};
+use rustc_hash::FxHashMap;
 
-use super::map::{Map, all, any};
+use super::map::{Map, all};
 use super::valiant::{Valiant, lead_by};
-use super::{Course, Leaving, RoutingPolicy, WHOLE, draw, shares};
+use super::{Course, Leaving, RoutingPolicy, WHOLE, shares};
 
 /// The policy's parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +36,7 @@ impl Ugal {
     fn lead_whole(map: &mut Map<'_>, leaving: &Leaving<'_>, course: &mut Course) {
         let [from, to] = leaving.nodes;
         let middles = map.middles_between([from as u32, to as u32]);
-        let mut own_loads: HashMap<u32, f64> = HashMap::new();
+        let mut own_loads: FxHashMap<u32, f64> = FxHashMap::default();
         let (mut shortest, mut detour) = (Course::default(), Course::default());
         for (number, share) in shares(middles.len().max(1)) {
             let load = |link: u32| (leaving.load)(link) + own_loads.get(&link).copied().unwrap_or(0.0);
@@ -62,8 +61,7 @@ impl RoutingPolicy for Ugal {
             return Self::lead_whole(map, leaving, course);
         }
         let mut detour = Course::default();
-        let random = |vertex: u32| draw(leaving.flow, [leaving.number, u64::from(vertex)]);
-        map.lead(leaving.nodes, WHOLE, |vertex, links| any(links, random(vertex)), course);
+        map.lead(leaving.nodes, WHOLE, leaving.keep(), course);
         Valiant.lead(map, leaving, &mut detour);
         let queue =
             |course: &Course| course.lanes.iter().take(2).map(|lane| (leaving.load)(lane.link)).fold(0.0, f64::max);

@@ -7,28 +7,16 @@
 //!
 //! Source: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 11, 1982.
 
-use hocket_core::Result;
-use hocket_machine::{AnyTopology, Section};
-
-use super::map::{Edge, Map, Target, all, any};
-use super::{Course, Leaving, RoutingPolicy, WHOLE, draw, one_of, shares};
+use super::map::{Edge, Map, Target};
+use super::{Course, Leaving, RoutingPolicy, WHOLE, one_of, shares};
 
 /// The policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Valiant;
 
-impl Valiant {
-    #[expect(clippy::unnecessary_wraps, reason = "as other policies")]
-    pub(super) fn read(_: &Section, _: &AnyTopology) -> Result<Self> {
-        Ok(Self)
-    }
-}
-
 impl RoutingPolicy for Valiant {
     fn lead(&self, map: &mut Map<'_>, leaving: &Leaving<'_>, course: &mut Course) {
-        let random = |vertex: u32| draw(leaving.flow, [leaving.number, u64::from(vertex)]);
-        let mut one = |vertex: u32, links: &mut Vec<Edge>| any(links, random(vertex));
-        let keep: &mut dyn FnMut(u32, &mut Vec<Edge>) = if leaving.is_whole { &mut all } else { &mut one };
+        let keep = &mut leaving.keep();
         let [from, to] = leaving.nodes;
         let middles = map.middles_between([from as u32, to as u32]);
         if middles.is_empty() {
@@ -38,7 +26,7 @@ impl RoutingPolicy for Valiant {
                 lead_by(map, leaving.nodes, middles[number], share, keep, course);
             }
         } else {
-            lead_by(map, leaving.nodes, middles[one_of(middles.len(), random(u32::MAX))], WHOLE, keep, course);
+            lead_by(map, leaving.nodes, middles[one_of(middles.len(), leaving.random(u32::MAX))], WHOLE, keep, course);
         }
     }
 
