@@ -8,8 +8,8 @@ use super::super::faults::Ways;
 use super::super::routing::{Chooser, Lane};
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Memo, Milestone, Passages, Traffic};
-use super::parameters::Links;
 use super::orbits::Orbits;
+use super::parameters::Links;
 use super::shares::{Share, Shares};
 use crate::timetable::{Event, Timetable};
 

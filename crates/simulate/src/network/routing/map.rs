@@ -229,11 +229,12 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The lanes of equal parts of a share on these links.
+/// The lanes of equal parts of a share on these links, without those that round to nothing.
 fn divide(share: u32, links: &[Edge]) -> impl Iterator<Item = (Lane, &Edge)> {
     let (count, more) = (links.len() as u32, share % links.len() as u32);
     let part = move |number: u32| share / count + u32::from(number < more);
-    (0..).zip(links).map(move |(number, link)| (Lane { link: link.number, share: part(number) }, link))
+    let lanes = (0..).zip(links).map(move |(number, link)| (Lane { link: link.number, share: part(number) }, link));
+    lanes.filter(|(lane, _)| lane.share > 0)
 }
 
 /// Keeps a link in turn, beginning with that of d-mod-k. What is left of both numbers is for the next switch.

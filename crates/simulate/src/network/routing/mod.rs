@@ -3,8 +3,9 @@
 //! Keys of `[network]` for `links` and `packets`: `routing`, the policy (default "fixed", the topology's own route), and
 //! the keys of the policy.
 //!
-//! - *Ways.* A shortest way has the least length; most links have the length 1, global links of dragonflies 3. It passes through no node if the topology has switches. A policy
-//!   walks along them from vertex to vertex, and chooses among the links that come nearer.
+//! - *Ways.* A shortest way has the least length; most links have the length 1, global links of dragonflies 3. It passes
+//!   through no node if the topology has switches. A policy walks along them from vertex to vertex, and chooses among the
+//!   links that come nearer.
 //! - *Packets.* Each packet takes a way of its own; one that follows its message's flow takes that flow's.
 //! - *Fair links.* A message is its packets in the mean: it has a [`Lane`] on each link of its ways, with the share of its
 //!   bytes that passes there. All of them flow at one rate. Where a packet would draw a way at random, all ways have
