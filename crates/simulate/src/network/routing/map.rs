@@ -39,6 +39,8 @@ pub(crate) struct Map<'a> {
     /// The times at which links change, and how many of them have passed.
     changes_s: Vec<f64>,
     changes_passed: usize,
+    /// The places of vertices among the ways that are looked at; others are not in range.
+    places: Vec<usize>,
 }
 
 /// No way leads there.
@@ -58,7 +60,7 @@ impl<'a> Map<'a> {
         let mut changes_s: Vec<_> = faults.changes().into_iter().map(|(time_s, ..)| time_s).collect();
         changes_s.sort_by(f64::total_cmp);
         let (middles, distances) = (topology.middles(), FxHashMap::default());
-        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0 }
+        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0, places: Vec::new() }
     }
 
     /// Whether links never change, once the run has begun.
@@ -209,24 +211,73 @@ impl<'a> Map<'a> {
         one: &mut dyn FnMut(u32, &mut Vec<Edge>),
         course: &mut Course,
     ) -> f64 {
-        let (starts, target) = ([(from as u32, share)], Target::Vertex(to as u32));
-        let mut ways = Vec::new();
-        let mut note = |vertex: u32, links: &mut Vec<Edge>| ways.push((vertex, links.clone()));
-        self.walk(&starts, target, &mut note, &mut Course::default());
-        // The load of the least loaded way from each vertex.
-        let mut loads = FxHashMap::from_iter([(to as u32, 0.0)]);
-        let way_load = |link: &Edge, loads: &FxHashMap<u32, f64>| load(link.number).max(loads[&link.end]);
-        for (vertex, links) in ways.into_iter().rev() {
-            let least = links.iter().map(|link| way_load(link, &loads)).fold(f64::INFINITY, f64::min);
-            loads.insert(vertex, least);
+        let distances = self.distances_to(Target::Vertex(to as u32));
+        let mut ways = self.ways(from as u32, &distances);
+        let mut links = Vec::new();
+        for way in (0..ways.len()).rev() {
+            if ways[way].vertex == to as u32 {
+                continue;
+            }
+            let of_link = |link: &Edge| load(link.number).max(ways[self.places[link.end as usize]].load);
+            ways[way].load = ways[way].links.iter().map(of_link).fold(f64::INFINITY, f64::min);
         }
-        let mut keep = |vertex: u32, links: &mut Vec<Edge>| {
-            links.retain(|link| way_load(link, &loads) == loads[&vertex]);
-            one(vertex, links);
-        };
-        self.walk(&starts, target, &mut keep, course);
-        loads.get(&(from as u32)).copied().unwrap_or(f64::INFINITY)
+        ways[0].share = share;
+        for way in 0..ways.len() {
+            let Way { vertex, load: least, share, behind, .. } = ways[way];
+            if vertex == to as u32 {
+                course.links = course.links.max(behind);
+            }
+            if share == 0 || ways[way].links.is_empty() {
+                continue;
+            }
+            let is_least = |link: &&Edge| load(link.number).max(ways[self.places[link.end as usize]].load) == least;
+            links.clear();
+            links.extend(ways[way].links.iter().filter(is_least));
+            one(vertex, &mut links);
+            for (lane, link) in divide(share, &links) {
+                course.lanes.push(lane);
+                let next = &mut ways[self.places[link.end as usize]];
+                (next.share, next.behind) = (next.share + lane.share, next.behind.max(behind + 1));
+            }
+        }
+        ways.iter().for_each(|way| self.places[way.vertex as usize] = usize::MAX);
+        ways[0].load
     }
+
+    /// The vertices on shortest ways from a vertex, the farthest first, with their places in this order.
+    fn ways(&mut self, from: u32, distances: &[u16]) -> Vec<Way> {
+        let way = |vertex: u32| Way { vertex, links: Vec::new(), load: 0.0, share: 0, behind: 0 };
+        let mut ways = vec![way(from)];
+        self.places.resize(self.out.len(), usize::MAX);
+        let mut next = 0;
+        while next < ways.len() {
+            let mut links = Vec::new();
+            self.nearer(ways[next].vertex, distances, &mut links);
+            for link in &links {
+                if self.places[link.end as usize] == usize::MAX {
+                    self.places[link.end as usize] = 0;
+                    ways.push(way(link.end));
+                }
+            }
+            ways[next].links = links;
+            next += 1;
+        }
+        ways.sort_by_key(|way| Reverse(distances[way.vertex as usize]));
+        ways.iter().enumerate().for_each(|(place, way)| self.places[way.vertex as usize] = place);
+        ways
+    }
+}
+
+/// A vertex on shortest ways.
+struct Way {
+    vertex: u32,
+    /// Its links that come nearer.
+    links: Vec<Edge>,
+    /// The load of the least loaded way from here.
+    load: f64,
+    /// The share of the message that passes here, and the number of links behind it.
+    share: u32,
+    behind: u32,
 }
 
 /// The lanes of equal parts of a share on these links, without those that round to nothing.
