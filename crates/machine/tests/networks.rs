@@ -97,6 +97,11 @@ fn ranks_are_on_the_hosts_that_are_named() {
     assert!(three.check(4, topology.nodes()).is_err());
 }
 
+/// A ring of so many nodes.
+fn ring(nodes: usize) -> String {
+    (0..nodes).fold("from,to".to_owned(), |text, node| format!("{text}\nn{node},n{}", (node + 1) % nodes))
+}
+
 #[test]
 fn what_is_wrong_is_said_with_file_and_line() {
     for (text, expected) in [
@@ -107,6 +112,7 @@ fn what_is_wrong_is_said_with_file_and_line() {
         ("from,to\na,\u{1b}[31m", "FILE: line 2: got the name \"\\u{1b}[31m\""),
         ("{\"nodes\": []}", "FILE: got no network (missing field `links`"),
         ("{\"nodes\": [{\"id\": 1}], \"links\": [{\"source\": 1, \"target\": 2}]}", "FILE: got a link from 1 to 2"),
+        (&ring(300), "FILE: got a way of 150 links from n0, expected at most 127"),
         ("<platform version=\"4.1\">", "FILE: got another text"),
         ("Switch 2 \"S-1\" # \"s\"\n[1] \"H-1\"[1] # lid 4xHDR", "FILE: line 2: got the neighbour \"H-1\""),
         ("Switch 2 \"S-1\" # \"s\"\n[1] cut", "FILE: line 2: got \"[1] cut\""),

@@ -114,11 +114,20 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     ensure(nodes > 0, || "got no nodes, expected at least one").map_err(|error| error.at(&file))?;
     check_size(section, "file", nodes, links)?;
     let names = parts.names.clone();
-    parts.connect("file").map_err(|node| {
+    let graph = parts.connect("file").map_err(|node| {
         let (one, other) = (&names[0], &names[node]);
         Error::new(format!("got {other} without a way to {one}, expected a connected network")).at(&file)
+    })?;
+    let reach = graph.reach();
+    ensure(reach <= MOST_REACH, || {
+        format!("got a way of {reach} links from {}, expected at most {MOST_REACH}", names[0])
     })
+    .map_err(|error| error.at(&file))?;
+    Ok(graph)
 }
+
+/// The most links from the first node to another, so that a route has no more than there are virtual channels.
+const MOST_REACH: u16 = 127;
 
 /// An error of a line.
 fn in_line(number: usize, error: Error) -> Error {

@@ -192,6 +192,11 @@ impl Graph {
         self.name
     }
 
+    /// Number of links from the first node to the farthest.
+    pub(super) fn reach(&self) -> u16 {
+        self.parts.distances_to(0)[..self.parts.nodes].iter().copied().max().unwrap_or(0)
+    }
+
     /// The number of nodes at each anchor.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let mut counts = vec![0; self.parts.names.len()];
