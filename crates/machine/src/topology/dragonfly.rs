@@ -3,10 +3,8 @@
 //! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h), `groups` (g; default and
 //! maximum a h + 1).
 //!
-//! Node n is at router n / p, which is in group n / (p a). Global port k of a group is at its router k / h and leads to
-//! the group 1 + k mod (g - 1) further on. With fewer groups than the maximum, all pairs of groups have the same number
-//! of links, as many as fit; the remaining ports are unused. Links are numbered: up and down of each node; then local
-//! links router by router; then global links group by group, port by port.
+//! Node n is at router n / p, which is in group n / (p a). Links are numbered: up and down of each node; then local links
+//! router by router; then global links group by group, port by port, as [`GlobalPorts`] has them.
 //!
 //! Routes are minimal: a local link to the router with the global link, the global link, and a local link to the
 //! destination's router. Equally near global links take turns, by destination.
@@ -20,6 +18,7 @@ use std::ops::Range;
 
 use hocket_core::Result;
 
+use super::global_ports::GlobalPorts;
 use super::picture::{items, lines, on_circle};
 use super::{Half, Hop, Spot, Topology, check_size};
 use crate::Section;
@@ -29,8 +28,7 @@ use crate::Section;
 pub struct Dragonfly {
     nodes_per_router: usize,
     routers_per_group: usize,
-    global_links_per_router: usize,
-    groups: usize,
+    global: GlobalPorts,
 }
 
 /// The ends of a link.
@@ -49,31 +47,14 @@ impl Dragonfly {
         let nodes_per_router = section.count("nodes_per_router")?;
         let routers_per_group = section.count("routers_per_group")?;
         let global_links_per_router = section.count("global_links_per_router")?;
-        let most = routers_per_group.saturating_mul(global_links_per_router).saturating_add(1);
-        let groups = section.count_or("groups", most)?;
-        section.ensure(
-            groups <= most,
-            "groups",
-            &format!("at most {most}, so that a global link leads to each other group"),
-        )?;
-        let dragonfly = Self { nodes_per_router, routers_per_group, global_links_per_router, groups };
+        let global = GlobalPorts::read(section, routers_per_group, global_links_per_router)?;
+        let dragonfly = Self { nodes_per_router, routers_per_group, global };
         check_size(section, "routers_per_group", dragonfly.nodes(), dragonfly.links())?;
         Ok(dragonfly)
     }
 
     fn routers(&self) -> usize {
-        self.routers_per_group.saturating_mul(self.groups)
-    }
-
-    /// Number of global links from one group to each other group.
-    fn lanes(&self) -> usize {
-        let ports = self.routers_per_group.saturating_mul(self.global_links_per_router);
-        ports.checked_div(self.groups - 1).unwrap_or(0)
-    }
-
-    /// Number of global links from one group to all others.
-    fn ports(&self) -> usize {
-        self.lanes() * (self.groups - 1)
+        self.routers_per_group.saturating_mul(self.global.groups)
     }
 
     /// The first local link, and the first global link.
@@ -94,7 +75,7 @@ impl Dragonfly {
             let within = from % self.routers_per_group;
             return Place::Local { from, to: from - within + other + usize::from(other >= within) };
         }
-        Place::Global { group: (link - global) / self.ports(), port: (link - global) % self.ports() }
+        Place::Global { group: (link - global) / self.global.count(), port: (link - global) % self.global.count() }
     }
 
     fn local(&self, from: usize, to: usize) -> usize {
@@ -103,41 +84,20 @@ impl Dragonfly {
     }
 
     fn global(&self, group: usize, port: usize) -> usize {
-        self.firsts().1 + group * self.ports() + port
-    }
-
-    /// The distance in groups to which a port leads.
-    fn distance(&self, port: usize) -> usize {
-        1 + port % (self.groups - 1)
-    }
-
-    /// The port at the other end of a port's link, where the link back begins.
-    fn opposite(&self, port: usize) -> usize {
-        let others = self.groups - 1;
-        port / others * others + others - self.distance(port)
-    }
-
-    /// The ports to the group that is `distance` further on.
-    fn ports_to(&self, distance: usize) -> impl Iterator<Item = usize> {
-        (0..self.lanes()).map(move |lane| distance - 1 + lane * (self.groups - 1))
-    }
-
-    /// The router of a port, as its index in its group.
-    fn router_of(&self, port: usize) -> usize {
-        port / self.global_links_per_router
+        self.firsts().1 + group * self.global.count() + port
     }
 
     /// The port by which a route from router `from` to `node`, at router `to` of another group, leaves its group.
     fn port(&self, from: usize, to: usize, node: usize) -> usize {
         let size = self.routers_per_group;
-        let distance = (to / size + self.groups - from / size) % self.groups;
+        let distance = (to / size + self.global.groups - from / size) % self.global.groups;
         let locals = |port: &usize| {
-            let leaves = self.router_of(*port) != from % size;
-            let arrives = self.router_of(self.opposite(*port)) != to % size;
+            let leaves = self.global.switch_of(*port) != from % size;
+            let arrives = self.global.switch_of(self.global.opposite(*port)) != to % size;
             usize::from(leaves) + usize::from(arrives)
         };
-        let least = self.ports_to(distance).map(|port| locals(&port)).min();
-        let nearest: Vec<_> = self.ports_to(distance).filter(|port| Some(locals(port)) == least).collect();
+        let least = self.global.leading(distance).map(|port| locals(&port)).min();
+        let nearest: Vec<_> = self.global.leading(distance).filter(|port| Some(locals(port)) == least).collect();
         nearest[node % nearest.len()]
     }
 
@@ -154,15 +114,15 @@ impl Dragonfly {
             return local(hops, from, to, 0);
         }
         let port = self.port(from, to, node);
-        local(hops, from, group * size + self.router_of(port), 0);
+        local(hops, from, group * size + self.global.switch_of(port), 0);
         hops.push(Hop { link: self.global(group, port) as u32, channel: 0 });
-        local(hops, other * size + self.router_of(self.opposite(port)), to, 1);
+        local(hops, other * size + self.global.switch_of(self.global.opposite(port)), to, 1);
     }
 
     /// Numbers of pairs of routers, in groups this far apart, whose routes take 1, 2 and 3 links.
     fn pairs(&self, distance: usize) -> [usize; 3] {
-        let ends = |port: usize| (self.router_of(port), self.router_of(self.opposite(port)));
-        let links: BTreeSet<_> = self.ports_to(distance).map(ends).collect();
+        let ends = |port: usize| (self.global.switch_of(port), self.global.switch_of(self.global.opposite(port)));
+        let links: BTreeSet<_> = self.global.leading(distance).map(ends).collect();
         let leaving: BTreeSet<_> = links.iter().map(|ends| ends.0).collect();
         let arriving: BTreeSet<_> = links.iter().map(|ends| ends.1).collect();
         let size = self.routers_per_group;
@@ -175,9 +135,9 @@ impl Dragonfly {
     fn node_pairs(&self) -> [usize; 4] {
         let (nodes, routers) = (self.nodes_per_router, self.routers());
         let mut pairs = [routers * nodes * (nodes - 1), routers * (self.routers_per_group - 1) * nodes * nodes, 0, 0];
-        for distance in 1..self.groups {
+        for distance in 1..self.global.groups {
             for (links, count) in self.pairs(distance).into_iter().enumerate() {
-                pairs[links + 1] += self.groups * count * nodes * nodes;
+                pairs[links + 1] += self.global.groups * count * nodes * nodes;
             }
         }
         pairs
@@ -190,11 +150,11 @@ impl Dragonfly {
     /// A line for a router: its nodes, and the groups to which its global links lead.
     fn row(&self, router: usize, label: &dyn Fn(usize) -> String) -> String {
         let size = self.routers_per_group;
-        let (nodes, links) = (self.nodes_per_router, self.global_links_per_router);
+        let (nodes, links) = (self.nodes_per_router, self.global.per_switch);
         let (group, first) = (router / size, router % size * links);
         let nodes = items(router * nodes..(router + 1) * nodes, label);
-        let ports = first.min(self.ports())..(first + links).min(self.ports());
-        let groups = items(ports, |port| ((group + self.distance(port)) % self.groups).to_string());
+        let ports = first.min(self.global.count())..(first + links).min(self.global.count());
+        let groups = items(ports, |port| ((group + self.global.distance(port)) % self.global.groups).to_string());
         let groups = if groups.is_empty() { groups } else { format!(" ─ to groups {groups}") };
         format!("{} ─ {nodes}{groups}\n", self.router_name(router))
     }
@@ -210,7 +170,7 @@ impl Topology for Dragonfly {
     }
 
     fn links(&self) -> usize {
-        self.firsts().1.saturating_add(self.groups.saturating_mul(self.ports()))
+        self.firsts().1.saturating_add(self.global.groups.saturating_mul(self.global.count()))
     }
 
     fn ends(&self, link: usize) -> (usize, usize) {
@@ -220,8 +180,8 @@ impl Topology for Dragonfly {
             Place::Down { node } => (nodes + node / self.nodes_per_router, node),
             Place::Local { from, to } => (nodes + from, nodes + to),
             Place::Global { group, port } => {
-                let other = (group + self.distance(port)) % self.groups;
-                let (from, to) = (self.router_of(port), self.router_of(self.opposite(port)));
+                let other = (group + self.global.distance(port)) % self.global.groups;
+                let (from, to) = (self.global.switch_of(port), self.global.switch_of(self.global.opposite(port)));
                 (nodes + group * size + from, nodes + other * size + to)
             }
         }
@@ -247,7 +207,7 @@ impl Topology for Dragonfly {
                 format!("local {} from {}", to % self.routers_per_group, self.router_name(from))
             }
             Place::Global { group, port } => {
-                let router = group * self.routers_per_group + self.router_of(port);
+                let router = group * self.routers_per_group + self.global.switch_of(port);
                 format!("global {port} from {}", self.router_name(router))
             }
         }
@@ -286,7 +246,7 @@ impl Topology for Dragonfly {
             }
         };
         let room = 2 * in_group + 2;
-        on_circle(group * room + within, self.groups * room).map(|place| place * out)
+        on_circle(group * room + within, self.global.groups * room).map(|place| place * out)
     }
 
     fn route(&self, from: usize, to: usize, hops: &mut Vec<Hop>) {
@@ -309,7 +269,7 @@ impl Topology for Dragonfly {
     /// The routers of each group.
     fn middles(&self) -> Vec<Range<usize>> {
         let (nodes, size) = (self.nodes(), self.routers_per_group);
-        (0..self.groups).map(|group| nodes + group * size..nodes + (group + 1) * size).collect()
+        (0..self.global.groups).map(|group| nodes + group * size..nodes + (group + 1) * size).collect()
     }
 
     fn longest_route(&self) -> usize {
@@ -329,12 +289,12 @@ impl Topology for Dragonfly {
             None => vertex / self.nodes_per_router / self.routers_per_group,
             Some(router) => router / self.routers_per_group,
         };
-        vec![Box::new(move |vertex| group_of(vertex) < self.groups / 2)]
+        vec![Box::new(move |vertex| group_of(vertex) < self.global.groups / 2)]
     }
 
     fn picture(&self, label: &dyn Fn(usize) -> String) -> String {
         let size = self.routers_per_group;
-        lines(self.groups, MOST_LINES, |group| {
+        lines(self.global.groups, MOST_LINES, |group| {
             let routers = lines(size, MOST_LINES, |router| format!("  {}", self.row(group * size + router, label)));
             format!("group {group}\n{routers}")
         })

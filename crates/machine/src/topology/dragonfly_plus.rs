@@ -4,8 +4,7 @@
 //! Keys: `nodes_per_leaf`, `leaves_per_group`, `spines_per_group`, `global_links_per_spine`, `groups` (default and maximum
 //! spines x global links + 1).
 //!
-//! Global port k of a group is at its spine k / `global_links_per_spine` and leads to the group 1 + k mod (groups - 1)
-//! further on, as on dragonflies. All pairs of groups have the same number of links, as many as fit.
+//! The spines have global links as [`GlobalPorts`] has them.
 //!
 //! Source: A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology for scaling
 //! datacenters", HiPINEB 2017.
@@ -13,6 +12,7 @@
 use hocket_core::Result;
 
 use super::check_size;
+use super::global_ports::GlobalPorts;
 use super::graph::{Graph, Parts};
 use crate::Section;
 
@@ -21,13 +21,11 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     let leaves = section.count("leaves_per_group")?;
     let spines = section.count("spines_per_group")?;
     let per_spine = section.count("global_links_per_spine")?;
-    let most = spines.saturating_mul(per_spine).saturating_add(1);
-    let groups = section.count_or("groups", most)?;
-    let expected = format!("at most {most}, so that a global link leads to each other group");
-    section.ensure(groups <= most, "groups", &expected)?;
+    let global = GlobalPorts::read(section, spines, per_spine)?;
+    let groups = global.groups;
     let per_group = leaves.saturating_mul(per_leaf);
     let nodes = groups.saturating_mul(per_group);
-    let in_group = per_group.saturating_add(leaves.saturating_mul(spines)).saturating_add(most);
+    let in_group = per_group.saturating_add(leaves.saturating_mul(spines)).saturating_add(global.count());
     check_size(section, "leaves_per_group", nodes, groups.saturating_mul(in_group).saturating_mul(2))?;
     let mut parts = Parts::new(nodes, 3, "kind: links of nodes, links within groups, links between groups");
     let first = |group: usize| nodes + group * (leaves + spines);
@@ -41,15 +39,12 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
         }
         parts.middles.push(first(group)..first(group + 1));
     }
-    let others = groups - 1;
-    let ports = (spines * per_spine).checked_div(others).unwrap_or(0) * others;
-    let spine = |group: usize, port: usize| first(group) + leaves + port / per_spine;
+    let spine = |group: usize, port: usize| first(group) + leaves + global.switch_of(port);
     for group in 0..groups {
-        for port in 0..ports {
-            let distance = 1 + port % others;
-            let (other, back) = ((group + distance) % groups, port / others * others + others - distance);
+        for port in 0..global.count() {
+            let other = (group + global.distance(port)) % groups;
             if group < other {
-                parts.join(spine(group, port), spine(other, back), 2);
+                parts.join(spine(group, port), spine(other, global.opposite(port)), 2);
             }
         }
     }
@@ -58,5 +53,5 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
     let of_nodes = (0..nodes).map(|node| is_first(node / per_group));
     parts.half =
         of_nodes.chain((0..groups * (leaves + spines)).map(|switch| is_first(group_of_switch(switch)))).collect();
-    parts.connect("dragonfly_plus").map_err(|_| section.reject("groups", "a connected network"))
+    parts.connect("dragonfly_plus")
 }

@@ -104,32 +104,26 @@ impl Sketch {
 
 pub(super) fn read(section: &Section) -> Result<Graph> {
     let (file, text) = section.file("file")?;
-    let Some((_, read)) = FORMS.iter().find(|(is_form, _)| is_form(&text)) else {
-        let expected = "Slurm's topology.conf, the output of ibnetdiscover, a list of edges with the header from,to,speed, \
-                        or JSON with nodes and links";
-        return Err(Error::new(format!("got another text, expected {expected}")).at(&file));
-    };
-    let parts = read(&text).map_err(|error| error.at(&file))?.parts();
-    let (nodes, links) = (parts.nodes, 2 * parts.cables.len());
-    ensure(nodes > 0, || "got no nodes, expected at least one").map_err(|error| error.at(&file))?;
-    check_size(section, "file", nodes, links)?;
-    let names = parts.names.clone();
-    let graph = parts.connect("file").map_err(|node| {
-        let (one, other) = (&names[0], &names[node]);
-        Error::new(format!("got {other} without a way to {one}, expected a connected network")).at(&file)
-    })?;
-    let reach = graph.reach();
-    ensure(reach <= MOST_REACH, || {
-        format!("got a way of {reach} links from {}, expected at most {MOST_REACH}", names[0])
-    })
-    .map_err(|error| error.at(&file))?;
-    Ok(graph)
+    let parts = parts_of(&text).map_err(|error| error.at(&file))?;
+    check_size(section, "file", parts.nodes, 2 * parts.cables.len())?;
+    parts.connect("file").map_err(|error| error.at(&file))
 }
 
-/// The most links from the first node to another, so that a route has no more than there are virtual channels.
-const MOST_REACH: u16 = 127;
+fn parts_of(text: &str) -> Result<Parts> {
+    let Some((_, read)) = FORMS.iter().find(|(is_form, _)| is_form(text)) else {
+        let expected = "Slurm's topology.conf, the output of ibnetdiscover, a list of edges with the header from,to,speed, \
+                        or JSON with nodes and links";
+        return Err(Error::new(format!("got another text, expected {expected}")));
+    };
+    let parts = read(text)?.parts();
+    ensure(parts.nodes > 0, || "got no nodes, expected at least one")?;
+    Ok(parts)
+}
 
-/// An error of a line.
-fn in_line(number: usize, error: Error) -> Error {
-    error.at(format!("line {number}"))
+/// Reads lines with their numbers; an error has that of its line.
+fn read_lines<'a>(
+    lines: impl IntoIterator<Item = (usize, &'a str)>,
+    mut read: impl FnMut(&'a str) -> Result<()>,
+) -> Result<()> {
+    lines.into_iter().try_for_each(|(number, line)| read(line).map_err(|error| error.at(format!("line {number}"))))
 }

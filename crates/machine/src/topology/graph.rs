@@ -8,13 +8,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use hocket_core::{Error, Result, ensure};
+
 use super::picture::{items, lines};
-use super::{Half, Hop, Topology};
+use super::{Half, Hop, Topology, each_switch};
 
 /// Vertices and cables.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    name: &'static str,
+    /// The topology's name in machine files.
+    pub(super) name: &'static str,
     parts: Arc<Parts>,
 }
 
@@ -27,7 +30,7 @@ pub(super) struct Parts {
     pub names: Vec<String>,
     pub cables: Vec<Cable>,
     /// Number of kinds of cables, and what a kind is.
-    pub kinds: Option<(usize, &'static str)>,
+    pub kinds: (usize, &'static str),
     /// Sets of switches that are alike for [`Topology::middles`]; empty if each switch stands for itself.
     pub middles: Vec<Range<usize>>,
     /// For each vertex, whether it is in the first half, if a cut into halves is known.
@@ -50,7 +53,7 @@ impl Parts {
     /// So many nodes, and kinds of cables.
     pub fn new(nodes: usize, kinds: usize, what: &'static str) -> Self {
         let names = (0..nodes).map(|node| format!("node {node}")).collect();
-        Self { nodes, names, kinds: Some((kinds, what)), ..Self::default() }
+        Self { nodes, names, kinds: (kinds, what), ..Self::default() }
     }
 
     /// Adds a cable of full bandwidth.
@@ -58,16 +61,27 @@ impl Parts {
         self.cables.push(Cable { ends: [from as u32, to as u32], kind, part: 1.0 });
     }
 
-    /// A graph; none if a node is not connected with the first one, whose number is the error.
-    pub fn connect(mut self, name: &'static str) -> Result<Graph, usize> {
+    /// A graph.
+    ///
+    /// # Errors
+    /// A node that is not connected with the first one, or so far away that a route may have more links than there are
+    /// virtual channels.
+    pub fn connect(mut self, name: &'static str) -> Result<Graph> {
         self.links_of = vec![Vec::new(); self.names.len()];
         for (number, cable) in (0..).zip(&self.cables) {
             self.links_of[cable.ends[0] as usize].push(2 * number);
             self.links_of[cable.ends[1] as usize].push(2 * number + 1);
         }
         self.distances = (0..self.names.len()).map(|_| OnceLock::new()).collect();
-        let stranger = (0..self.nodes).find(|node| self.distances_to(0)[*node] == NOWHERE);
-        stranger.map_or(Ok(()), Err)?;
+        let (distances, first) = (&self.distances_to(0)[..self.nodes], &self.names[0]);
+        if let Some(node) = distances.iter().position(|distance| *distance == NOWHERE) {
+            let other = &self.names[node];
+            return Err(Error::new(format!("got {other} without a way to {first}, expected a connected network")));
+        }
+        let reach = distances.iter().max().copied().unwrap_or(0);
+        ensure(reach <= MOST_AWAY, || {
+            format!("got a way of {reach} links from {first}, expected at most {MOST_AWAY}")
+        })?;
         Ok(Graph { name, parts: Arc::new(self) })
     }
 
@@ -179,6 +193,8 @@ fn in_groups(items: impl Iterator<Item = (String, f64)>) -> impl Iterator<Item =
 
 /// No way leads there; and the longest way of a graph.
 const NOWHERE: u16 = u16::MAX;
+/// The most links from the first node to another: half of a route's.
+const MOST_AWAY: u16 = 127;
 
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
@@ -188,15 +204,6 @@ impl PartialEq for Graph {
 }
 
 impl Graph {
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Number of links from the first node to the farthest.
-    pub(super) fn reach(&self) -> u16 {
-        self.parts.distances_to(0)[..self.parts.nodes].iter().copied().max().unwrap_or(0)
-    }
-
     /// The number of nodes at each anchor.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let mut counts = vec![0; self.parts.names.len()];
@@ -207,10 +214,10 @@ impl Graph {
     /// The number of pairs of distinct nodes whose route has so many links.
     fn pairs_by_length(&self) -> Vec<usize> {
         let own = |vertex: usize| usize::from(vertex >= self.parts.nodes);
-        let mut pairs = vec![0; 1];
-        for (to, receivers) in self.anchors() {
+        let (anchors, mut pairs) = (self.anchors(), vec![0; 1]);
+        for &(to, receivers) in &anchors {
             let distances = self.parts.distances_to(to);
-            for (from, senders) in self.anchors() {
+            for &(from, senders) in &anchors {
                 let length = usize::from(distances[from]) + own(from) + own(to);
                 let count = if from == to { receivers * (receivers - 1) } else { senders * receivers };
                 pairs.resize(pairs.len().max(length + 1), 0);
@@ -251,23 +258,23 @@ impl Topology for Graph {
     }
 
     fn kinds(&self) -> (usize, &'static str) {
-        self.parts.kinds.unwrap_or((1, "kind of link"))
+        self.parts.kinds
     }
 
     fn kind_of(&self, link: usize) -> usize {
         self.parts.cables[link / 2].kind
     }
 
+    fn is_even(&self) -> bool {
+        self.parts.cables.iter().all(|cable| cable.part == 1.0)
+    }
+
     fn part_of(&self, link: usize) -> f64 {
         self.parts.cables[link / 2].part
     }
 
-    fn has_hosts(&self) -> bool {
-        self.name == "file"
-    }
-
-    fn host(&self, name: &str) -> Option<usize> {
-        self.parts.names[..self.parts.nodes].iter().position(|other| other == name).filter(|_| self.has_hosts())
+    fn hosts(&self) -> &[String] {
+        if self.name == "file" { &self.parts.names[..self.parts.nodes] } else { &[] }
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -301,11 +308,8 @@ impl Topology for Graph {
     }
 
     fn middles(&self) -> Vec<Range<usize>> {
-        if !self.parts.middles.is_empty() {
-            return self.parts.middles.clone();
-        }
-        let nodes = if self.vertices() > self.nodes() { self.nodes() } else { 0 };
-        (nodes..self.vertices()).map(|vertex| vertex..vertex + 1).collect()
+        let middles = &self.parts.middles;
+        if middles.is_empty() { each_switch(self) } else { middles.clone() }
     }
 
     fn halves(&self) -> Vec<Half<'_>> {

@@ -9,6 +9,7 @@
 //! dims = [8, 8]
 //! ```
 
+mod global_ports;
 mod graph;
 mod grid;
 pub mod hosts;
@@ -79,8 +80,11 @@ pub trait Topology {
     /// Sets of vertices, through one of which Valiant's routing leads a message: each switch, or without switches each
     /// node, unless sets of switches are alike.
     fn middles(&self) -> Vec<Range<usize>> {
-        let nodes = if self.vertices() > self.nodes() { self.nodes() } else { 0 };
-        (nodes..self.vertices()).map(|vertex| vertex..vertex + 1).collect()
+        each_switch(self)
+    }
+    /// Whether all links have the whole bandwidth of the network's links.
+    fn is_even(&self) -> bool {
+        true
     }
     /// The part of the bandwidth of the network's links that a link has.
     fn part_of(&self, _link: usize) -> f64 {
@@ -112,13 +116,9 @@ pub trait Topology {
     fn torus(&self) -> Option<&[usize]> {
         None
     }
-    /// Whether its nodes have the names of hosts.
-    fn has_hosts(&self) -> bool {
-        false
-    }
-    /// The node that is this host.
-    fn host(&self, _name: &str) -> Option<usize> {
-        None
+    /// The names of its nodes, if they are hosts.
+    fn hosts(&self) -> &[String] {
+        &[]
     }
     /// What is lopsided, a sentence each.
     fn remarks(&self) -> Vec<String> {
@@ -192,7 +192,7 @@ macro_rules! topologies {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$shape(_) => stringify!($name),)+
-                    Self::Graph(graph) => graph.name(),
+                    Self::Graph(graph) => graph.name,
                 }
             }
         }
@@ -214,6 +214,12 @@ macro_rules! topologies {
 topologies! {
     with_formulas: crossbar: Crossbar, dragonfly: Dragonfly, fat_tree: FatTree, mesh: Mesh, torus: Torus;
     of_cables: dragonfly_plus, file, hyperx, rails, slim_fly,
+}
+
+/// Each switch, or without switches each node.
+fn each_switch(topology: &(impl Topology + ?Sized)) -> Vec<Range<usize>> {
+    let nodes = if topology.vertices() > topology.nodes() { topology.nodes() } else { 0 };
+    (nodes..topology.vertices()).map(|vertex| vertex..vertex + 1).collect()
 }
 
 /// Refuses a topology with more than 2^26 nodes or 2^32 - 1 links, blaming `key`.

@@ -1,5 +1,6 @@
 //! Placements: the node of each rank.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hocket_core::{NodeList, Nodes, Result, ensure};
@@ -186,15 +187,16 @@ impl Placement {
     /// As [`Placement::read`], on a topology whose nodes may have the names of hosts.
     pub fn read_on(section: &Section, topology: &dyn Topology) -> Result<Self> {
         let nodes = topology.nodes();
-        let find = |key: &str, name: &String| {
-            let refusal = || section.reject(key, &format!("hosts of the network, which has no {name:.80?}"));
-            topology.host(name).ok_or_else(refusal)
+        let find_all = |key: &str, names: &[String]| -> Result<Vec<usize>> {
+            let numbers: HashMap<_, _> = topology.hosts().iter().zip(0..).collect();
+            let refusal = |name| section.reject(key, &format!("hosts of the network, which has no {name:.80?}"));
+            names.iter().map(|name| numbers.get(name).copied().ok_or_else(|| refusal(name))).collect()
         };
         if let Some(list) = section.optional_text("hosts", |text| Ok(text.to_owned()))? {
             let others = ["map", "ranks_on_nodes", "permutation", "layout"];
             section.forbid(&others, "no such key beside network.hosts")?;
             let names = expand_list(&list).ok_or_else(|| section.reject("hosts", "a list such as \"nid[001-064]\""))?;
-            let order: Vec<_> = names.iter().map(|name| find("hosts", name)).collect::<Result<_>>()?;
+            let order = find_all("hosts", &names)?;
             let placement = Self::read(section, order.len(), None)?;
             let ranks = placement.room(order.len());
             let is_once = Order::new(order.clone(), nodes).is_some();
@@ -202,9 +204,10 @@ impl Placement {
             let order = order.ok_or_else(|| section.reject("hosts", "each host once"))?;
             return Ok(Self { listed_ranks: Some(ranks), order, ..placement });
         }
-        if topology.has_hosts() && section.is_text("map") && !PATTERNS.contains(&section.text("map")?.as_str()) {
+        if !topology.hosts().is_empty() && section.is_text("map") && !PATTERNS.contains(&section.text("map")?.as_str())
+        {
             let Hosts { of_ranks, names } = hosts_in_file(section)?;
-            let order: Vec<_> = names.iter().map(|name| find("map", name)).collect::<Result<_>>()?;
+            let order = find_all("map", &names)?;
             let MapOfFile { map, listed_ranks, .. } = MapOfFile::of_places(&of_ranks);
             return Ok(Self { map, listed_ranks, order: Order::unless_ascending(order, nodes) });
         }

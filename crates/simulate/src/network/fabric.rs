@@ -108,9 +108,11 @@ impl Fabric {
         let topology = &self.topology;
         let rates = section.rates_bytes_per_s("link_bandwidth", topology.kinds())?;
         let highest = rates.iter().copied().fold(0.0, f64::max);
-        let parts = (0..topology.links()).map(|link| rates[topology.kind_of(link)] / highest * topology.part_of(link));
-        self.slower = Faults::always(parts);
-        self.faults = self.slower.clone();
+        if !topology.is_even() || rates.iter().any(|rate| *rate < highest) {
+            let part = |link: usize| rates[topology.kind_of(link)] / highest * topology.part_of(link);
+            self.slower = Faults::always((0..topology.links()).map(part));
+            self.faults = self.slower.clone();
+        }
         Ok(highest)
     }
 
@@ -236,7 +238,9 @@ pub trait SharedNetwork: Sync {
         None
     }
     /// Whether the ways of messages depend on the seed.
-    fn is_random(&self) -> bool;
+    fn is_random(&self) -> bool {
+        false
+    }
     /// The traffic of a new run.
     fn traffic(&self) -> Box<dyn Traffic + '_>;
     /// The symmetry of ranks, links and routes, if one rank and one link of several can stand for all.

@@ -2,7 +2,7 @@
 
 use hocket_core::{Error, Result};
 
-use super::{Sketch, in_line};
+use super::{Sketch, read_lines};
 
 /// The names of the first two columns.
 const HEADERS: [[&str; 2]; 2] = [["from", "to"], ["source", "target"]];
@@ -14,9 +14,8 @@ pub(super) fn is_form(text: &str) -> bool {
 
 pub(super) fn read(text: &str) -> Result<Sketch> {
     let mut sketch = Sketch::default();
-    for (number, line) in (1..).zip(text.lines()).skip(1).filter(|(_, line)| !line.trim().is_empty()) {
-        read_line(&mut sketch, line).map_err(|error| in_line(number, error))?;
-    }
+    let lines = (1..).zip(text.lines()).skip(1).filter(|(_, line)| !line.trim().is_empty());
+    read_lines(lines, |line| read_line(&mut sketch, line))?;
     Ok(sketch)
 }
 

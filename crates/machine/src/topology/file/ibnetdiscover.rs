@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use hocket_core::{Error, Result};
 
-use super::{Sketch, in_line};
+use super::{Sketch, read_lines};
 
 /// The rate of a lane by its name, in Gbit/s (InfiniBand Architecture Specification 1.7, volume 2).
 const RATES: [(&str, f64); 9] = [
@@ -33,8 +33,8 @@ fn header(line: &str) -> Option<(bool, &str, &str)> {
     Some((kind == "Ca", quoted.next()?, quoted.next().unwrap_or_default()))
 }
 
-/// The port of a line such as `[19] "S-0002c9020048be40"[3] # "leaf2" lid 4 4xHDR`, its neighbour with the port neighbour_number, and
-/// the speed.
+/// The port of a line such as `[19] "S-0002c9020048be40"[3] # "leaf2" lid 4 4xHDR`, its neighbour with the port there,
+/// and the speed.
 fn port(line: &str) -> Option<(&str, &str, &str, f64)> {
     let (port, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (_, rest) = rest.split_once('"')?;
@@ -53,37 +53,32 @@ fn speed(word: &str) -> Option<f64> {
 pub(super) fn read(text: &str) -> Result<Sketch> {
     let mut sketch = Sketch::default();
     let mut numbers = HashMap::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        if let Some((is_node, identifier, name)) = header(line) {
-            let host = name.split_whitespace().next().filter(|_| is_node);
-            let name = host
-                .map_or_else(|| if name.is_empty() { identifier.to_owned() } else { name.to_owned() }, str::to_owned);
-            let is_taken = !is_node && sketch.numbers.contains_key(&name);
-            let name = if is_taken { format!("{name} {identifier}") } else { name };
-            numbers.insert(identifier, sketch.vertex(&name, Some(is_node)).map_err(|error| in_line(number, error))?);
-        }
-    }
+    read_lines((1..).zip(text.lines()), |line| {
+        let Some((is_node, identifier, name)) = header(line) else { return Ok(()) };
+        let host = name.split_whitespace().next().filter(|_| is_node);
+        let name = host.unwrap_or(if name.is_empty() { identifier } else { name });
+        let is_taken = !is_node && sketch.numbers.contains_key(name);
+        let name = if is_taken { format!("{name} {identifier}") } else { name.to_owned() };
+        numbers.insert(identifier, sketch.vertex(&name, Some(is_node))?);
+        Ok(())
+    })?;
     let (mut own, mut seen) = (None, HashSet::new());
-    for (number, line) in (1..).zip(text.lines()) {
+    read_lines((1..).zip(text.lines()), |line| {
         if let Some((_, identifier, _)) = header(line) {
             own = Some(identifier);
-        } else if line.starts_with('[') {
-            let expected = "a port such as [19] \"S-0002c9020048be40\"[3] # \"leaf2\" lid 4 4xHDR";
-            let refusal = || in_line(number, Error::new(format!("got {line:.60?}, expected {expected}")));
-            let (port, neighbour, port_there, speed) = port(line).ok_or_else(refusal)?;
-            let own = own.ok_or_else(refusal)?;
-            let neighbour_number = *numbers.get(neighbour).ok_or_else(|| {
-                in_line(
-                    number,
-                    Error::new(format!("got the neighbour {neighbour:?}, expected one with lines of its own")),
-                )
-            })?;
-            let mut ends = [(own, port), (neighbour, port_there)];
-            ends.sort_unstable();
-            if seen.insert(ends) {
-                sketch.join([numbers[own], neighbour_number], speed).map_err(|error| in_line(number, error))?;
-            }
         }
-    }
+        if !line.starts_with('[') {
+            return Ok(());
+        }
+        let expected = "a port such as [19] \"S-0002c9020048be40\"[3] # \"leaf2\" lid 4 4xHDR";
+        let refusal = || Error::new(format!("got {line:.60?}, expected {expected}"));
+        let (port, neighbour, port_there, speed) = port(line).ok_or_else(refusal)?;
+        let own = own.ok_or_else(refusal)?;
+        let stranger = || Error::new(format!("got the neighbour {neighbour:?}, expected one with lines of its own"));
+        let other = *numbers.get(neighbour).ok_or_else(stranger)?;
+        let mut ends = [(own, port), (neighbour, port_there)];
+        ends.sort_unstable();
+        if seen.insert(ends) { sketch.join([numbers[own], other], speed) } else { Ok(()) }
+    })?;
     Ok(sketch)
 }

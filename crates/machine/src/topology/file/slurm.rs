@@ -5,7 +5,7 @@
 use hocket_core::{Error, Result};
 
 use super::super::hosts::expand_list;
-use super::{Sketch, in_line};
+use super::{Sketch, read_lines};
 
 pub(super) fn is_form(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| key(line).is_some())
@@ -26,9 +26,7 @@ fn key(line: &str) -> Option<&'static str> {
 
 pub(super) fn read(text: &str) -> Result<Sketch> {
     let mut sketch = Sketch::default();
-    for (number, line) in lines(text) {
-        read_line(&mut sketch, line).map_err(|error| in_line(number, error))?;
-    }
+    read_lines(lines(text), |line| read_line(&mut sketch, line))?;
     Ok(sketch)
 }
 

@@ -70,10 +70,6 @@ impl SharedNetwork for Circuits {
         self.latency_s
     }
 
-    fn is_random(&self) -> bool {
-        false
-    }
-
     fn traffic(&self) -> Box<dyn Traffic + '_> {
         Box::new(Switch::new(self))
     }

@@ -45,11 +45,9 @@ impl Links {
         };
         let mut fabric = Fabric::read(machine)?;
         fabric.read_routing(section)?;
-        section.ensure(
-            sharing == Sharing::Fair || !fabric.routing.divides(),
-            "routing",
-            "a policy of one way for a message, or sharing = \"fair\"",
-        )?;
+        let has_one_way = !fabric.routing.policy().is_some_and(|policy| policy.divides());
+        let expected = "a policy of one way for a message, or sharing = \"fair\"";
+        section.ensure(sharing == Sharing::Fair || has_one_way, "routing", expected)?;
         Ok(Self {
             link_bytes_per_s: fabric.read_bandwidth(section)?,
             fabric,

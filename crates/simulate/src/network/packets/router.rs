@@ -667,7 +667,7 @@ impl Traffic for Routers<'_> {
     }
 
     fn set_seed(&mut self, seed: u64) {
-        self.ways.iter_mut().for_each(|ways| ways.set_seed(seed));
+        self.ways.iter_mut().for_each(|ways| ways.chooser.set_seed(seed));
     }
 
     fn passages(&mut self) -> Option<&mut Passages> {

@@ -26,8 +26,4 @@ impl<'a> PacketWays<'a> {
         let counts = vec![0; network.fabric.topology.nodes()];
         Some(Box::new(Self { chooser, counts, turns, links: Vec::new() }))
     }
-
-    pub fn set_seed(&mut self, seed: u64) {
-        self.chooser.set_seed(seed);
-    }
 }

@@ -29,15 +29,12 @@ impl<'a> Chooser<'a> {
             policy,
             map: Map::new(topology, faults),
             seed: 0,
-            shares: Vec::new(),
+            shares: vec![0; if policy.looks_at_loads() { topology.links() } else { 0 }],
             parts: Vec::new(),
             courses: Memo::new(topology.nodes()),
             course: Course::default(),
         };
-        if policy.looks_at_loads() {
-            chooser.shares = vec![0; topology.links()];
-            chooser.look_at_parts();
-        }
+        chooser.look_at_parts();
         Some(Box::new(chooser))
     }
 

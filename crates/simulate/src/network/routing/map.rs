@@ -85,8 +85,8 @@ impl<'a> Map<'a> {
     }
 
     fn is_switch(&self, vertex: u32) -> bool {
-        let Self { topology, .. } = self;
-        vertex as usize >= topology.nodes() || topology.vertices() == topology.nodes()
+        let nodes = self.topology.nodes();
+        vertex as usize >= nodes || self.topology.vertices() == nodes
     }
 
     /// The length of the shortest way from each vertex to a target.

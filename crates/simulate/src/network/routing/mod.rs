@@ -147,11 +147,6 @@ impl Routing {
         self.policy().map(|policy| (policy.lengthening() * topology.longest_route()).max(1))
     }
 
-    /// Whether a message can take several ways at a time only.
-    pub(super) fn divides(&self) -> bool {
-        self.policy().is_some_and(RoutingPolicy::divides)
-    }
-
     /// Whether ways depend on the seed, of whole messages or of packets.
     pub(super) fn is_random(&self, is_whole: bool) -> bool {
         self.policy().is_some_and(|policy| policy.is_random(is_whole))
