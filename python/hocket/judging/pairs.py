@@ -62,7 +62,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Pair:
-    """The measurements of a point in both sets."""
+    """The measurements of a point in both sets, by file and line."""
 
     series: Series
     size_bytes: int
@@ -124,7 +124,12 @@ def _points(
         collective = find_collective(one.collective) if is_collective(one.collective) else one.collective
         series = Series(**{**values, "collective": collective, "algorithm": one.label})
         points.setdefault((series, one.size_bytes), []).append(one)
-    return points
+    return {point: sorted(own, key=_place) for point, own in points.items()}
+
+
+def _place(measurement: Measurement) -> tuple[str, int]:
+    file, _, line = measurement.source.rpartition(":")
+    return file, int(line) if line.isdecimal() else 0
 
 
 def _order(point: tuple[Series, int]) -> tuple[list[str], int]:

@@ -84,12 +84,14 @@ def ranges_of(size: int) -> int:
 
 
 def _correlation(pairs: Sequence[Pair]) -> float:
-    """Return the correlation of neighbouring sizes of a run; 0 where nothing tells it."""
+    """Return the correlation of neighbouring sizes of a run; 0 where files and lines do not tell the runs."""
     products, squares = 0.0, 0.0
     for side in ("before", "after"):
-        runs = [[math.log(one.time_s) for one in getattr(pair, side)] for pair in pairs]
-        if len({len(own) for own in runs}) != 1 or len(runs[0]) < 2:
+        rows = [getattr(pair, side) for pair in pairs]
+        counts = {len(own) for own in rows} | {len({one.source for one in own}) for own in rows}
+        if len(counts) != 1 or counts == {1}:
             continue
+        runs = [[math.log(one.time_s) for one in own] for own in rows]
         rests = [[value - fmean(own) for value in own] for own in runs]
         for one, other in pairwise(rests):
             products += sum(a * b for a, b in zip(one, other, strict=True))

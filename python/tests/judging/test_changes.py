@@ -88,8 +88,12 @@ def test_identical_sets_have_no_change(measurements: list[Measurement], toleranc
     assert not (result.only_before or result.only_after)
 
 
-@given(SETS, st.data())
-def test_the_order_of_rows_does_not_matter(measurements: list[Measurement], data: st.DataObject) -> None:
+@given(SETS, st.booleans(), st.data())
+def test_the_order_of_rows_does_not_matter(
+    measurements: list[Measurement], knows_lines: bool, data: st.DataObject
+) -> None:
+    if knows_lines:
+        measurements = [replace(one, source=f"{line % 3}.txt:{line}") for line, one in enumerate(measurements)]
     after = [replace(one, time_s=one.time_s * 1.5) for one in measurements]
     first = data.draw(st.permutations(measurements)), data.draw(st.permutations(after))
     assert changes(*first).as_dict() == changes(measurements, after).as_dict()
