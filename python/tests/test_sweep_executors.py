@@ -289,6 +289,7 @@ def test_what_a_worker_of_dask_did_when_it_was_killed_is_done_by_another(fragile
 
 
 @pytest.mark.dask
+@pytest.mark.long
 def test_a_sweep_on_dask_that_kills_its_workers_goes_on_from_its_journal(fragile: Callable[..., Path]) -> None:
     fragile(mends=False)
     ran = run(ON_DASK)

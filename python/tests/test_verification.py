@@ -625,7 +625,9 @@ def all_at_once(r: Rank, c: Call) -> Steps:
         yield r.join(*(r.recv(c.root, one, tag) for tag, one in enumerate(elements)))
 
 
-@pytest.mark.parametrize("program", [by_element, all_at_once], ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program", [by_element, pytest.param(all_at_once, marks=pytest.mark.long)], ids=lambda program: program.name
+)
 def test_a_program_that_takes_a_step_per_element_is_checked_on_fewer(program: hocket.Algorithm) -> None:
     start_s = time.process_time()
     work = plan([program], [2])

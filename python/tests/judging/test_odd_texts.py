@@ -277,6 +277,6 @@ def test_a_number_that_stands_before_some_rows_only_is_named() -> None:
 
 def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
     tool, texts = ROOT / "tools" / "fuzz.py", Path(__file__).parent / "public"
-    command = [sys.executable, tool, "measurements", texts, "--inputs", "60", "--save", tmp_path]
+    command = [sys.executable, tool, "measurements", texts, "--inputs", "20", "--save", tmp_path]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0 and "nothing found" in found.stdout, found.stdout + found.stderr
