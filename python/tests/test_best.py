@@ -196,10 +196,21 @@ def test_the_first_places_do_not_depend_on_deadlines_in_many_calls() -> None:
         compare_places(seed)
 
 
-@pytest.mark.parametrize("label", ["allreduce/multi_ring", "allreduce/double_tree", "allgather/multi_ring"])
-def test_channels_leave_nodes_by_all_cards(label: str) -> None:
-    """A single ring leaves each node by one of its eight cards."""
+@pytest.mark.parametrize(
+    ("label", "channels"), [("allreduce/multi_ring", 8), ("allreduce/double_tree", 16), ("allgather/multi_ring", 8)]
+)
+def test_channels_leave_nodes_by_all_cards(label: str, channels: int) -> None:
+    """A single ring leaves each node by one of its eight cards; a chain of ranks needs both trees."""
     call, machine = hocket.Call(ranks=16, size_bytes=MIB), hocket.Machine.load("dgx-a100-2")
     assert "group" not in choose(hocket.find(label), call, machine).parameters
     result = hocket.simulate(label, call, machine=machine)
-    assert (result.parameters["channels"], result.parameters["group"]) == (8, 8)
+    assert (result.parameters["channels"], result.parameters["group"]) == (channels, 8)
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 8])
+def test_trees_have_as_many_channels_as_keep_all_cards_busy(nodes: int) -> None:
+    def time_s(**parameters: int) -> float:
+        call = hocket.Call(ranks=4 * nodes, size_bytes=256 * MIB, parameters=parameters)
+        return hocket.simulate("allreduce/double_tree", call, machine="alps-gh200").time_s.mean
+
+    assert time_s() <= 1.02 * min(time_s(channels=4), time_s(channels=16))

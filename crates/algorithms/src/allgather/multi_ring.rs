@@ -21,14 +21,14 @@ use crate::shapes::Ring;
 use crate::shapes::channels::{ChannelOrder, Shares, channels, layout};
 
 pub const ABOUT: About = About::new("(P-1)*ceil(channels/k)*(loops*alpha + chunks*beta)", "P*(P-1)*all_loops")
-    .completing(|c| [layout(c), Shares::counts(c)].concat())
+    .completing(|c| [layout(c, channels(c).len()), Shares::counts(c)].concat())
     .in_channels();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (result, shares) = (c.result(r), Shares::of(c));
     r.copy(c.input(r), c.block(result, r.rank())).await;
     r.join_all(channels(c).map(async |channel| {
-        let (ring, order) = (Ring::of_channel(c, r.rank(), channel), ChannelOrder::new(c, channel));
+        let (ring, order) = (Ring::of_channel(c, r.rank(), channel), ChannelOrder::new(c, channel, channels(c).len()));
         let block = |position| c.block(result, Ring::rank_at(&order, position));
         for number in 0..shares.loops {
             allgather(r, &ring, |position| shares.of_block(block(position), channel, number)).await;

@@ -17,11 +17,13 @@
 //!                                        └── 2 ◀─ 3                  └──▶ 2 ─▶ 3
 //! ```
 
-use hocket_core::{Buffer, Call, Parameter, Rank, Span, Tag};
+use std::ops::Range;
+
+use hocket_core::{Buffer, Call, Domain, Parameter, Rank, Span, Tag};
 
 use crate::about::{About, SEGMENT, needs_commutative};
 use crate::automatic::segments;
-use crate::shapes::channels::{CHANNELS, ChannelOrder, channels, layout};
+use crate::shapes::channels::{CHANNELS, ChannelOrder, channels_with, layout};
 use crate::shapes::groups::GROUP;
 use crate::shapes::levels::Levels;
 use crate::shapes::pipeline::{self, Place, TAGS};
@@ -29,7 +31,9 @@ use crate::shapes::{Segments, TreeNode, tree_node};
 
 const TREES: Parameter = Parameter {
     meaning: "trees side by side, each with its part of the vector; they leave a group of ranks by different ranks. \
-              0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
+              0: two for each rank of a group, at most 16, so that both trees leave by each card; 2 for one group, or if \
+              nodes are unknown",
+    domain: Domain::Among(&[1, 2, 4, 8, 16]),
     ..CHANNELS
 };
 
@@ -44,21 +48,26 @@ pub const ABOUT: About = About::new(
 .exact_when(|_| false)
 .refusing(needs_commutative)
 .made_for("cards")
-.on_ports(|c| NEIGHBOURS * channels(c).len())
+.on_ports(|c| NEIGHBOURS * trees(c).len())
 .with_parameters(&[TREES, SEGMENT, GROUP])
 .with_automatic(&[segments::BY_FORMULA])
-.completing(|c| [layout(c), counts(c)].concat());
+.completing(|c| [layout(c, trees(c).len()), counts(c)].concat());
+
+/// The numbers of the trees.
+fn trees(c: &Call) -> Range<usize> {
+    channels_with(c, 2)
+}
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
-    let count = channels(c).len();
-    r.join_all(channels(c).map(async |channel| {
+    let count = trees(c).len();
+    r.join_all(trees(c).map(async |channel| {
         pipeline::allreduce(r, c, place(c, channel, r.rank()), |vector| vector.chunk(channel, count)).await;
     }))
     .await;
 }
 
 fn place(c: &Call, channel: usize, rank: usize) -> Place {
-    let chain = ChannelOrder::new(c, channel);
+    let chain = ChannelOrder::new(c, channel, trees(c).len());
     let (group, position) = chain.position(rank);
     let last = |group| chain.levels.size(group) - 1;
     // The first two ranks of a chain have a child in another group each; a rank that is alone has both.
@@ -82,6 +91,6 @@ fn counts(c: &Call) -> Vec<(&'static str, u64)> {
     let levels = Levels::of(c);
     let height = (levels.count().ilog2() as usize + 1) * 2 + levels.largest();
     let whole = Span::new(Buffer::Result, c.count(0));
-    let count = |channel| Segments::new(c, whole.chunk(channel, channels(c).len())).count() as u64;
-    vec![("height", height as u64), ("all_segments", channels(c).map(count).sum())]
+    let count = |channel| Segments::new(c, whole.chunk(channel, trees(c).len())).count() as u64;
+    vec![("height", height as u64), ("all_segments", trees(c).map(count).sum())]
 }

@@ -24,7 +24,7 @@ use crate::shapes::{Ring, Segments};
 pub const ABOUT: About =
     About::new("(P-1)*(2*ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "2*P*(P-1)*all_loops")
         .refusing(needs_commutative)
-        .completing(|c| [layout(c), counts(c)].concat())
+        .completing(|c| [layout(c, channels(c).len()), counts(c)].concat())
         .in_channels();
 
 /// Names for the formulas: `loops` and `chunks` of the longest channel, `all_loops` of all channels. `chunks` are the bytes

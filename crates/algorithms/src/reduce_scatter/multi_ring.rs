@@ -23,14 +23,14 @@ use crate::shapes::channels::{ChannelOrder, Shares, channels, layout, longest};
 pub const ABOUT: About =
     About::new("(P-1)*(ceil(channels/k)*(loops*alpha + chunks*beta) + chunks*gamma)", "P*(P-1)*all_loops")
         .refusing(needs_commutative)
-        .completing(|c| [layout(c), Shares::counts(c)].concat())
+        .completing(|c| [layout(c, channels(c).len()), Shares::counts(c)].concat())
         .in_channels();
 
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let (input, result, shares) = (c.input(r), c.result(r), Shares::of(c));
     let sums = if c.in_place { r.scratch(result.len) } else { result }; // in place, other channels still send from there
     r.join_all(channels(c).map(async |channel| {
-        let order = ChannelOrder::new(c, channel);
+        let order = ChannelOrder::new(c, channel, channels(c).len());
         let ring = Ring::of_channel(c, r.rank(), channel);
         let most = shares.of_block(longest(c), channel, 0).len;
         let scratch = [r.scratch(most), r.scratch(most)];

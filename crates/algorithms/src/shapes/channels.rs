@@ -1,5 +1,7 @@
 //! Channels: rings or trees side by side, each with its part of the vector. They leave a node by different ranks.
 
+use std::ops::Range;
+
 use hocket_core::{Buffer, Call, Collective, Domain, Nodes, Parameter, Span, Symmetry, Unit};
 
 use crate::about::{About, SEGMENT, has_equal_blocks};
@@ -19,7 +21,7 @@ pub const CHANNELS: Parameter = Parameter {
               0: one for each rank of a group, at most 8; 2 for one group, or if nodes are unknown",
 };
 
-/// The most channels where a call leaves it open: as many as nodes have network cards.
+/// The most ranks of a group with channels of their own where a call leaves it open: as many as nodes have network cards.
 const MOST: usize = 8;
 /// The channels where nodes tell nothing.
 const USUAL: usize = 2;
@@ -33,18 +35,22 @@ pub const CHUNK: Parameter = Parameter {
 };
 
 /// The numbers of the channels of a call.
-pub fn channels(c: &Call) -> std::ops::Range<usize> {
+pub fn channels(c: &Call) -> Range<usize> {
+    channels_with(c, 1)
+}
+
+/// The numbers of the channels of a call that has, where it leaves them open, so many for each rank of a group.
+pub fn channels_with(c: &Call, for_rank: usize) -> Range<usize> {
     0..match c.parameter(CHANNELS.name) as usize {
-        0 => by_nodes(c),
+        0 => by_nodes(c, for_rank),
         given => given,
     }
 }
 
-/// The number of channels where a call leaves it open.
-fn by_nodes(c: &Call) -> usize {
+fn by_nodes(c: &Call, for_rank: usize) -> usize {
     let is_unknown = c.parameter(GROUP.name) == 0 && matches!(c.nodes, Nodes::Unknown);
     let levels = Levels::of(c);
-    if is_unknown || levels.count() == 1 { USUAL } else { levels.size(0).min(MOST) }
+    if is_unknown || levels.count() == 1 { USUAL } else { for_rank * levels.size(0).min(MOST) }
 }
 
 /// The order of the ranks of each group in a channel. Channels begin at different ranks. Drawn for groups of 4 ranks
@@ -62,9 +68,9 @@ pub struct ChannelOrder {
 }
 
 impl ChannelOrder {
-    /// The order in a channel of a call.
-    pub fn new(c: &Call, channel: usize) -> Self {
-        Self { levels: Levels::of(c), channel, channels: channels(c).len() }
+    /// The order in one of the channels of a call.
+    pub fn new(c: &Call, channel: usize, channels: usize) -> Self {
+        Self { levels: Levels::of(c), channel, channels }
     }
 
     /// The group of a rank, and its position in the order of the group.
@@ -110,8 +116,8 @@ fn repeats_by_groups(c: &Call) -> Option<Symmetry> {
 }
 
 /// The number of channels and the size of groups.
-pub fn layout(c: &Call) -> Vec<(&'static str, u64)> {
-    [vec![(CHANNELS.name, channels(c).len() as u64)], group(c)].concat()
+pub fn layout(c: &Call, channels: usize) -> Vec<(&'static str, u64)> {
+    [vec![(CHANNELS.name, channels as u64)], group(c)].concat()
 }
 
 /// Blocks in channels and loops, the same ones for every rank.

@@ -2,7 +2,7 @@
 
 use hocket_core::{Call, Rank, Tag};
 
-use crate::shapes::channels::ChannelOrder;
+use crate::shapes::channels::{ChannelOrder, channels};
 
 /// A ring of ranks, as the rank at `position` sees it.
 ///
@@ -38,7 +38,7 @@ impl Ring {
     /// channel 1   ┌─▶ 1 ──▶ 0 ──▶ 3 ──▶ 2 ─┐       ranks 0 and 2 send to the other group
     /// ```
     pub fn of_channel(c: &Call, rank: usize, channel: usize) -> Self {
-        let order = ChannelOrder::new(c, channel);
+        let order = ChannelOrder::new(c, channel, channels(c).len());
         let (group, position_in_group) = order.position(rank);
         let (position, size) = (order.levels.ranks_before(group) + position_in_group, c.ranks);
         Self {
@@ -93,7 +93,7 @@ mod tests {
             let round_robin: Vec<_> = (0..ranks).map(|rank| rank % nodes).collect();
             let call = call(ranks, group, channels, Nodes::of(&round_robin));
             for (channel, ring) in rings(ranks, group, channels, Nodes::of(&round_robin)).iter().enumerate() {
-                let order = ChannelOrder::new(&call, channel);
+                let order = ChannelOrder::new(&call, channel, channels as usize);
                 let mut at = vec![ranks; ranks];
                 for (rank, place) in ring.iter().enumerate() {
                     at[place.position] = rank;
