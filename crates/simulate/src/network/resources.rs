@@ -141,25 +141,6 @@ impl Resources {
             capacity.map(|capacity| (resource, capacity.occupied_s(message.bytes)))
         })
     }
-
-    /// The cards that a message passes on its way to or from another node, at a rank on a node of `ranks` ranks, and for how
-    /// long.
-    fn cards_of(
-        &self,
-        place: NodePlace,
-        ranks: usize,
-        bytes: f64,
-        direction: Direction,
-    ) -> impl Iterator<Item = (Resource, f64)> {
-        let cards = self.cards.map(|cards| {
-            let of_message = cards.of(place.1, ranks, bytes);
-            let direction = if cards.is_for_both_directions { Direction::Out } else { direction };
-            (cards.capacity.occupied_s(bytes / of_message.len() as f64), of_message, direction)
-        });
-        cards.into_iter().flat_map(move |(occupied_s, cards, direction)| {
-            cards.map(move |card| (Resource::Card { node: place.0, card, direction }, occupied_s))
-        })
-    }
 }
 
 /// The node of a rank, and its place there.
@@ -236,7 +217,7 @@ impl<'a> Occupancy<'a> {
         message.ranks.map(|rank| self.placement.node_and_place(rank as usize, self.ranks))
     }
 
-    /// The cards at a rank, unless the other rank is on the same node.
+    /// The cards that a message passes at a rank, and for how long; none if the other rank is on the same node.
     fn cards_between(
         &self,
         place: NodePlace,
@@ -244,8 +225,14 @@ impl<'a> Occupancy<'a> {
         bytes: f64,
         direction: Direction,
     ) -> impl Iterator<Item = (Resource, f64)> + use<'a> {
-        let (resources, ranks) = (self.resources, self.placement.count_at(place.0, self.ranks));
-        (place.0 != other.0).then(|| resources.cards_of(place, ranks, bytes, direction)).into_iter().flatten()
+        let cards = self.resources.cards.filter(|_| place.0 != other.0);
+        let ranks = self.placement.count_at(place.0, self.ranks);
+        cards.into_iter().flat_map(move |cards| {
+            let direction = if cards.is_for_both_directions { Direction::Out } else { direction };
+            let of_message = cards.of(place.1, ranks, bytes);
+            let occupied_s = cards.capacity.occupied_s(bytes / of_message.len() as f64);
+            of_message.map(move |card| (Resource::Card { node: place.0, card, direction }, occupied_s))
+        })
     }
 
     /// A message passes resources, each for some seconds, from `now_s` on. Returns when its first byte can pass, and when
