@@ -42,11 +42,13 @@ class _Split:
         fitted_to: The former, in words.
         held_out: The condition of the latter; none if there are none.
         only: The condition of both; none if it is all measurements.
+        ranks_per_node: Of all measurements. Jobs of several ranks a node are judged by the values of the preset.
     """
 
     fitted_to: str
     held_out: str | None = None
     only: str | None = None
+    ranks_per_node: int = 1
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,12 @@ MACHINES: Mapping[str, _Fitting] = {
     ),
     "leonardo": _Fitting(
         "Leonardo, Open MPI 4.1.6",
-        ("system=leonardo", "ranks_per_node=1"),
+        ("system=leonardo",),
         _Split("4 to 64 ranks", "ranks>64"),
-        (_Split("4 ranks", "ranks>4", only="ranks<=32"),),
+        (
+            _Split("4 ranks", "ranks>4", only="ranks<=32"),
+            _Split("4 to 64 ranks, preset", "ranks=1024", only="ranks=1024", ranks_per_node=4),
+        ),
     ),
     "marenostrum5": _Fitting(
         "MareNostrum 5, Open MPI 4.1.5",
@@ -95,22 +100,26 @@ MACHINES: Mapping[str, _Fitting] = {
         ),
     ),
 }
-"""Each further fit sees the kinds of work, reductions and copies, of the calls that judge it."""
+"""Each further fit sees the kinds of work, reductions and copies, of the calls that judge it.
+
+Leonardo's job of 256 nodes with four ranks each ran as `leonardo:slow` does. Nobody can tell before a job how it will
+run, so its calls judge the preset without that condition: the intervals hold both.
+"""
 
 
 @lru_cache(maxsize=len(MACHINES))
 def _judged(name: str, scope: Scope, executor: Executor) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the rows of calls and of choices: those of the fit that is shown, then the held-out ones of others."""
     how = MACHINES[name]
-    source, machine = _MEASURED / "pico.csv", _MEASURED / f"{name}.toml"
+    source = _MEASURED / "pico.csv"
     calls: list[dict[str, Any]] = []
     choices: list[dict[str, Any]] = []
     for split in (how.split, *how.further):
         is_shown = split is how.split
         judged = fit(
             source,
-            machine=machine,
-            only=(*how.only, split.only) if split.only else how.only,
+            machine=_MEASURED / f"{name}.toml" if split.ranks_per_node == 1 else _shared(name, split.ranks_per_node),
+            only=(*how.only, f"ranks_per_node={split.ranks_per_node}", *([split.only] if split.only else [])),
             hold_out=[split.held_out] if split.held_out else [],
             cells=scope.points,
             seed=scope.seed,
@@ -125,6 +134,12 @@ def _judged(name: str, scope: Scope, executor: Executor) -> tuple[list[dict[str,
             if is_shown or one.is_held_out
         ]
     return calls, choices
+
+
+def _shared(name: str, ranks_per_node: int) -> Machine:
+    """Return a preset with several ranks on each node."""
+    text = Machine.load(name).text.replace("[network]\n", f"[network]\nranks_per_node = {ranks_per_node}\n")
+    return Machine.parse(text, name)
 
 
 def _compute(data: str, scope: Scope, work: Work) -> Rows:

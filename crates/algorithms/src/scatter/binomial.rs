@@ -20,12 +20,16 @@ pub const ABOUT: About = About::new("ceil(log2(P))*alpha + (P-1)*n*beta", "P-1")
 pub async fn program(r: &Rank<'_>, c: &Call) {
     let rank = r.rank();
     let (tree, rotation) = (BinomialTree::new(rank, c.root, r.size()), rotated_blocks(c, rank));
-    let subtree_blocks = r.scratch(rotation.len(tree.subtree(rank).len()));
+    // The blocks leave from their places at rank 0, as in MPICH and Open MPI: as root, it needs no scratch.
+    let is_in_place = rank == 0 && c.root == 0;
+    let subtree_blocks = if is_in_place { c.input(r) } else { r.scratch(rotation.len(tree.subtree(rank).len())) };
     if let Some(parent) = tree.parent() {
         r.recv(parent, subtree_blocks).await;
         r.copy(rotation.part(subtree_blocks, 0..1), c.result(r)).await;
     } else {
-        rotation.rotate(r, c.input(r), subtree_blocks).await;
+        if !is_in_place {
+            rotation.rotate(r, c.input(r), subtree_blocks).await;
+        }
         r.copy(c.block(c.input(r), rank), c.result(r)).await;
     }
     for child in tree.children().rev() {

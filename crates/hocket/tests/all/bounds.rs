@@ -202,7 +202,9 @@ fn with_levels(model: &str, per_node: usize, lines: &[Line; 4], [shape, cards]: 
     if cards > 0 {
         let [count, stripe] = [1 + cards % 3, cards / 3];
         let stripe = if stripe > 0 { "stripe_from = \"200 B\"\n" } else { "" };
+        let directions = ["apart", "together"][usize::from(shape) % 2];
         text += &format!("[node.cards]\ncount = {count}\nbandwidth = \"1 GB/s\"\nmessage_gap = \"5 ns\"\n{stripe}");
+        text += &format!("directions = \"{directions}\"\n");
     }
     Platform::new(&Machine::parse(&text, "levels.toml").unwrap_or_else(|e| panic!("{e}\n{text}"))).unwrap()
 }

@@ -205,6 +205,7 @@ fn each_rank_has_a_card() {
     over_cards("count = 4", &[(0, 4, 40_000), (1, 5, 40_000), (2, 6, 40_000), (3, 7, 40_000)], 5e-6);
     // Both ways at once, and more cards than ranks.
     over_cards("count = 1", &[(0, 4, 40_000), (4, 0, 40_000)], 5e-6);
+    over_cards("count = 1\ndirections = \"together\"", &[(0, 4, 40_000), (4, 0, 40_000)], 8e-6);
     over_cards("count = 8", &[(0, 4, 40_000), (1, 5, 40_000)], 5e-6);
     // Two senders meet at the card of their receivers.
     over_cards("count = 2", &[(0, 4, 40_000), (2, 5, 40_000)], 9e-6);

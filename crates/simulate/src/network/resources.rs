@@ -7,9 +7,9 @@
 //! - The groups of a level with `shared_bandwidth` or `message_gap`. A message between two ranks of a group passes, from
 //!   its start on, the groups of both its ranks up to this level. A message that no level has passes all groups of its
 //!   sender from its start on, and all groups of its receiver from when its first byte arrives.
-//! - `[node.cards]`: `count` cards on each node, with `bandwidth` and `message_gap` of each direction. A message between
-//!   nodes passes the card of its sender from its start on, and the card of its receiver from when its first byte
-//!   arrives. `of_rank` says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin".
+//! - `[node.cards]`: `count` cards on each node, with `bandwidth` and `message_gap` of each direction, or of both together
+//!   with `directions = "together"`. A message between nodes passes the card of its sender from its start on, and the card
+//!   of its receiver from when its first byte arrives. `of_rank` says which card a rank uses: "nearest", in blocks of successive ranks, or "round_robin".
 //!   Messages of at least `stripe_from` bytes pass all cards, with an equal part on each.
 //!
 //! A message arrives when its own time has passed, and no earlier than its latency after its last byte has passed what
@@ -29,6 +29,8 @@ struct Cards {
     count: usize,
     capacity: Capacity,
     is_round_robin: bool,
+    /// Whether what leaves and what comes pass a card one after another.
+    is_for_both_directions: bool,
     /// The smallest message that passes all cards; infinite if none does.
     stripe_from_bytes: f64,
 }
@@ -48,6 +50,7 @@ impl Cards {
             count,
             capacity,
             is_round_robin: section.choice("of_rank", &[("nearest", false), ("round_robin", true)])?,
+            is_for_both_directions: section.choice("directions", &[("apart", false), ("together", true)])?,
             stripe_from_bytes: stripe_from.map_or(f64::INFINITY, |bytes| bytes as f64),
         };
         section.finish()?;
@@ -105,7 +108,8 @@ impl Resources {
             let (cards, (node, _)) = (self.cards?, places[rank]);
             let on_node = placement.count_at(node, ranks);
             let cards_in_use = if cards.stripe_from_bytes.is_finite() { cards.count } else { cards.count.min(on_node) };
-            let bytes = call_demand.crossing_bytes(&|other| places[other].0 == node);
+            let [out, into] = call_demand.bytes_out_and_in(&|other| places[other].0 == node);
+            let bytes = if cards.is_for_both_directions { out + into } else { out.max(into) };
             (bytes > 0.0).then(|| cards.capacity.passing_s(bytes / cards_in_use as f64))
         });
         let nested_levels = self.levels.windows(2).take_while(|pair| pair[0].0.is_within(pair[1].0)).count() + 1;
@@ -137,24 +141,6 @@ impl Resources {
             capacity.map(|capacity| (resource, capacity.occupied_s(message.bytes)))
         })
     }
-
-    /// The cards that a message passes on its way to or from another node, at a rank on a node of `ranks` ranks, and for how
-    /// long.
-    fn cards_of(
-        &self,
-        place: NodePlace,
-        ranks: usize,
-        bytes: f64,
-        direction: Direction,
-    ) -> impl Iterator<Item = (Resource, f64)> {
-        let cards = self.cards.map(|cards| {
-            let of_message = cards.of(place.1, ranks, bytes);
-            (cards.capacity.occupied_s(bytes / of_message.len() as f64), of_message)
-        });
-        cards.into_iter().flat_map(move |(occupied_s, cards)| {
-            cards.map(move |card| (Resource::Card { node: place.0, card, direction }, occupied_s))
-        })
-    }
 }
 
 /// The node of a rank, and its place there.
@@ -182,7 +168,7 @@ enum Direction {
     In,
 }
 
-/// A resource: a group of a level, or a card for one direction.
+/// A resource: a group of a level, or a card for one direction or, as `Out`, for both.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Resource {
     Group { level: usize, group: (usize, usize) },
@@ -231,7 +217,7 @@ impl<'a> Occupancy<'a> {
         message.ranks.map(|rank| self.placement.node_and_place(rank as usize, self.ranks))
     }
 
-    /// The cards at a rank, unless the other rank is on the same node.
+    /// The cards that a message passes at a rank, and for how long; none if the other rank is on the same node.
     fn cards_between(
         &self,
         place: NodePlace,
@@ -239,8 +225,14 @@ impl<'a> Occupancy<'a> {
         bytes: f64,
         direction: Direction,
     ) -> impl Iterator<Item = (Resource, f64)> + use<'a> {
-        let (resources, ranks) = (self.resources, self.placement.count_at(place.0, self.ranks));
-        (place.0 != other.0).then(|| resources.cards_of(place, ranks, bytes, direction)).into_iter().flatten()
+        let cards = self.resources.cards.filter(|_| place.0 != other.0);
+        let ranks = self.placement.count_at(place.0, self.ranks);
+        cards.into_iter().flat_map(move |cards| {
+            let direction = if cards.is_for_both_directions { Direction::Out } else { direction };
+            let of_message = cards.of(place.1, ranks, bytes);
+            let occupied_s = cards.capacity.occupied_s(bytes / of_message.len() as f64);
+            of_message.map(move |card| (Resource::Card { node: place.0, card, direction }, occupied_s))
+        })
     }
 
     /// A message passes resources, each for some seconds, from `now_s` on. Returns when its first byte can pass, and when
