@@ -52,7 +52,11 @@ fn examples(name: &str) -> Vec<String> {
             "nodes = 6; rails = 2; nodes_per_pod = 3; spines = 2",
             "nodes = 7; rails = 2; nodes_per_pod = 3; spines = 1",
         ],
-        "file" => &["file = \"tests/networks/topology.conf\"", "file = \"tests/networks/edges.csv\""],
+        "file" => &[
+            "file = \"tests/networks/topology.conf\"",
+            "file = \"tests/networks/edges.csv\"",
+            "file = \"tests/networks/unequal_leaves.csv\"",
+        ],
         "slim_fly" => &["q = 5; nodes_per_switch = 1", "q = 7; nodes_per_switch = 1"],
         "fat_tree" => &[
             "down = [4, 4]; up = [1, 4]",
@@ -248,6 +252,8 @@ fn shapes_have_the_sizes_of_their_formulas() {
     // p l g nodes; 2 (p l g + l s g + g (g - 1) / 2) links; leaf, spine, spine, leaf.
     let dragonfly_plus = "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2";
     assert_eq!(sizes("dragonfly_plus", dragonfly_plus), (20, 2 * (20 + 20 + 10), 5));
+    // Leaves of 4, 2 and 1 nodes with 3, 2 and 1 cables to spines.
+    assert_eq!(sizes("file", "file = \"tests/networks/unequal_leaves.csv\""), (7, 2 * (7 + 6), 4));
     // T switches' lines: each axis of k switches has k (k - 1) / 2 cables for each of the other switches.
     assert_eq!(sizes("hyperx", "dims = [4, 3, 2]; nodes_per_switch = 2"), (48, 2 * (48 + 24 * (3 + 2 + 1) / 2), 5));
     assert_eq!(sizes("rails", "nodes = 8; rails = 4; nodes_per_pod = 4; spines = 2"), (8, 2 * (8 * 4 + 2 * 4 * 2), 4));
