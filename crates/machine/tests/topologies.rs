@@ -30,6 +30,8 @@ fn examples(name: &str) -> Vec<String> {
              global_arrangement = \"circulant\"",
             "nodes_per_router = 1; routers_per_group = 4; global_links_per_router = 3; groups = 4; \
              links_per_pair_of_groups = 2; global_arrangement = \"absolute\"",
+            "nodes_per_router = 1; routers_per_group = 2; global_links_per_router = 4; groups = 4; \
+             global_arrangement = \"absolute\"",
         ],
         "dragonfly_plus" => &[
             "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2",
@@ -417,13 +419,17 @@ fn destinations_take_turns_on_the_global_links_of_a_dragonfly() {
     assert_eq!(ways, [first, second, first, second]);
 }
 
+/// The group to which a port of a group leads.
+type Leads<'a> = &'a dyn Fn(usize, usize) -> usize;
+
 /// The definitions of Hastings et al., port by port, on nine groups.
 #[test]
 fn global_ports_lead_where_their_arrangement_says() {
     let absolute = |group: usize, port: usize| if port < group { port } else { port + 1 };
     let relative = |group: usize, port: usize| (group + port + 1) % 9;
-    let circulant = |group: usize, port: usize| (group + if port % 2 == 0 { port / 2 + 1 } else { 8 - port / 2 }) % 9;
-    let arrangements: [(&str, &dyn Fn(usize, usize) -> usize); 4] = [
+    let circulant =
+        |group: usize, port: usize| (group + if port.is_multiple_of(2) { port / 2 + 1 } else { 8 - port / 2 }) % 9;
+    let arrangements: [(&str, Leads); 4] = [
         ("", &relative),
         ("; global_arrangement = \"relative\"", &relative),
         ("; global_arrangement = \"absolute\"", &absolute),
