@@ -108,7 +108,7 @@ fn bounds_with_hosts_by_hand() {
 }
 
 /// Half of 16 nodes are behind the 4 links up of two subtrees; half of 24 behind the global links from two groups to the
-/// two others: 4, or twice as many with two for each pair of groups.
+/// two others: 4, or 8 with two for each pair of groups, when the 23 blocks that a node sends take longer.
 #[test]
 fn halves_of_trees_and_dragonflies_are_cut_at_their_highest_links() {
     let tree = links("topology = \"fat_tree\"\ndown = [4, 4]\nup = [1, 2]");
@@ -124,7 +124,7 @@ fn halves_of_trees_and_dragonflies_are_cut_at_their_highest_links() {
         ("global_links_per_router = 2\nlinks_per_pair_of_groups = 1", 4.0),
     ] {
         let found = bytes_s(bound_of(Collective::Alltoall, 24, 1000, &fly(keys)));
-        assert!((found - (3e-6 + 144e-6 / cut)).abs() < 1e-15, "{keys}: {found}");
+        assert!((found - (3e-6 + f64::max(144e-6 / cut, 23e-6))).abs() < 1e-15, "{keys}: {found}");
     }
 }
 
