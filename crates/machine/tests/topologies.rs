@@ -21,11 +21,26 @@ fn examples(name: &str) -> Vec<String> {
             "nodes_per_router = 3; routers_per_group = 1; global_links_per_router = 3; groups = 3",
             "nodes_per_router = 3; routers_per_group = 3; global_links_per_router = 1; groups = 1",
             "nodes_per_router = 1; routers_per_group = 1; global_links_per_router = 1; groups = 1",
+            "nodes_per_router = 2; routers_per_group = 4; global_links_per_router = 2; global_arrangement = \"absolute\"",
+            "nodes_per_router = 2; routers_per_group = 4; global_links_per_router = 2; global_arrangement = \"circulant\"",
+            "nodes_per_router = 1; routers_per_group = 3; global_links_per_router = 4; links_per_pair_of_groups = 3",
+            "nodes_per_router = 1; routers_per_group = 3; global_links_per_router = 4; groups = 5; \
+             global_arrangement = \"absolute\"",
+            "nodes_per_router = 1; routers_per_group = 3; global_links_per_router = 4; groups = 6; \
+             global_arrangement = \"circulant\"",
+            "nodes_per_router = 1; routers_per_group = 4; global_links_per_router = 3; groups = 4; \
+             links_per_pair_of_groups = 2; global_arrangement = \"absolute\"",
+            "nodes_per_router = 1; routers_per_group = 2; global_links_per_router = 4; groups = 4; \
+             global_arrangement = \"absolute\"",
         ],
         "dragonfly_plus" => &[
             "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2",
             "nodes_per_leaf = 1; leaves_per_group = 3; spines_per_group = 2; global_links_per_spine = 4; groups = 3",
             "nodes_per_leaf = 3; leaves_per_group = 1; spines_per_group = 1; global_links_per_spine = 1; groups = 1",
+            "nodes_per_leaf = 1; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 4; \
+             links_per_pair_of_groups = 2; global_arrangement = \"absolute\"",
+            "nodes_per_leaf = 1; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 4; groups = 6; \
+             global_arrangement = \"circulant\"",
         ],
         "hyperx" => &[
             "dims = [3]; nodes_per_switch = 2",
@@ -39,7 +54,11 @@ fn examples(name: &str) -> Vec<String> {
             "nodes = 6; rails = 2; nodes_per_pod = 3; spines = 2",
             "nodes = 7; rails = 2; nodes_per_pod = 3; spines = 1",
         ],
-        "file" => &["file = \"tests/networks/topology.conf\"", "file = \"tests/networks/edges.csv\""],
+        "file" => &[
+            "file = \"tests/networks/topology.conf\"",
+            "file = \"tests/networks/edges.csv\"",
+            "file = \"tests/networks/unequal_leaves.csv\"",
+        ],
         "slim_fly" => &["q = 5; nodes_per_switch = 1", "q = 7; nodes_per_switch = 1"],
         "fat_tree" => &[
             "down = [4, 4]; up = [1, 4]",
@@ -235,6 +254,8 @@ fn shapes_have_the_sizes_of_their_formulas() {
     // p l g nodes; 2 (p l g + l s g + g (g - 1) / 2) links; leaf, spine, spine, leaf.
     let dragonfly_plus = "nodes_per_leaf = 2; leaves_per_group = 2; spines_per_group = 2; global_links_per_spine = 2";
     assert_eq!(sizes("dragonfly_plus", dragonfly_plus), (20, 2 * (20 + 20 + 10), 5));
+    // Leaves of 4, 2 and 1 nodes with 3, 2 and 1 cables to spines.
+    assert_eq!(sizes("file", "file = \"tests/networks/unequal_leaves.csv\""), (7, 2 * (7 + 6), 4));
     // T switches' lines: each axis of k switches has k (k - 1) / 2 cables for each of the other switches.
     assert_eq!(sizes("hyperx", "dims = [4, 3, 2]; nodes_per_switch = 2"), (48, 2 * (48 + 24 * (3 + 2 + 1) / 2), 5));
     assert_eq!(sizes("rails", "nodes = 8; rails = 4; nodes_per_pod = 4; spines = 2"), (8, 2 * (8 * 4 + 2 * 4 * 2), 4));
@@ -398,6 +419,93 @@ fn destinations_take_turns_on_the_global_links_of_a_dragonfly() {
     assert_eq!(ways, [first, second, first, second]);
 }
 
+/// The group to which a port of a group leads.
+type Leads<'a> = &'a dyn Fn(usize, usize) -> usize;
+
+/// The definitions of Hastings et al., port by port, on nine groups.
+#[test]
+fn global_ports_lead_where_their_arrangement_says() {
+    let absolute = |group: usize, port: usize| if port < group { port } else { port + 1 };
+    let relative = |group: usize, port: usize| (group + port + 1) % 9;
+    let circulant =
+        |group: usize, port: usize| (group + if port.is_multiple_of(2) { port / 2 + 1 } else { 8 - port / 2 }) % 9;
+    let arrangements: [(&str, Leads); 4] = [
+        ("", &relative),
+        ("; global_arrangement = \"relative\"", &relative),
+        ("; global_arrangement = \"absolute\"", &absolute),
+        ("; global_arrangement = \"circulant\"", &circulant),
+    ];
+    for (key, other) in arrangements {
+        let keys = format!("nodes_per_router = 1; routers_per_group = 4; global_links_per_router = 2{key}");
+        let dragonfly = topology("dragonfly", &keys);
+        let global = dragonfly.links() - 9 * 8;
+        for (group, port) in (0..9).flat_map(|group| (0..8).map(move |port| (group, port))) {
+            let (from, to) = dragonfly.ends(global + group * 8 + port);
+            let back = (0..8).find(|back| other(other(group, port), *back) == group).unwrap();
+            assert_eq!(from, 36 + group * 4 + port / 2, "{keys}");
+            assert_eq!(to, 36 + other(group, port) * 4 + back / 2, "{keys}: {group} {port}");
+        }
+    }
+}
+
+/// Numbers of shortest ways from a node to each other, by the lengths of links.
+fn ways(topology: &AnyTopology, from: usize) -> Vec<(usize, usize)> {
+    let mut ways = vec![(usize::MAX, 0); topology.vertices()];
+    ways[from] = (0, 1);
+    for length in 0..=topology.vertices() {
+        for vertex in (0..ways.len()).filter(|vertex| ways[*vertex].0 == length).collect::<Vec<_>>() {
+            for link in (0..topology.links()).filter(|link| topology.ends(*link).0 == vertex) {
+                let (end, next) = (topology.ends(link).1, length + usize::from(topology.length_of(link)));
+                let count = ways[vertex].1 + if ways[end].0 == next { ways[end].1 } else { 0 };
+                ways[end] = if next <= ways[end].0 { (next, count) } else { ways[end] };
+            }
+        }
+    }
+    ways
+}
+
+/// Nodes p a g, links g (2 p a + a (a - 1) + m (g - 1)) for m links of each pair of groups, of which m g g / 4 leave half of
+/// the groups. Two routers without a global link to each other's group have m shortest ways, each with its two local links.
+#[test]
+fn a_dragonfly_has_as_many_links_for_each_pair_of_groups_as_asked_for_or_as_fit() {
+    const KEYS: &str = "nodes_per_router = 2; routers_per_group = 4; global_links_per_router = 2";
+    let sizes = [
+        ("", 9, 1),
+        ("; groups = 5", 5, 2),
+        ("; links_per_pair_of_groups = 2", 5, 2),
+        ("; links_per_pair_of_groups = 3", 3, 3),
+        ("; groups = 4", 4, 2),
+        ("; groups = 4; links_per_pair_of_groups = 1", 4, 1),
+        ("; groups = 2; links_per_pair_of_groups = 8", 2, 8),
+    ];
+    let arrangements = ["relative", "absolute", "circulant"];
+    for ((keys, groups, each), arrangement) in sizes.iter().flat_map(|size| arrangements.map(|name| (*size, name))) {
+        let what = format!("{KEYS}{keys}; global_arrangement = \"{arrangement}\"");
+        let dragonfly = topology("dragonfly", &what);
+        assert_eq!((dragonfly.nodes(), dragonfly.links()), (8 * groups, groups * (28 + each * (groups - 1))), "{what}");
+        let half = &dragonfly.halves()[0];
+        let ends = (0..dragonfly.links()).map(|link| dragonfly.ends(link));
+        let cut = ends.filter(|(from, to)| half(*from) && !half(*to)).count();
+        assert_eq!(cut, each * (groups / 2) * (groups - groups / 2), "{what}");
+        for from in 0..dragonfly.nodes() {
+            let ways = ways(&dragonfly, from);
+            for to in (0..dragonfly.nodes()).filter(|to| to / 8 != from / 8) {
+                let has_link = |router: usize, group: usize| {
+                    let is_global = |(start, end): &(usize, usize)| {
+                        *start == dragonfly.nodes() + router
+                            && *end >= dragonfly.nodes()
+                            && (end - dragonfly.nodes()) / 4 == group
+                    };
+                    (0..dragonfly.links()).map(|link| dragonfly.ends(link)).any(|ends| is_global(&ends))
+                };
+                let are_near = has_link(from / 2, to / 8) || has_link(to / 2, from / 8);
+                let links = route(&dragonfly, from, to).len();
+                assert!(are_near && links < 5 || (links, ways[to].1) == (5, each), "{what}: {from} to {to}");
+            }
+        }
+    }
+}
+
 fn picture(name: &str, keys: &str) -> String {
     topology(name, keys).picture(&|node| node.to_string())
 }
@@ -524,7 +632,22 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
         (
             "dragonfly",
             &format!("{dragonfly}; groups = 8"),
-            "m.toml:5: groups: got 8, expected at most 7, so that a global link leads to each other group",
+            "m.toml:5: groups: got 8, expected at most 7, so that each pair of groups has 1 global link",
+        ),
+        (
+            "dragonfly",
+            &format!("{dragonfly}; links_per_pair_of_groups = 2; groups = 5"),
+            "m.toml:6: groups: got 5, expected at most 4, so that each pair of groups has 2 global links",
+        ),
+        (
+            "dragonfly",
+            &format!("{dragonfly}; links_per_pair_of_groups = 7"),
+            "m.toml:5: links_per_pair_of_groups: got 7, expected at most 6, the global ports of a group",
+        ),
+        (
+            "dragonfly",
+            &format!("{dragonfly}; global_arrangement = \"palmtree\""),
+            "m.toml:5: global_arrangement: got \"palmtree\", expected one of \"relative\", \"absolute\", \"circulant\"",
         ),
         (
             "dragonfly",

@@ -11,8 +11,14 @@ const FAT_TREE: &str = "topology = \"fat_tree\"\ndown = [4, 4]\nup = [1, 4]";
 /// p = 2, a = 4, h = 2: nine groups of eight nodes.
 const DRAGONFLY: &str =
     "topology = \"dragonfly\"\nnodes_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2";
+/// Of the same routers, five groups with two links for each pair of them.
+const FEW_GROUPS: &str = "topology = \"dragonfly\"\nnodes_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\n\
+                          groups = 5\nglobal_arrangement = \"absolute\"";
+const LEAVES_AND_SPINES: &str = "topology = \"dragonfly_plus\"\nnodes_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 2\n\
+                                 global_links_per_spine = 4\ngroups = 6\nglobal_arrangement = \"circulant\"";
 const TORUS: &str = "topology = \"torus\"\ndims = [4, 4]";
-const TOPOLOGIES: [(&str, usize); 3] = [(FAT_TREE, 16), (DRAGONFLY, 72), (TORUS, 16)];
+const TOPOLOGIES: [(&str, usize); 5] =
+    [(FAT_TREE, 16), (DRAGONFLY, 72), (FEW_GROUPS, 40), (LEAVES_AND_SPINES, 24), (TORUS, 16)];
 const FAIR: &str = "model = \"links\"\nsharing = \"fair\"";
 const QUEUES: &str = "model = \"links\"";
 const PACKETS: &str = "model = \"packets\"\npacket = \"1000 B\"\nbuffer = 8";
@@ -99,6 +105,23 @@ fn a_dragonfly_under_its_worst_traffic() {
         let [fixed, valiant, ugal] =
             ["fixed", "valiant", "ugal"].map(|routing| rate(&routed(FAIR, DRAGONFLY, routing), &shift(72, by)));
         assert!(ugal > 0.95 * fixed.max(valiant), "{by}: {fixed} {valiant} {ugal}");
+    }
+}
+
+/// Each of the a p = 8 nodes of a group sends to the next group, over m links: m / (a p). By Valiant's routing, each of g - 2
+/// groups on the way takes 8 / (g - 2) messages from a group and sends as many to one, on the links of one pair of groups.
+#[test]
+fn more_links_of_a_pair_of_groups_carry_more_whatever_their_arrangement() {
+    for arrangement in ["relative", "absolute", "circulant"] {
+        for (keys, groups, links) in [("", 9, 1.0), ("groups = 5", 5, 2.0), ("links_per_pair_of_groups = 4", 3, 4.0)] {
+            let dragonfly = format!("{DRAGONFLY}\nglobal_arrangement = \"{arrangement}\"\n{keys}");
+            let [fixed, valiant, ugal] = ["fixed", "valiant", "ugal"]
+                .map(|routing| rate(&routed(FAIR, &dragonfly, routing), &shift(8 * groups, 8)));
+            assert!((fixed - links / 8.0).abs() < 1e-12, "{arrangement} {keys}: {fixed}");
+            let expected = links * (groups - 2) as f64 / 16.0;
+            assert!((valiant - expected).abs() < 1e-6, "{arrangement} {keys}: {valiant}");
+            assert!(ugal > 0.95 * fixed.max(valiant), "{arrangement} {keys}: {ugal}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Dragonfly: groups of routers; all routers of a group are linked with each other, and so are all groups.
 //!
-//! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h), `groups` (g; default and
-//! maximum a h + 1).
+//! Keys: `nodes_per_router` (p), `routers_per_group` (a), `global_links_per_router` (h); `groups` (g; default and
+//! maximum a h / `links_per_pair_of_groups` + 1), `links_per_pair_of_groups` and `global_arrangement` of [`GlobalPorts`].
 //!
 //! Node n is at router n / p, which is in group n / (p a). Links are numbered: up and down of each node; then local links
 //! router by router; then global links group by group, port by port, as [`GlobalPorts`] has them.
@@ -90,14 +90,14 @@ impl Dragonfly {
     /// The port by which a route from router `from` to `node`, at router `to` of another group, leaves its group.
     fn port(&self, from: usize, to: usize, node: usize) -> usize {
         let size = self.routers_per_group;
-        let distance = (to / size + self.global.groups - from / size) % self.global.groups;
+        let group = from / size;
         let locals = |port: &usize| {
-            let leaves = self.global.switch_of(*port) != from % size;
-            let arrives = self.global.switch_of(self.global.opposite(*port)) != to % size;
-            usize::from(leaves) + usize::from(arrives)
+            let [leaving, arriving] = self.global.ends(group, *port);
+            usize::from(leaving != from % size) + usize::from(arriving != to % size)
         };
-        let least = self.global.leading(distance).map(|port| locals(&port)).min();
-        let nearest: Vec<_> = self.global.leading(distance).filter(|port| Some(locals(port)) == least).collect();
+        let ports = || self.global.leading(group, to / size);
+        let least = ports().map(|port| locals(&port)).min();
+        let nearest: Vec<_> = ports().filter(|port| Some(locals(port)) == least).collect();
         nearest[node % nearest.len()]
     }
 
@@ -114,17 +114,17 @@ impl Dragonfly {
             return local(hops, from, to, 0);
         }
         let port = self.port(from, to, node);
-        local(hops, from, group * size + self.global.switch_of(port), 0);
+        let [leaving, arriving] = self.global.ends(group, port);
+        local(hops, from, group * size + leaving, 0);
         hops.push(Hop { link: self.global(group, port) as u32, channel: 0 });
-        local(hops, other * size + self.global.switch_of(self.global.opposite(port)), to, 1);
+        local(hops, other * size + arriving, to, 1);
     }
 
-    /// Numbers of pairs of routers, in groups this far apart, whose routes take 1, 2 and 3 links.
-    fn pairs(&self, distance: usize) -> [usize; 3] {
-        let ends = |port: usize| (self.global.switch_of(port), self.global.switch_of(self.global.opposite(port)));
-        let links: BTreeSet<_> = self.global.leading(distance).map(ends).collect();
-        let leaving: BTreeSet<_> = links.iter().map(|ends| ends.0).collect();
-        let arriving: BTreeSet<_> = links.iter().map(|ends| ends.1).collect();
+    /// Numbers of pairs of routers, in one group and another, whose routes take 1, 2 and 3 links.
+    fn pairs(&self, group: usize, other: usize) -> [usize; 3] {
+        let links: BTreeSet<_> = self.global.leading(group, other).map(|port| self.global.ends(group, port)).collect();
+        let leaving: BTreeSet<_> = links.iter().map(|ends| ends[0]).collect();
+        let arriving: BTreeSet<_> = links.iter().map(|ends| ends[1]).collect();
         let size = self.routers_per_group;
         let (leaving, arriving) = (leaving.len(), arriving.len());
         let far = (size - leaving) * (size - arriving);
@@ -135,9 +135,12 @@ impl Dragonfly {
     fn node_pairs(&self) -> [usize; 4] {
         let (nodes, routers) = (self.nodes_per_router, self.routers());
         let mut pairs = [routers * nodes * (nodes - 1), routers * (self.routers_per_group - 1) * nodes * nodes, 0, 0];
-        for distance in 1..self.global.groups {
-            for (links, count) in self.pairs(distance).into_iter().enumerate() {
-                pairs[links + 1] += self.global.groups * count * nodes * nodes;
+        let (unlike, alike) = self.global.unlike();
+        for group in unlike {
+            for other in (0..self.global.groups).filter(|other| *other != group) {
+                for (links, count) in self.pairs(group, other).into_iter().enumerate() {
+                    pairs[links + 1] += alike * count * nodes * nodes;
+                }
             }
         }
         pairs
@@ -154,7 +157,7 @@ impl Dragonfly {
         let (group, first) = (router / size, router % size * links);
         let nodes = items(router * nodes..(router + 1) * nodes, label);
         let ports = first.min(self.global.count())..(first + links).min(self.global.count());
-        let groups = items(ports, |port| ((group + self.global.distance(port)) % self.global.groups).to_string());
+        let groups = items(ports, |port| self.global.other(group, port).to_string());
         let groups = if groups.is_empty() { groups } else { format!(" ─ to groups {groups}") };
         format!("{} ─ {nodes}{groups}\n", self.router_name(router))
     }
@@ -180,9 +183,8 @@ impl Topology for Dragonfly {
             Place::Down { node } => (nodes + node / self.nodes_per_router, node),
             Place::Local { from, to } => (nodes + from, nodes + to),
             Place::Global { group, port } => {
-                let other = (group + self.global.distance(port)) % self.global.groups;
-                let (from, to) = (self.global.switch_of(port), self.global.switch_of(self.global.opposite(port)));
-                (nodes + group * size + from, nodes + other * size + to)
+                let [from, to] = self.global.ends(group, port);
+                (nodes + group * size + from, nodes + self.global.other(group, port) * size + to)
             }
         }
     }

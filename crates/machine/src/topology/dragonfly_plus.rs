@@ -1,10 +1,9 @@
 //! Dragonfly+: groups of leaf and spine switches; every leaf of a group has a link to every spine, and the spines have links
 //! to other groups.
 //!
-//! Keys: `nodes_per_leaf`, `leaves_per_group`, `spines_per_group`, `global_links_per_spine`, `groups` (default and maximum
-//! spines x global links + 1).
-//!
-//! The spines have global links as [`GlobalPorts`] has them.
+//! Keys: `nodes_per_leaf`, `leaves_per_group`, `spines_per_group`, `global_links_per_spine`; `groups` (default and maximum
+//! spines x global links / `links_per_pair_of_groups` + 1), `links_per_pair_of_groups` and `global_arrangement` of
+//! [`GlobalPorts`], which has the global links of the spines.
 //!
 //! Source: A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology for scaling
 //! datacenters", HiPINEB 2017.
@@ -39,12 +38,11 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
         }
         parts.middles.push(first(group)..first(group + 1));
     }
-    let spine = |group: usize, port: usize| first(group) + leaves + global.switch_of(port);
     for group in 0..groups {
         for port in 0..global.count() {
-            let other = (group + global.distance(port)) % groups;
+            let (other, [from, to]) = (global.other(group, port), global.ends(group, port));
             if group < other {
-                parts.join(spine(group, port), spine(other, global.opposite(port)), 2);
+                parts.join(first(group) + leaves + from, first(other) + leaves + to, 2);
             }
         }
     }

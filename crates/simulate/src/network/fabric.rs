@@ -1,6 +1,7 @@
 //! The common parts of networks with contention.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, OnceLock};
 
 use hocket_core::{Error, Result, Symmetry};
 use hocket_machine::{AnyTopology, Machine, Placement, Section};
@@ -8,7 +9,7 @@ use hocket_machine::{AnyTopology, Machine, Placement, Section};
 use super::faults::{Fault, Faults};
 use super::groups::Groups;
 use super::level::{Costs, Level, RECEIVE, SEND};
-use super::routing::{Chooser, Routing};
+use super::routing::{Chooser, Roads, Routing};
 use super::{Levels, Resources, Traffic};
 use crate::call_demand::{Bound, CallDemand};
 
@@ -48,6 +49,18 @@ pub struct Fabric {
     slower: Faults,
     /// The faults of links, and slower links.
     pub faults: Faults,
+    roads: SharedRoads,
+}
+
+/// What the first run with a choice of ways finds out about the topology, for all others and for copies of the fabric.
+#[derive(Clone, Debug, Default)]
+struct SharedRoads(Arc<OnceLock<Roads>>);
+
+/// They depend on the topology alone.
+impl PartialEq for SharedRoads {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The largest number of ports of a node: routers keep state for each.
@@ -88,6 +101,7 @@ impl Fabric {
             ports: node.count_up_to("ports", 1, MOST_PORTS)?,
             slower: Faults::default(),
             faults: Faults::default(),
+            roads: SharedRoads::default(),
         })
     }
 
@@ -99,7 +113,7 @@ impl Fabric {
 
     /// Chooses the ways of a new run; none for fixed routes.
     pub(super) fn chooser(&self) -> Option<Box<Chooser<'_>>> {
-        Chooser::new(&self.routing, &self.topology, &self.faults)
+        Chooser::new(&self.routing, &self.topology, &self.roads.0, &self.faults)
     }
 
     /// Reads `link_bandwidth`: one for all links, or one for each kind of the topology. Returns the highest, in bytes per

@@ -1,10 +1,12 @@
 //! The state of a policy in a run.
 
+use std::sync::OnceLock;
+
 use hocket_machine::{AnyTopology, Hop};
 
 use super::super::faults::Faults;
 use super::super::{Flight, Memo};
-use super::map::{Edge, Map, Target};
+use super::map::{Edge, Map, Roads, Target};
 use super::{Course, Lane, Leaving, Routing, RoutingPolicy, WHOLE, draw};
 
 /// Chooses the ways of messages and packets.
@@ -23,11 +25,17 @@ pub(crate) struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// None for fixed routes.
-    pub fn new(routing: &'a Routing, topology: &'a AnyTopology, faults: &'a Faults) -> Option<Box<Self>> {
+    pub fn new(
+        routing: &'a Routing,
+        topology: &'a AnyTopology,
+        roads: &'a OnceLock<Roads>,
+        faults: &'a Faults,
+    ) -> Option<Box<Self>> {
         let policy = routing.policy()?;
+        let roads = roads.get_or_init(|| Roads::new(topology));
         let mut chooser = Self {
             policy,
-            map: Map::new(topology, faults),
+            map: Map::new(topology, roads, faults),
             seed: 0,
             shares: vec![0; if policy.looks_at_loads() { topology.links() } else { 0 }],
             parts: Vec::new(),

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use hocket_machine::AnyTopology;
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use super::super::faults::Faults;
 use super::course::{Course, Lane, one_of};
 
 /// A link by its number, its length, and the vertex to which it leads.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub number: u32,
     length: u16,
@@ -26,16 +26,44 @@ pub(crate) enum Target {
     Middle(u32),
 }
 
-/// The topology's links that are up now, and how far away vertices are.
-pub(crate) struct Map<'a> {
-    topology: &'a AnyTopology,
+/// The topology's links by their ends, the same in all runs.
+#[derive(Debug)]
+pub struct Roads {
     out: Vec<Vec<Edge>>,
     into: Vec<Vec<Edge>>,
     /// Sets of vertices; Valiant's routing passes through one of them.
-    pub middles: Vec<Range<usize>>,
-    /// For each target asked for, the length of the shortest way from each vertex to it.
-    distances: FxHashMap<Target, Rc<[u16]>>,
+    middles: Vec<Range<usize>>,
+    /// For each vertex, and then for each set of vertices, the length of the shortest way from each vertex to it while all
+    /// links are up, once it was asked for.
+    distances: Vec<OnceLock<Arc<[u16]>>>,
+}
+
+impl Roads {
+    pub fn new(topology: &AnyTopology) -> Self {
+        let mut out = vec![Vec::new(); topology.vertices()];
+        let mut into = out.clone();
+        for link in 0..topology.links() {
+            let (from, to) = topology.ends(link);
+            let leading_to =
+                |end: usize| Edge { number: link as u32, length: topology.length_of(link), end: end as u32 };
+            out[from].push(leading_to(to));
+            into[to].push(leading_to(from));
+        }
+        let middles = topology.middles();
+        let distances = vec![OnceLock::new(); out.len() + middles.len()];
+        Self { out, into, middles, distances }
+    }
+}
+
+/// The topology's links that are up now, and how far away vertices are.
+pub(crate) struct Map<'a> {
+    topology: &'a AnyTopology,
+    roads: &'a Roads,
+    /// For each target asked for, the length of the shortest way from each vertex to it, if links can be down.
+    distances: FxHashMap<Target, Arc<[u16]>>,
     faults: &'a Faults,
+    /// Whether a link is down at some time.
+    has_gaps: bool,
     /// The times at which links change, and how many of them have passed.
     changes_s: Vec<f64>,
     changes_passed: usize,
@@ -47,20 +75,13 @@ pub(crate) struct Map<'a> {
 const NOWHERE: u16 = u16::MAX;
 
 impl<'a> Map<'a> {
-    pub fn new(topology: &'a AnyTopology, faults: &'a Faults) -> Self {
-        let mut out = vec![Vec::new(); topology.vertices()];
-        let mut into = out.clone();
-        for link in 0..topology.links() {
-            let (from, to) = topology.ends(link);
-            let leading_to =
-                |end: usize| Edge { number: link as u32, length: topology.length_of(link), end: end as u32 };
-            out[from].push(leading_to(to));
-            into[to].push(leading_to(from));
-        }
-        let mut changes_s: Vec<_> = faults.changes().into_iter().map(|(time_s, ..)| time_s).collect();
+    pub fn new(topology: &'a AnyTopology, roads: &'a Roads, faults: &'a Faults) -> Self {
+        let changes = faults.changes();
+        let has_gaps = changes.iter().any(|(.., part)| *part <= 0.0);
+        let mut changes_s: Vec<_> = changes.into_iter().map(|(time_s, ..)| time_s).collect();
         changes_s.sort_by(f64::total_cmp);
-        let (middles, distances) = (topology.middles(), FxHashMap::default());
-        Self { topology, out, into, middles, distances, faults, changes_s, changes_passed: 0, places: Vec::new() }
+        let (distances, places) = (FxHashMap::default(), Vec::new());
+        Self { topology, roads, distances, faults, has_gaps, changes_s, changes_passed: 0, places }
     }
 
     /// Whether links never change, once the run has begun.
@@ -90,14 +111,27 @@ impl<'a> Map<'a> {
     }
 
     /// The length of the shortest way from each vertex to a target.
-    pub fn distances_to(&mut self, target: Target) -> Rc<[u16]> {
-        if let Some(distances) = self.distances.get(&target) {
-            return Rc::clone(distances);
+    pub fn distances_to(&mut self, target: Target) -> Arc<[u16]> {
+        if self.has_gaps {
+            if let Some(distances) = self.distances.get(&target) {
+                return Arc::clone(distances);
+            }
+            let distances = self.measure(target);
+            self.distances.insert(target, Arc::clone(&distances));
+            return distances;
         }
-        let mut distances = vec![NOWHERE; self.out.len()];
+        let place = match target {
+            Target::Vertex(vertex) => vertex as usize,
+            Target::Middle(number) => self.roads.out.len() + number as usize,
+        };
+        Arc::clone(self.roads.distances[place].get_or_init(|| self.measure(target)))
+    }
+
+    fn measure(&self, target: Target) -> Arc<[u16]> {
+        let mut distances = vec![NOWHERE; self.roads.out.len()];
         let members = match target {
             Target::Vertex(vertex) => vertex as usize..vertex as usize + 1,
-            Target::Middle(number) => self.middles[number as usize].clone(),
+            Target::Middle(number) => self.roads.middles[number as usize].clone(),
         };
         distances[members.clone()].fill(0);
         let mut at_distance = vec![members.map(|vertex| vertex as u32).collect::<Vec<_>>()];
@@ -108,7 +142,7 @@ impl<'a> Map<'a> {
                 if !is_passed || usize::from(distances[vertex as usize]) < distance {
                     continue;
                 }
-                for link in self.into[vertex as usize].iter().filter(|link| self.is_up(link.number)) {
+                for link in self.roads.into[vertex as usize].iter().filter(|link| self.is_up(link.number)) {
                     let length = distance + usize::from(link.length);
                     if length < usize::from(distances[link.end as usize]) {
                         distances[link.end as usize] = length as u16;
@@ -119,9 +153,7 @@ impl<'a> Map<'a> {
             }
             distance += 1;
         }
-        let distances: Rc<[u16]> = distances.into();
-        self.distances.insert(target, Rc::clone(&distances));
-        distances
+        distances.into()
     }
 
     /// The links of a vertex that begin shortest ways to a target.
@@ -134,11 +166,11 @@ impl<'a> Map<'a> {
                 && self.is_up(link.number)
         };
         links.clear();
-        links.extend(self.out[vertex as usize].iter().filter(comes_nearer));
+        links.extend(self.roads.out[vertex as usize].iter().filter(comes_nearer));
     }
 
     fn is_up(&self, link: u32) -> bool {
-        self.faults.is_empty() || self.part(link) > 0.0
+        !self.has_gaps || self.part(link) > 0.0
     }
 
     /// The sets of vertices by which Valiant's routing leads from node to node.
@@ -147,8 +179,8 @@ impl<'a> Map<'a> {
         let to_receiver = self.distances_to(Target::Vertex(to));
         let is_away = |distance: u16| (least + 1..NOWHERE).contains(&distance);
         let mut middles = Vec::new();
-        for number in 0..self.middles.len() as u32 {
-            let from_middle = to_receiver[self.middles[number as usize].clone()].iter().copied().min();
+        for number in 0..self.roads.middles.len() as u32 {
+            let from_middle = to_receiver[self.roads.middles[number as usize].clone()].iter().copied().min();
             let to_middle = self.distances_to(Target::Middle(number))[from as usize];
             if from_middle.is_some_and(is_away) && is_away(to_middle) {
                 middles.push(number);
@@ -248,7 +280,7 @@ impl<'a> Map<'a> {
     fn ways(&mut self, from: u32, distances: &[u16]) -> Vec<Way> {
         let way = |vertex: u32| Way { vertex, links: Vec::new(), load: 0.0, share: 0, behind: 0 };
         let mut ways = vec![way(from)];
-        self.places.resize(self.out.len(), usize::MAX);
+        self.places.resize(self.roads.out.len(), usize::MAX);
         let mut next = 0;
         while next < ways.len() {
             let mut links = Vec::new();

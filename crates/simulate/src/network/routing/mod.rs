@@ -23,7 +23,7 @@ mod map;
 pub(super) use chooser::Chooser;
 use course::{Course, draw, one_of, shares};
 pub(super) use course::{Lane, WHOLE};
-pub(super) use map::Edge;
+pub(super) use map::{Edge, Roads};
 use map::{Map, any};
 
 use hocket_core::Result;
