@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn folded_ranks_are_each_spoken_for_once() {
-        for (ranks, group) in (1..70_usize).flat_map(|ranks| (2..9).map(move |group| (ranks, group))) {
+        for (ranks, group) in (1..70_usize).flat_map(|ranks| (2..9_usize).map(move |group| (ranks, group))) {
             let active = group.pow(ranks.ilog(group));
             let fold = Fold::in_groups(group, active, ranks);
             assert_eq!((fold.first_rank(0), fold.first_rank(active)), (0, ranks));
