@@ -49,8 +49,8 @@ impl Fold {
 
     /// The virtual rank of `rank`. A rank that sits out shares the virtual rank of its group.
     pub fn virtual_rank(&self, rank: usize) -> usize {
-        let folded = self.sitting_out + self.sitting_out.div_ceil(self.group - 1);
-        if rank < folded { rank / self.group } else { rank - self.sitting_out }
+        let end_of_groups = self.sitting_out + self.sitting_out.div_ceil(self.group - 1);
+        if rank < end_of_groups { rank / self.group } else { rank - self.sitting_out }
     }
 
     /// The rank that acts as `virtual_rank`.
