@@ -157,6 +157,7 @@ registry::catalogue! {
         pairwise,
         pat,
         recursive_doubling,
+        recursive_exchange,
         recursive_halving,
         ring,
         torus_bucket,

@@ -34,7 +34,14 @@ SEGMENT_BYTES, COUNT = 8192, 2
 
 OF_DOUBLES = {"allreduce", "reduce", "scan", "exscan", "reduce_scatter"}
 WITH_ROOT = {"broadcast", "reduce", "gather", "gatherv", "scatter", "scatterv"}
-COLLECTIVES = {function: collective for collective, functions in FUNCTIONS_OF.items() for function in functions}
+COLLECTIVES = {
+    begin + function: collective
+    for collective, functions in FUNCTIONS_OF.items()
+    for function in functions
+    for begin in ("", "i")
+}
+RADICES = {"ireduce_scatter": "RECEXCH_KVAL", "ireduce_scatter_block": "RECEXCH_KVAL"}
+"""The variables of MPICH for the radix; those of blocking forms have `COUNT` by default."""
 
 BY_UCX = {
     **{"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "MPIR_CVAR_DEVICE_COLLECTIVES": "none"},
@@ -99,16 +106,24 @@ class Forced(Case):
     def settings(self, *, is_open_mpi: bool) -> dict[str, str]:
         """Return the variables that choose the algorithm."""
         if not is_open_mpi:
-            return {f"MPIR_CVAR_{self.function.upper()}_INTRA_ALGORITHM": self.name}
+            variables = {"INTRA_ALGORITHM": self.name}
+            if self.function in RADICES:
+                variables[RADICES[self.function]] = str(self.told_count)
+            return {f"MPIR_CVAR_{self.function.upper()}_{name}": value for name, value in variables.items()}
         begin = f"coll_tuned_{self.function}_algorithm"
         sizes = {"seg_size": ("_segmentsize", SEGMENT_BYTES), "reqs": ("_max_requests", COUNT)}
         told = [sizes[name] for name in self.known.parameter_names]
         return {begin: str(self.known.number), **{begin + name: str(value) for name, value in told}}
 
+    @property
+    def told_count(self) -> int:
+        """The radix or window."""
+        return COUNT + 1 if self.function in RADICES else COUNT
+
     def simulated(self) -> Sent:
         """Return the messages of the counterpart."""
         told = {
-            ours: SEGMENT_BYTES if theirs == "seg_size" else COUNT
+            ours: SEGMENT_BYTES if theirs == "seg_size" else self.told_count
             for theirs, ours in self.known.parameter_names.items()
         }
         if self.is_short:
@@ -190,7 +205,7 @@ def cases(library: Library, ranks: int) -> Iterator[Forced]:
             few = () if known.short is None else (FEW_BYTES if function == "bcast" else FEW_DOUBLES_BYTES,)
             for root, size_bytes in enumerate((0,) if function == "barrier" else (*SIZES_BYTES, *few)):
                 elements = size_bytes // 8
-                if function == "reduce_scatter_block":
+                if function.endswith("reduce_scatter_block"):
                     elements = max(elements // ranks, 1) * ranks
                 whole = COLLECTIVES.get(function, function) in OF_DOUBLES
                 yield Forced(function, ranks, root % 2, 8 * elements if whole else size_bytes, known)
@@ -292,7 +307,7 @@ def test_messages_are_those_of_the_rules_for_the_library(mpi: Mpi, ranks: int) -
     The rules are for one function per collective; further functions of a collective have decisions of their own.
     """
     library = library_of(mpi)
-    others = {function for functions in FUNCTIONS_OF.values() for function in functions[1:]}
+    others = {*RADICES, *(function for functions in FUNCTIONS_OF.values() for function in functions[1:])}
     of_collectives = [function for function in LIBRARIES[library].algorithms if function not in others]
     wanted = [
         Case(function, ranks, root % 2, size_bytes // 8 * 8)

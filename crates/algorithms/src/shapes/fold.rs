@@ -2,8 +2,9 @@
 
 use hocket_core::{Rank, Span};
 
-/// P ranks folded onto Q virtual ranks, Q <= P <= 2 Q. Q is a power of two for algorithms that flip bits. Of the first
-/// 2 (P - Q) ranks, each even rank sits out, and its odd neighbour acts for both. Drawn for 6 ranks and Q = 4.
+/// P ranks folded onto Q virtual ranks, in groups of up to k ranks, Q <= P <= k Q. Of each group but those of a lone rank,
+/// the last rank acts for all, and the others sit out. Groups are pairs unless said otherwise, and Q is a power of two
+/// for algorithms that flip bits. Drawn for 6 ranks and Q = 4.
 ///
 /// ```text
 /// ranks         0 ─▶ 1   2 ─▶ 3   4   5
@@ -11,18 +12,24 @@ use hocket_core::{Rank, Span};
 /// ```
 pub struct Fold {
     active: usize,
-    pairs: usize,
+    sitting_out: usize,
+    group: usize,
 }
 
 impl Fold {
-    /// The fold of `ranks` ranks onto the largest power of two.
+    /// The fold of `ranks` ranks, in pairs, onto the largest power of two.
     pub fn new(ranks: usize) -> Self {
         Self::to_active(1 << ranks.ilog2(), ranks)
     }
 
-    /// The fold of `ranks` ranks to_active `active` virtual ranks.
+    /// The fold of `ranks` ranks, in pairs, onto `active` virtual ranks.
     pub fn to_active(active: usize, ranks: usize) -> Self {
-        Self { active, pairs: ranks - active }
+        Self::in_groups(2, active, ranks)
+    }
+
+    /// The fold of `ranks` ranks, in groups of up to `group`, onto `active` virtual ranks.
+    pub fn in_groups(group: usize, active: usize, ranks: usize) -> Self {
+        Self { active, sitting_out: ranks - active, group }
     }
 
     /// Number of virtual ranks, Q.
@@ -30,30 +37,31 @@ impl Fold {
         self.active
     }
 
-    /// Whether `rank` sits out: rank + 1 acts for it.
+    /// Whether `rank` sits out: the last rank of its group acts for it.
     pub fn sits_out(&self, rank: usize) -> bool {
-        rank < 2 * self.pairs && rank.is_multiple_of(2)
+        rank != self.rank_of(self.virtual_rank(rank))
     }
 
-    /// Whether `rank` also acts for rank - 1.
+    /// Whether `rank`, in a fold in pairs, also acts for rank - 1.
     pub fn speaks_for_two(&self, rank: usize) -> bool {
-        rank < 2 * self.pairs && !rank.is_multiple_of(2)
+        rank < 2 * self.sitting_out && !rank.is_multiple_of(2)
     }
 
-    /// The virtual rank of `rank`. A rank that sits out shares the virtual rank of its neighbour.
+    /// The virtual rank of `rank`. A rank that sits out shares the virtual rank of its group.
     pub fn virtual_rank(&self, rank: usize) -> usize {
-        if rank < 2 * self.pairs { rank / 2 } else { rank - self.pairs }
+        let end_of_groups = self.sitting_out + self.sitting_out.div_ceil(self.group - 1);
+        if rank < end_of_groups { rank / self.group } else { rank - self.sitting_out }
     }
 
     /// The rank that acts as `virtual_rank`.
     pub fn rank_of(&self, virtual_rank: usize) -> usize {
-        if virtual_rank < self.pairs { 2 * virtual_rank + 1 } else { virtual_rank + self.pairs }
+        self.first_rank(virtual_rank + 1) - 1
     }
 
-    /// Combines the vectors of the ranks that sit out into the vectors of their neighbours. Returns the virtual rank of
+    /// In pairs, combines the vectors of the ranks that sit out into the vectors of their neighbours. Returns the virtual rank of
     /// this rank, or none if it sits out; then `result` already holds the end result.
     pub async fn enter(&self, r: &Rank<'_>, result: Span, scratch: Span) -> Option<usize> {
-        if r.rank() >= 2 * self.pairs {
+        if r.rank() >= 2 * self.sitting_out {
             return Some(self.virtual_rank(r.rank()));
         }
         // A box, so that the program of an unpaired rank stays small; of 2^K ranks, all are unpaired.
@@ -81,7 +89,7 @@ impl Fold {
 
     /// The first rank that `virtual_rank` acts for. For virtual rank Q, this is P.
     pub fn first_rank(&self, virtual_rank: usize) -> usize {
-        virtual_rank + virtual_rank.min(self.pairs)
+        virtual_rank + (virtual_rank * (self.group - 1)).min(self.sitting_out)
     }
 }
 
@@ -91,15 +99,16 @@ mod tests {
 
     #[test]
     fn folded_ranks_are_each_spoken_for_once() {
-        for ranks in 1..70 {
-            let fold = Fold::new(ranks);
-            assert_eq!((fold.first_rank(0), fold.first_rank(fold.active())), (0, ranks));
-            for virtual_rank in 0..fold.active() {
+        for (ranks, group) in (1..70_usize).flat_map(|ranks| (2..9_usize).map(move |group| (ranks, group))) {
+            let active = group.pow(ranks.ilog(group));
+            let fold = Fold::in_groups(group, active, ranks);
+            assert_eq!((fold.first_rank(0), fold.first_rank(active)), (0, ranks));
+            for virtual_rank in 0..active {
                 let rank = fold.rank_of(virtual_rank);
-                let group = fold.first_rank(virtual_rank)..fold.first_rank(virtual_rank + 1);
-                assert_eq!(rank, group.end - 1);
-                assert_eq!(fold.speaks_for_two(rank), group.len() == 2);
-                for member in group {
+                let members = fold.first_rank(virtual_rank)..fold.first_rank(virtual_rank + 1);
+                assert_eq!(rank, members.end - 1);
+                assert!(group != 2 || fold.speaks_for_two(rank) == (members.len() == 2));
+                for member in members {
                     assert_eq!(fold.virtual_rank(member), virtual_rank);
                     assert_eq!(fold.sits_out(member), member != rank);
                 }

@@ -107,6 +107,13 @@ impl RadixGroups {
         rank / self.distance % self.size
     }
 
+    /// All members of its group, in order.
+    pub fn members(&self, rank: usize) -> impl Iterator<Item = usize> + use<> {
+        let Self { distance, size } = *self;
+        let first = rank - self.position(rank) * distance;
+        (0..size).map(move |position| first + position * distance)
+    }
+
     /// The other members of its group, each with its position, from the next one on and round the group.
     pub fn others(&self, rank: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
         let (Self { distance, size }, own) = (*self, self.position(rank));

@@ -59,9 +59,15 @@ static MPI_T_cvar_handle set(const char *name, const char *value, int *usual)
     return handle;
 }
 
+static int waited(int status, MPI_Request *request)
+{
+    return status ? status : MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
 static int call(const char *name)
 {
     int n = size / (int)sizeof(double);
+    MPI_Request request;
     if (!strcmp(name, "allgather"))
         return MPI_Allgather(input, size, MPI_BYTE, result, size, MPI_BYTE, comm);
     if (!strcmp(name, "allgatherv"))
@@ -82,6 +88,11 @@ static int call(const char *name)
         return MPI_Gather(input, size, MPI_BYTE, result, size, MPI_BYTE, root, comm);
     if (!strcmp(name, "gatherv"))
         return MPI_Gatherv(input, size, MPI_BYTE, result, counts, places, MPI_BYTE, root, comm);
+    if (!strcmp(name, "ireduce_scatter"))
+        return waited(MPI_Ireduce_scatter(input, result, doubles, MPI_DOUBLE, MPI_SUM, comm, &request), &request);
+    if (!strcmp(name, "ireduce_scatter_block"))
+        return waited(MPI_Ireduce_scatter_block(input, result, n / ranks, MPI_DOUBLE, MPI_SUM, comm, &request),
+                      &request);
     if (!strcmp(name, "reduce"))
         return MPI_Reduce(input, result, n, MPI_DOUBLE, MPI_SUM, root, comm);
     if (!strcmp(name, "reduce_scatter"))
