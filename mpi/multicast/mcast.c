@@ -30,8 +30,8 @@ typedef struct pending {
 /* Packed data, kept until they have left. */
 typedef struct packed {
     uint64_t id;
-    void *data;
     struct packed *next;
+    char data[];
 } packed;
 
 /* A started collective over the group of a multicast. */
@@ -111,7 +111,7 @@ static int large_type(size_t count, const carrier *of, MPI_Datatype *type) {
     return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
 }
 
-static int carrier_of(hocket_mcast_domain *domain, MPI_Datatype type, MPI_Op op, carrier *of) {
+static int carrier_of(hocket_mcast_domain *domain, MPI_Count count, MPI_Datatype type, MPI_Op op, carrier *of) {
     MPI_Count size;
     MPI_Aint lower, extent;
     int code = MPI_Type_size_x(type, &size);
@@ -123,6 +123,9 @@ static int carrier_of(hocket_mcast_domain *domain, MPI_Datatype type, MPI_Op op,
     if (!of->is_flat && size > INT_MAX)
         return fail(HOCKET_ERR_ARGUMENT, "data type: got elements of %lld B with gaps, expected at most 2^31 - 1",
                     (long long)size);
+    if (count < 0 || (size && (uint64_t)count > (uint64_t)PTRDIFF_MAX / (uint64_t)size))
+        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected at least 0 and at most what memory can hold",
+                    (long long)count);
     return MPI_SUCCESS;
 }
 
@@ -269,7 +272,6 @@ static void free_packed(hocket_mcast_domain *domain) {
         packed *one = *at;
         if (hocket_domain_has_left(domain->domain, one->id)) {
             *at = one->next;
-            free(one->data);
             free(one);
         } else {
             at = &one->next;
@@ -321,17 +323,23 @@ static int advance_all(void) {
 /* A condition that a function waits for. Tested with the domain locked; returns 1 if it holds. */
 typedef int condition(hocket_mcast_domain *domain, void *of, int *code);
 
+/* Sets `holds`; advances the domain before a second look. `news` is 1 if something happened. */
+static int look_for(hocket_mcast_domain *domain, condition *is_there, void *of, int *holds, int *news) {
+    int code = MPI_SUCCESS;
+    pthread_mutex_lock(&domain->lock);
+    *holds = is_there(domain, of, &code);
+    if (!*holds && code == MPI_SUCCESS) {
+        *news = advance(domain, &code);
+        *holds = code == MPI_SUCCESS && is_there(domain, of, &code);
+    }
+    pthread_mutex_unlock(&domain->lock);
+    return code;
+}
+
 static int wait_for(hocket_mcast_domain *domain, condition *is_there, void *of) {
     int idle = 0;
     for (;;) {
-        int code = MPI_SUCCESS;
-        pthread_mutex_lock(&domain->lock);
-        int holds = is_there(domain, of, &code), news = 0;
-        if (!holds && code == MPI_SUCCESS) {
-            news = advance(domain, &code);
-            holds = code == MPI_SUCCESS && is_there(domain, of, &code);
-        }
-        pthread_mutex_unlock(&domain->lock);
+        int holds, news = 0, code = look_for(domain, is_there, of, &holds, &news);
         if (holds || code != MPI_SUCCESS)
             return code;
         if (domains->next)
@@ -483,17 +491,17 @@ int hocket_mcast_domain_free(hocket_mcast_domain **freed) {
 
 /* The master */
 
-static int pack(hocket_mcast_domain *domain, const void *buffer, MPI_Count count, const carrier *of, void **data) {
+static int pack(hocket_mcast_domain *domain, const void *buffer, MPI_Count count, const carrier *of, packed **entry) {
     size_t bytes = (size_t)count * of->size, at = 0;
-    *data = malloc(bytes ? bytes : 1);
-    if (!*data)
+    *entry = malloc(sizeof **entry + bytes);
+    if (!*entry)
         return fail(HOCKET_ERR_BROKEN, "out of memory for %zu B", bytes);
     size_t most = of->size ? INT_MAX / of->size : INT_MAX;
     for (size_t first = 0; first < (size_t)count; first += most) {
         size_t some = (size_t)count - first < most ? (size_t)count - first : most;
         int position = 0;
         const char *from = (const char *)buffer + (ptrdiff_t)first * of->step;
-        int code = MPI_Pack(from, (int)some, of->type, (char *)*data + at, (int)(some * of->size), &position,
+        int code = MPI_Pack(from, (int)some, of->type, (*entry)->data + at, (int)(some * of->size), &position,
                             domain->comm);
         if (code != MPI_SUCCESS)
             return mpi_failed(code, "packing");
@@ -515,43 +523,32 @@ static int unpack(hocket_mcast_domain *domain, const void *data, size_t bytes, v
     return MPI_SUCCESS;
 }
 
-static int count_fits(MPI_Count count, const carrier *of) {
-    return count >= 0 && (of->size == 0 || (uint64_t)count <= (uint64_t)PTRDIFF_MAX / of->size);
-}
-
 int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members, size_t members_bytes,
                       const void *buffer, MPI_Count count, MPI_Datatype type, uint64_t *id) {
     carrier of;
-    int code = carrier_of(domain, type, MPI_OP_NULL, &of);
+    int code = carrier_of(domain, count, type, MPI_OP_NULL, &of);
     if (code != MPI_SUCCESS)
         return code;
-    if (!count_fits(count, &of))
-        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected at least 0 and at most what memory can hold",
-                    (long long)count);
     if (!members || (!buffer && of.is_flat && count > 0))
         return fail(HOCKET_ERR_ARGUMENT, "%s: got NULL, expected memory", members ? "buffer" : "members");
-    void *data = NULL;
     packed *entry = NULL;
     if (!of.is_flat && count > 0) {
-        code = pack(domain, buffer, count, &of, &data);
-        entry = malloc(sizeof *entry);
-        if (code != MPI_SUCCESS || !entry) {
-            free(data);
+        code = pack(domain, buffer, count, &of, &entry);
+        if (code != MPI_SUCCESS) {
             free(entry);
-            return code != MPI_SUCCESS ? code : fail(HOCKET_ERR_BROKEN, "out of memory for a multicast");
+            return code;
         }
     }
     const char *reason = NULL;
     pthread_mutex_lock(&domain->lock);
-    if (hocket_domain_send(domain->domain, members, members_bytes, data ? data : buffer, (size_t)count * of.size, id,
-                           &reason))
+    if (hocket_domain_send(domain->domain, members, members_bytes, entry ? entry->data : buffer,
+                           (size_t)count * of.size, id, &reason)) {
         code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
-    if (entry && code == MPI_SUCCESS) {
-        *entry = (packed){*id, data, domain->packed};
-        domain->packed = entry;
-    } else if (entry) {
-        free(data);
         free(entry);
+    } else if (entry) {
+        entry->id = *id;
+        entry->next = domain->packed;
+        domain->packed = entry;
     }
     int failure = MPI_SUCCESS;
     advance(domain, &failure);
@@ -578,12 +575,8 @@ int hocket_mcast_wait(hocket_mcast_domain *domain, uint64_t id, int what) {
 
 int hocket_mcast_test(hocket_mcast_domain *domain, uint64_t id, int what, int *flag) {
     issue one = {id, what};
-    int code = MPI_SUCCESS;
-    pthread_mutex_lock(&domain->lock);
-    advance(domain, &code);
-    *flag = is_so_far(domain, &one, &code);
-    pthread_mutex_unlock(&domain->lock);
-    return code;
+    int news;
+    return look_for(domain, is_so_far, &one, flag, &news);
 }
 
 /* The members */
@@ -598,14 +591,7 @@ int hocket_mcast_take(hocket_mcast_domain *domain, hocket_multicast *multicast) 
 }
 
 int hocket_mcast_poll(hocket_mcast_domain *domain, hocket_multicast *multicast, int *flag) {
-    int code = MPI_SUCCESS;
-    pthread_mutex_lock(&domain->lock);
-    *flag = hocket_domain_take(domain->domain, multicast);
-    if (!*flag) {
-        advance(domain, &code);
-        *flag = code == MPI_SUCCESS && hocket_domain_take(domain->domain, multicast);
-    }
-    pthread_mutex_unlock(&domain->lock);
+    int news, code = look_for(domain, takes, multicast, flag, &news);
     if (domains->next)
         advance_all();
     return code;
@@ -654,12 +640,9 @@ static int received(hocket_mcast_domain *domain, void *of, int *code) {
 int hocket_mcast_recv(hocket_mcast_domain *domain, void *buffer, MPI_Count count, MPI_Datatype type,
                       hocket_mcast_status *status) {
     receive one = {buffer, 0, {0}, {0}};
-    int code = carrier_of(domain, type, MPI_OP_NULL, &one.of);
+    int code = carrier_of(domain, count, type, MPI_OP_NULL, &one.of);
     if (code != MPI_SUCCESS)
         return code;
-    if (!count_fits(count, &one.of))
-        return fail(HOCKET_ERR_ARGUMENT, "count: got %lld, expected at least 0 and at most what memory can hold",
-                    (long long)count);
     one.bytes = (size_t)count * one.of.size;
     int has_offered = 0;
     if (one.of.is_flat) {
@@ -709,12 +692,8 @@ static int is_over(hocket_mcast_domain *domain, void *of, int *code) {
 int hocket_mcast_collective_wait(hocket_mcast_domain *domain, uint64_t id) { return wait_for(domain, is_over, &id); }
 
 int hocket_mcast_collective_test(hocket_mcast_domain *domain, uint64_t id, int *flag) {
-    int code = MPI_SUCCESS;
-    pthread_mutex_lock(&domain->lock);
-    advance(domain, &code);
-    *flag = code == MPI_SUCCESS && is_over(domain, &id, &code);
-    pthread_mutex_unlock(&domain->lock);
-    return code;
+    int news;
+    return look_for(domain, is_over, &id, flag, &news);
 }
 
 /* Starts a collective. It owns a copy of the carrier until it is over. */
@@ -742,12 +721,11 @@ int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_mult
                                   const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op,
                                   int root) {
     carrier of;
-    int code = carrier_of(domain, type, op, &of), commutes = 1;
+    int code = carrier_of(domain, count, type, op, &of), commutes = 1;
     if (code != MPI_SUCCESS)
         return code;
-    if (!count_fits(count, &of) || root < 0 || root >= multicast->size)
-        return fail(HOCKET_ERR_ARGUMENT, "got count %lld and root %d, expected at least 0 and a root below %d",
-                    (long long)count, root, multicast->size);
+    if (root < 0 || root >= multicast->size)
+        return fail(HOCKET_ERR_ARGUMENT, "root: got %d, expected a root below %d", root, multicast->size);
     if (op != MPI_OP_NULL)
         code = MPI_Op_commutative(op, &commutes);
     MPI_Aint lower, extent, true_lower, true_extent;

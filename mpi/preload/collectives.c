@@ -551,69 +551,60 @@ static int keeps_form(const struct call *call)
     sendbuf, sendcounts, ADDRESSES(sdispls), sendtypes, recvbuf, recvcounts, ADDRESSES(rdispls), recvtypes, comm
 
 #define COLLECTIVES(large)                                                                                             \
-    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, (ALLREDUCE), VECTOR,                                     \
-               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, (ALLREDUCE), VECTOR,                                                    \
-               allreduce(&call, sendbuf, recvbuf, count, datatype, op))                                                \
-    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, (ALLREDUCE), VECTOR,                                              \
-               exscan(&call, sendbuf, recvbuf, count, datatype, op))                                                   \
+    COLLECTIVE(Allreduce, allreduce, large, HOCKET_ALLREDUCE, (ALLREDUCE), VECTOR, REDUCED(allreduce))                 \
+    COLLECTIVE(Scan, scan, large, HOCKET_SCAN, (ALLREDUCE), VECTOR, REDUCED(allreduce))                                \
+    COLLECTIVE(Exscan, exscan, large, HOCKET_EXSCAN, (ALLREDUCE), VECTOR, REDUCED(exscan))                             \
     COLLECTIVE(Reduce, reduce, large, HOCKET_REDUCE, (REDUCE), VECTOR,                                                 \
                reduce(&call, sendbuf, recvbuf, count, datatype, op, root))                                             \
     COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, large, HOCKET_REDUCE_SCATTER, (ALLREDUCE), VECTOR,          \
-               reduce_scatter_block(&call, sendbuf, recvbuf, count, datatype, op))                                     \
+               REDUCED(reduce_scatter_block))                                                                          \
     COLLECTIVE(Reduce_scatter, reduce_scatter, large, HOCKET_REDUCE_SCATTER, (REDUCE_SCATTER), UNKNOWN,                \
                reduce_scatter(&call, sendbuf, recvbuf, recvcounts, sizeof *recvcounts != sizeof(int), datatype, op))   \
-    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, (BCAST), VECTOR,                                                 \
-               broadcast(&call, buffer, count, datatype, root))                                                        \
-    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, (ALLGATHER), BLOCK,                                      \
-               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, (ALLGATHER), BLOCK,                                         \
-               allgather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                           \
-    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, (GATHER), SENT,                                                   \
-               gather(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                        \
-    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, (GATHER), RECEIVED,                                            \
-               scatter(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                       \
-    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, (ALLGATHERV), UNKNOWN,                                 \
-               allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf, BLOCKS_OF_TYPE(recvcounts, displs, recvtype))) \
-    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, (GATHERV), UNKNOWN,                                            \
-               gatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                                   \
-                       BLOCKS_OF_TYPE(recvcounts, displs, recvtype), root))                                            \
+    COLLECTIVE(Bcast, bcast, large, HOCKET_BROADCAST, (BCAST), VECTOR, broadcast(&call, buffer, count, datatype, root))\
+    COLLECTIVE(Allgather, allgather, large, HOCKET_ALLGATHER, (ALLGATHER), BLOCK, MOVED(allgather))                    \
+    COLLECTIVE(Alltoall, alltoall, large, HOCKET_ALLTOALL, (ALLGATHER), BLOCK, MOVED(allgather))                       \
+    COLLECTIVE(Gather, gather, large, HOCKET_GATHER, (GATHER), SENT, MOVED(gather, root))                              \
+    COLLECTIVE(Scatter, scatter, large, HOCKET_SCATTER, (GATHER), RECEIVED, MOVED(scatter, root))                      \
+    COLLECTIVE(Allgatherv, allgatherv, large, HOCKET_ALLGATHER, (ALLGATHERV), UNKNOWN, GATHERED(allgatherv))           \
+    COLLECTIVE(Gatherv, gatherv, large, HOCKET_GATHERV, (GATHERV), UNKNOWN, GATHERED(gatherv, root))                   \
     COLLECTIVE(Scatterv, scatterv, large, HOCKET_SCATTERV, (SCATTERV), UNKNOWN,                                        \
-               scatterv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, displs, sendtype), recvbuf,                         \
-                        recvcount, recvtype, root))                                                                    \
-    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, (ALLTOALLV), UNKNOWN,                                    \
-               alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, sdispls, sendtype), recvbuf,                       \
-                         BLOCKS_OF_TYPE(recvcounts, rdispls, recvtype)))                                               \
+               scatterv(&call, sendbuf, BLOCKS(sendcounts, displs, sendtype), recvbuf, recvcount, recvtype, root))     \
+    COLLECTIVE(Alltoallv, alltoallv, large, HOCKET_ALLTOALLV, (ALLTOALLV), UNKNOWN, EXCHANGED(alltoallv, BLOCKS, type))\
     COLLECTIVE(Alltoallw, alltoallw, large, HOCKET_ALLTOALLV, (ALLTOALLW), UNKNOWN,                                    \
-               alltoallv(&call, sendbuf, BLOCKS_OF_TYPES(sendcounts, sdispls, sendtypes), recvbuf,                     \
-                         BLOCKS_OF_TYPES(recvcounts, rdispls, recvtypes)))
+               EXCHANGED(alltoallv, BLOCKS_OF_TYPES, types))                                                           \
+    COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHER), UNKNOWN,         \
+               MOVED(neighbor_blocks))                                                                                 \
+    COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHERV), UNKNOWN,      \
+               GATHERED(neighbor_allgatherv))                                                                          \
+    COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLGATHER), UNKNOWN,            \
+               MOVED(neighbor_blocks))                                                                                 \
+    COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLTOALLV), UNKNOWN,          \
+               EXCHANGED(neighbor_alltoallv, BLOCKS, type))                                                            \
+    COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, (NEIGHBOR_ALLTOALLW), UNKNOWN, \
+               EXCHANGED(neighbor_alltoallv, BLOCKS_AT_ADDRESSES, types))
+
+/* Descriptions of calls with the same arguments. */
+#define REDUCED(describe) describe(&call, sendbuf, recvbuf, count, datatype, op)
+#define MOVED(describe, ...)                                                                                           \
+    describe(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, ##__VA_ARGS__)
+#define GATHERED(describe, ...)                                                                                        \
+    describe(&call, sendbuf, sendcount, sendtype, recvbuf,                                                             \
+             BLOCKS(recvcounts, displs, recvtype), ##__VA_ARGS__)
+#define EXCHANGED(describe, blocks, types)                                                                             \
+    describe(&call, sendbuf, blocks(sendcounts, sdispls, send##types), recvbuf,                                        \
+             blocks(recvcounts, rdispls, recv##types))
+
 #define ARE_LARGE (sizeof(COUNT) != sizeof(int))
-#define BLOCKS_OF_TYPE(counts, places, type) ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, type, NULL, 0, NULL})
+#define BLOCKS(counts, places, type) ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, type, NULL, 0, NULL})
 #define BLOCKS_OF_TYPES(counts, places, types)                                                                         \
     ((struct pieces){counts, places, ARE_LARGE, ARE_LARGE, MPI_DATATYPE_NULL, types, 0, NULL})
-/* Places are addresses in both forms, with small and with large counts. */
-#define NEIGHBOR_BLOCKS(counts, places, types)                                                                         \
+/* With small and with large counts. */
+#define BLOCKS_AT_ADDRESSES(counts, places, types)                                                                     \
     ((struct pieces){counts, places, ARE_LARGE, 1, MPI_DATATYPE_NULL, types, 0, NULL})
-
-#define NEIGHBORHOODS(large)                                                                                           \
-    COLLECTIVE(Neighbor_allgather, neighbor_allgather, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHER), UNKNOWN,         \
-               neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
-    COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, large, HOCKET_NEIGHBOR_ALLGATHER, (ALLGATHERV), UNKNOWN,      \
-               neighbor_allgatherv(&call, sendbuf, sendcount, sendtype, recvbuf,                                       \
-                                   BLOCKS_OF_TYPE(recvcounts, displs, recvtype)))                                      \
-    COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLGATHER), UNKNOWN,            \
-               neighbor_blocks(&call, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                     \
-    COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, large, HOCKET_NEIGHBOR_ALLTOALL, (ALLTOALLV), UNKNOWN,          \
-               neighbor_alltoallv(&call, sendbuf, BLOCKS_OF_TYPE(sendcounts, sdispls, sendtype), recvbuf,              \
-                                  BLOCKS_OF_TYPE(recvcounts, rdispls, recvtype)))                                      \
-    COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, large, HOCKET_NEIGHBOR_ALLTOALL, (NEIGHBOR_ALLTOALLW), UNKNOWN, \
-               neighbor_alltoallv(&call, sendbuf, NEIGHBOR_BLOCKS(sendcounts, sdispls, sendtypes), recvbuf,            \
-                                  NEIGHBOR_BLOCKS(recvcounts, rdispls, recvtypes)))
 
 #define COUNT int
 #define PLACE int
 COLLECTIVES()
-NEIGHBORHOODS()
 COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, (comm), 0, (void)0)
 #ifdef HAS_LARGE_COUNTS
 #undef COUNT
@@ -621,5 +612,4 @@ COLLECTIVE(Barrier, barrier, , HOCKET_BARRIER, (comm), 0, (void)0)
 #undef PLACE
 #define PLACE MPI_Aint
 COLLECTIVES(_c)
-NEIGHBORHOODS(_c)
 #endif
