@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from operator import index
 from os import PathLike, fspath
@@ -42,6 +43,15 @@ def one_line(message: str) -> str:
 def printable_lines(text: str) -> str:
     """Return the printable lines of a text; tabs are control characters that harm nobody."""
     return _SAFE.sub(lambda match: printable(match[0]), text)
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Put the place of a value before the message of an error."""
+    try:
+        yield
+    except Error as error:
+        raise Error(f"{place}: {error}") from None
 
 
 def instance(what: str, value: Any, kind: type[T], expected: str) -> T:
@@ -108,10 +118,8 @@ def size_bytes(what: str, value: Any) -> int:
     """Return a size in bytes, given as a number, or as a text such as "64KiB"; refuse what is none."""
     if not isinstance(value, str):
         return whole(what, value)
-    try:
+    with within(what):
         return _native.parse_bytes(text(what, value))
-    except Error as error:
-        raise Error(f"{what}: {error}") from None
 
 
 def several_sizes(what: str, values: Any) -> tuple[int, ...]:
@@ -126,10 +134,8 @@ def several_sizes(what: str, values: Any) -> tuple[int, ...]:
 def several_ranks(what: str, values: Any) -> tuple[int, ...]:
     """Return rank counts: of numbers, or of a text such as "1-64" or "1-8,16,32"; refuse others."""
     if isinstance(values, str):
-        try:
+        with within(what):
             return parse_ranks(values)
-        except Error as error:
-            raise Error(f"{what}: {error}") from None
     if not isinstance(values, Iterable):
         raise Error(f"{what}: got {quote(values)}, expected a list of rank counts such as [{quote(values)}]")
     return tuple(whole(what, value) for value in values)

@@ -13,7 +13,8 @@ parse_bytes_per_s = _native.parse_bytes_per_s
 parse_duration = _native.parse_duration
 parse_time = _native.parse_time
 
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+"""Times, each with its name, the longest first."""
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 """Rates, each with its name, the largest first."""
@@ -26,7 +27,7 @@ _MOST_DIGITS = 18  # certain to fit 64 bits
 
 def format_time(time_s: float) -> str:
     """Return a time with four digits: "12.35 us"."""
-    factor, unit = next((pair for pair in _TIMES if time_s >= _ROUNDS_UP * pair[0]), (1e-12, "ps"))
+    factor, unit = next((pair for pair in TIMES if time_s >= _ROUNDS_UP * pair[0]), (1e-12, "ps"))
     return f"{_four_digits(time_s / factor)} {unit}" if time_s else "0 s"
 
 
@@ -36,9 +37,9 @@ def format_duration(time_s: float) -> str:
     return f"{time_s / factor:,.0f} {unit}"
 
 
-def time_unit(time_s: float) -> tuple[float, str]:
-    """Return the unit for an axis that ends at `time_s`: its length in seconds and its name."""
-    return next((pair for pair in _TIMES if time_s >= pair[0]), _TIMES[-1])
+def axis_unit(end: float, units: Sequence[tuple[float, str]] = TIMES) -> tuple[float, str]:
+    """Return the unit for an axis that ends at a time, or at a value in other units: its size and its name."""
+    return next((pair for pair in units if end >= pair[0]), units[-1])
 
 
 def format_bytes(size_bytes: int) -> str:

@@ -352,7 +352,5 @@ def _value(name: str, text: str, units: Mapping[str, str]) -> int | str:
         raise unknown("parameter", name, sorted(units))
     if text == AUTO or units[name] in (GAP, "choice"):
         return text
-    try:
+    with checks.within(f"parameter {name}"):
         return parse_bytes(text) if units[name] == "bytes" else parse_count(text)
-    except Error as error:
-        raise Error(f"parameter {name}: {error}") from None

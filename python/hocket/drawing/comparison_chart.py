@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
-from hocket.base.units import format_bytes, format_count, format_time, time_unit
+from hocket.base.units import axis_unit, format_bytes, format_count, format_time
 from hocket.drawing.plot import (
     COLOURS,
     MOST_LINES,
@@ -288,7 +288,7 @@ def is_over_lateness(comparison: Comparison) -> bool:
 def lateness_chart(comparison: Comparison, most: int | None = MOST_LINES) -> alt.LayerChart:
     """Return time over the time between the first and the last arrival, a point for each trial."""
     first = comparison.simulations[0]
-    scale, unit = time_unit(max(first.arriving_s))
+    scale, unit = axis_unit(max(first.arriving_s))
     simulations = [one for one in comparison.simulations if max(one.times_s) > 0]
     if not simulations:
         raise Error("nothing to draw on a logarithmic axis, expected times above zero")
@@ -335,7 +335,7 @@ def lateness_map(comparison: Comparison) -> alt.LayerChart:
     if not comparison.finished_bytes:
         raise Error("nothing to draw, expected a size that is compared to the end")
     first, trials = comparison.simulations[0], min(one.trials for one in comparison.simulations)
-    scale, unit = time_unit(max(first.arriving_s[:trials]))
+    scale, unit = axis_unit(max(first.arriving_s[:trials]))
     ordered = sorted(range(trials), key=lambda trial: first.arriving_s[trial])
     groups = [ordered[trials * part // _GROUPS : trials * (part + 1) // _GROUPS] for part in range(_GROUPS)]
     ranges: dict[str, list[int]] = {}

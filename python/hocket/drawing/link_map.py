@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from hocket._native import Error
 from hocket.base.checks import among
 from hocket.base.packages import alt
-from hocket.base.units import RATES, format_bytes, format_time
+from hocket.base.units import RATES, axis_unit, format_bytes, format_time
 from hocket.definitions.topology import Link, LinkUse, Load, Topology
 from hocket.simulating.faults import changes_of_links
 
@@ -281,7 +281,7 @@ def _shares(start: float, end: float, parts: int) -> Iterator[tuple[int, float]]
 
 def _sliding(labels: str, most_bytes_per_s: float) -> Colour:
     moment = alt.param(name="moment", value=0, bind=alt.binding_range(min=0, max=_MOMENTS - 1, step=1, name="moment "))
-    factor, unit = _rate_unit(most_bytes_per_s)
+    factor, unit = axis_unit(most_bytes_per_s, RATES)
     expressions = {
         "shown": "datum.moments[moment]",
         "rate": f"format(datum.shown * {most_bytes_per_s / factor}, '.3~r') + ' {unit}'",
@@ -290,9 +290,5 @@ def _sliding(labels: str, most_bytes_per_s: float) -> Colour:
 
 
 def _rate(bytes_per_s: float) -> str:
-    factor, unit = _rate_unit(bytes_per_s)
+    factor, unit = axis_unit(bytes_per_s, RATES)
     return f"{bytes_per_s / factor:.4g} {unit}"
-
-
-def _rate_unit(bytes_per_s: float) -> tuple[float, str]:
-    return next((pair for pair in RATES if bytes_per_s >= pair[0]), RATES[-1])

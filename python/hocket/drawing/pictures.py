@@ -5,7 +5,7 @@ from __future__ import annotations
 from hocket._native import Error
 from hocket.base.packages import alt
 from hocket.base.results import draw
-from hocket.base.units import format_time, time_unit
+from hocket.base.units import axis_unit, format_time
 from hocket.definitions.machine import MachineLike, as_machine
 from hocket.definitions.topology import Topology
 from hocket.drawing.comparison_chart import comparison_chart, is_over_lateness, lateness_chart, lateness_map
@@ -44,7 +44,7 @@ def _trials(result: Simulation) -> alt.LayerChart:
         )
     if len(times_s.histogram["counts"]) == 1:
         raise Error(f"plot: got {result.trials} trials that all take {format_time(times_s.mean)}, expected noise")
-    scale, unit = time_unit(times_s.max)
+    scale, unit = axis_unit(times_s.max)
     edges = [edge / scale for edge in times_s.histogram["edges_s"]]
     counts = times_s.histogram["counts"]
     bins = [{"from": edges[i], "to": edges[i + 1], "trials": count} for i, count in enumerate(counts)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base.packages import alt
-from hocket.base.units import format_bytes, format_time, time_unit
+from hocket.base.units import axis_unit, format_bytes, format_time
 from hocket.drawing.plot import by_kind, frame
 from hocket.schedules.dependencies import pair_ends
 from hocket.simulating.operations import Event, Step
@@ -42,7 +42,7 @@ def space_time_chart(
     if not end_s > 0:
         raise Error("nothing to draw, expected operations that take time")
     check_operations(len(event_list))
-    scale, unit = time_unit(end_s)
+    scale, unit = axis_unit(end_s)
     ranks = max(event.rank for event in event_list) + 1
     x = alt.X("start:Q").title(f"time ({unit})").scale(domain=[0, end_s / scale], nice=False)
     labels = list(range(0, ranks, -(-ranks // _MOST_LABELS)))

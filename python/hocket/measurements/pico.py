@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from hocket._native import Error
+from hocket.base.checks import within
 from hocket.base.files import read_rows
 from hocket.base.units import parse_choice
 from hocket.definitions.library import COLLECTIVES, find_collective
@@ -56,10 +56,8 @@ def _measurement(cells: Mapping[str, str], where: tuple[str, int]) -> tuple[Meas
     for name in _COLUMN_NAMES:
         if not cells[name]:
             raise at(*where, f"{name}: is empty, expected a value")
-    try:
+    with within(f"{where[0]}:{where[1]}"):
         collective = find_collective(cells["collective"])
-    except Error as error:
-        raise at(*where, str(error)) from None
     dims = tuple(count(part, "nodes", where) for part in cells["nodes"].split("x"))
     ranks_per_node = count(cells["ppn"], "ppn", where)
     ranks, total = math.prod(dims) * ranks_per_node, count(cells["bytes_total"], "bytes_total", where)

@@ -17,7 +17,7 @@ from typing import cast, get_args
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
-from hocket.base.checks import among
+from hocket.base.checks import among, within
 from hocket.base.files import read_rows
 from hocket.base.units import parse_bytes, parse_time
 from hocket.definitions.library import find_collective, parse_parameter
@@ -162,6 +162,11 @@ class _Row:
     cells: Sequence[str]
     where: tuple[str, int]
 
+    @property
+    def source(self) -> str:
+        """Its file and its line."""
+        return f"{self.where[0]}:{self.where[1]}"
+
     def measurement(self, facts: Facts) -> Measurement:
         """Return the measurement of the row, and what is told where it has no cell."""
         for role in ("collective", "algorithm", "ranks", "size", "time"):
@@ -190,7 +195,7 @@ class _Row:
             system=self._cell("system"),
             library=self._cell("library"),
             buffers=self._cell("buffers"),
-            source=f"{self.where[0]}:{self.where[1]}",
+            source=self.source,
             spread=self._spread(),
         )
 
@@ -209,21 +214,17 @@ class _Row:
         name = re.sub(r"^(?:mpi_|osu_)|_perf$", "", self._cell("collective").lower()) or facts.collective
         if name is None:
             raise Error(f"{self.where[0]}: does not name the collective, expected --collective")
-        try:
+        with within(self.source):
             return find_collective(NCCL_NAMES.get(name, name))
-        except Error as error:
-            raise at(*self.where, str(error)) from None
 
     def _program(self, collective: str, facts: Facts) -> tuple[str, Mapping[str, float | str]]:
         name = self._cell("algorithm")
         if not name:
             return call_of(collective, facts, self.where[0])
         pairs = (part.strip() for part in self._cell("parameters").split(";"))
-        try:
+        with within(self.source):
             parameters = tuple(parse_parameter(pair) for pair in pairs if pair)
             return call_of(collective, Facts(name, parameters=parameters), self.where[0])
-        except Error as error:
-            raise at(*self.where, str(error)) from None
 
     def _size_bytes(self) -> int:
         if "size" not in self.columns:
@@ -252,16 +253,12 @@ class _Row:
             else 0.0
             for role in ("low", "high")
         )
-        try:
+        with within(self.source):
             return Spread(low_s, high_s, what, self._whole("iterations"))
-        except Error as error:
-            raise at(*self.where, str(error)) from None
 
     def _word(self, role: str, words: Sequence[str], default: str) -> str:
-        try:
+        with within(self.source):
             return among(self.columns[role][1], self._cell(role), words) if self._cell(role) else default
-        except Error as error:
-            raise at(*self.where, str(error)) from None
 
     def _time_s(self) -> float:
         cell, (_, name, unit) = self._cell("time"), self.columns["time"]

@@ -41,10 +41,8 @@ class Job:
         may follow, in any order. The error for another text begins with it.
         """
         words = " ".join(checks.text("job", text).split())
-        try:
+        with checks.within(f'job "{words:.200}"'):
             return cls._read(words, among)
-        except Error as error:
-            raise Error(f'job "{words:.200}": {error}') from None
 
     @classmethod
     def _read(cls, words: str, among: Iterable[Algorithm] | None) -> Job:

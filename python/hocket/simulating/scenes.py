@@ -60,10 +60,8 @@ class Scene:
             place = f"{file}:{lines.get(key, 1)}: {key}"
             if key not in _KEYS:
                 raise Error(f"{place}: unknown key, {hint(key, _KEYS)}")
-            try:
+            with checks.within(place):
                 starts[key] = _KEYS[key](value, Path(file).parent)
-            except Error as error:
-                raise Error(f"{place}: {error}") from None
         return cls(**starts)
 
     @property

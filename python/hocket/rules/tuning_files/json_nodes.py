@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
 
-from hocket._native import Error
 from hocket.rules.tuning_files.form import Place, quote_text
 
-_BLANK = re.compile(r"[ \t\n\r]*")
-_VALUE = re.compile(r'"|true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?')
-_DECODER = json.JSONDecoder()
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}:,"\s]+')
 _DEEPEST = 100
+_EXPECTED = {
+    "Expecting value": "a value",
+    "Expecting property name enclosed in double quotes": "a name in quotes",
+    "Expecting ':' delimiter": '":"',
+    "Expecting ',' delimiter": '",", or the end of a list or an object',
+    "Extra data": "the end of the file",
+}
+"""What is expected instead, by the errors of Python's JSON."""
 _INFINITE = ("inf", "Inf", "INF")
 _MANY = 20  # this many names are too long for an error
 _MOST_DIGITS = 18  # certain to fit 64 bits
@@ -43,12 +49,42 @@ class Node(Place):
 
 def parse(text: str, file: str) -> Node:
     """Return the value of a text; refuse what is no JSON, is nested too deeply, or has a number of too many digits."""
-    reader = _Reader(text, file)
-    node = reader.value(0)
-    reader.skip_blanks()
-    if reader.place < len(text):
-        raise reader.expected("the end of the file")
-    return node
+    tokens = list(_tokens(text, file))
+    try:
+        json.loads(text, parse_int=str, parse_constant=str)
+    except json.JSONDecodeError as error:
+        got = json.dumps(text[error.pos : error.pos + 12]) if error.pos < len(text) else "the end"
+        why = f"got {got}, expected {_EXPECTED[error.msg]}" if error.msg in _EXPECTED else error.msg
+        raise Place(file, error.lineno).error(f"not JSON: {why}") from None
+    left = iter(tokens)
+
+    def node(place: Place, token: str) -> Node:
+        value: Any
+        if token == "{":
+            names = takewhile(lambda each: each[1] != "}", left)
+            value = tuple(Member(file, at.line, json.loads(name), node(*next(left))) for at, name in names)
+        elif token == "[":
+            value = [node(*each) for each in takewhile(lambda each: each[1] != "]", left)]
+        elif token.removeprefix("-") in ("NaN", "Infinity"):  # numbers that only Python's JSON has
+            raise place.error(f'not JSON: got "{token}", expected a value')
+        elif len(token) > _MOST_DIGITS and not token.startswith('"'):
+            raise place.error(f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number")
+        else:
+            value = json.loads(token)
+        return Node(file, place.line, value)
+
+    return node(*next(left))
+
+
+def _tokens(text: str, file: str) -> Iterator[tuple[Place, str]]:
+    """Give the brackets and single values of a text, each with its place."""
+    line, at, depth = 1, 0, 0
+    for match in _TOKEN.finditer(text):
+        line, at = line + text.count("\n", at, match.start()), match.start()
+        depth += (match[0] in "[{") - (match[0] in "]}")
+        if depth > _DEEPEST:
+            raise Place(file, line).error(f"nested too deeply, expected at most {_DEEPEST} levels")
+        yield Place(file, line), match[0]
 
 
 class Object:
@@ -103,79 +139,3 @@ class Object:
         if not isinstance(node.value, list):
             raise node.error(f'"{name}": expected a list')
         return node.value
-
-
-class _Reader:
-    def __init__(self, text: str, file: str) -> None:
-        self.place = 0
-        self._text, self._file = text, file
-        self._line_ends = [match.start() for match in re.finditer("\n", text)]
-
-    @property
-    def line(self) -> int:
-        return bisect_left(self._line_ends, self.place) + 1
-
-    def error(self, message: str) -> Error:
-        return Place(self._file, self.line).error(message)
-
-    def expected(self, what: str) -> Error:
-        got = json.dumps(self._text[self.place : self.place + 12]) if self.place < len(self._text) else "the end"
-        return self.error(f"not JSON: got {got}, expected {what}")
-
-    def skip_blanks(self) -> None:
-        match = _BLANK.match(self._text, self.place)
-        assert match is not None  # it also matches nothing
-        self.place = match.end()
-
-    def take(self, sign: str) -> bool:
-        """Skip blanks, and `sign` if it follows; return whether it does."""
-        self.skip_blanks()
-        is_next = self._text.startswith(sign, self.place)
-        self.place += len(sign) * is_next
-        return is_next
-
-    def value(self, depth: int) -> Node:
-        self.skip_blanks()
-        line = self.line
-        if depth > _DEEPEST:
-            raise self.error(f"nested too deeply, expected at most {_DEEPEST} levels")
-        if self.take("{"):
-            return Node(self._file, line, tuple(self.items("}", lambda: self.member(depth + 1))))
-        if self.take("["):
-            return Node(self._file, line, self.items("]", lambda: self.value(depth + 1)))
-        return Node(self._file, line, self.single())
-
-    def items(self, end: str, item: Callable[[], Node | Member]) -> list:  # type: ignore[type-arg]
-        nodes: list[Node | Member] = []
-        if self.take(end):
-            return nodes
-        while True:
-            nodes.append(item())
-            if self.take(end):
-                return nodes
-            if not self.take(","):
-                raise self.expected(f'"," or "{end}"')
-
-    def member(self, depth: int) -> Member:
-        self.skip_blanks()
-        line = self.line
-        if not self._text.startswith('"', self.place):
-            raise self.expected("a name in quotes")
-        name = str(self.single())
-        if not self.take(":"):
-            raise self.expected('":"')
-        return Member(self._file, line, name, self.value(depth))
-
-    def single(self) -> str | float | bool | None:
-        """Return a value that is neither a list nor an object."""
-        match = _VALUE.match(self._text, self.place)
-        if match is None:
-            raise self.expected("a value")
-        if len(match[0]) > _MOST_DIGITS:
-            raise self.error(f"got a number of more than {_MOST_DIGITS} digits, expected a shorter number")
-        try:
-            value: str | float | bool | None
-            value, self.place = _DECODER.raw_decode(self._text, self.place)
-        except json.JSONDecodeError as error:
-            raise self.error(f"not JSON: {error.msg}") from None
-        return value
