@@ -31,7 +31,7 @@ pub use call_overhead::{DelayedProgram, with_call_overhead};
 pub use in_time::Outcome;
 pub use network::{
     Ask, CircuitCounts, Circuits, Fabric, Fault, Faults, Flight, Hockney, Line, LinkUse, Milestone, Network,
-    NetworkModel, OnDemand, Passage, Passages, Place, Routing, SharedNetwork, Traffic,
+    NetworkModel, OnDemand, Packets, Passage, Passages, Place, Routing, SharedNetwork, Traffic,
 };
 pub use options::{Engine, Options};
 pub use plan::Ends;

@@ -63,11 +63,7 @@ mod departures;
 mod faulty;
 mod messages;
 mod pacing;
-#[cfg(test)]
-mod reference;
 mod router;
-#[cfg(test)]
-mod tests;
 mod ways;
 mod wiring;
 

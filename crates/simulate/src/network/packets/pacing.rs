@@ -163,3 +163,35 @@ impl Interface {
         self.gap_packets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a fifth of late packets a gap stays the same; otherwise it changes by a fifth of the difference. A receiver
+    /// moves half of the way to a message's gap. News count from their time on; no gap exceeds 64.
+    #[test]
+    fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
+        let after = |news: &[News]| {
+            let mut interface = Interface::default();
+            news.iter().for_each(|news| interface.learn(0.0, *news));
+            interface.gap_packets(1.0)
+        };
+        let (carrying, late) = (News::Carried, News::Acknowledged);
+        for (news, expected) in [
+            (vec![late(1.0)], 0.16),
+            (vec![carrying(8.0)], 4.0),
+            (vec![carrying(8.0), carrying(0.0)], 2.0),
+            (vec![carrying(8.0), late(0.2)], 4.0),
+            (vec![carrying(8.0), late(0.0)], 3.96),
+            (vec![late(0.0)], 0.0),
+            (vec![late(1.0); 1000], 64.0),
+        ] {
+            assert!((after(&news) - expected).abs() < 1e-9, "{}, not {expected}", after(&news));
+        }
+        let mut interface = Interface::default();
+        interface.learn(2.0, carrying(0.0));
+        interface.learn(1.0, carrying(8.0));
+        assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
+    }
+}

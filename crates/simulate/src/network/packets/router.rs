@@ -549,14 +549,6 @@ impl<'a> Routers<'a> {
         let after = self.wiring.output(*self.messages.steps.get(at as usize + 1)?);
         Some(self.slots[self.slot(next, self.inputs[next].first)].at.wrapping_add(self.outputs.get(after)?.turn))
     }
-
-    /// An output that serves no input although it could.
-    #[cfg(test)]
-    pub fn idle_in_vain(&self) -> Option<usize> {
-        let can_leave = |input: &&Input| input.wants && input.ready_s.max(self.room_s(input.step)) <= self.now_s;
-        let mut outputs = self.inputs.iter().filter(can_leave).map(|input| self.wiring.output(input.step));
-        outputs.find(|output| self.outputs[*output].free_s <= self.now_s)
-    }
 }
 
 impl Input {

@@ -1,13 +1,12 @@
 //! Known answers, laws over random traffic, and refusals. Default: packets of 1000 B, links of 1 GB/s, no latencies.
 
+mod reference;
+
 use hocket_machine::Machine;
+use hocket_simulate::{Flight, LinkUse, Milestone, NetworkModel, Packets, Platform, SharedNetwork};
 use proptest::prelude::*;
 
-use super::super::{Flight, LinkUse, Milestone, Traffic};
-use super::Packets;
-use super::pacing::{Interface, News};
-use super::reference::{Transfer, arrivals};
-use super::router::Routers;
+use reference::{Transfer, arrivals};
 
 const US: f64 = 1e-6;
 
@@ -23,7 +22,8 @@ fn machine(keys: &str) -> Machine {
 }
 
 fn packets(keys: &str) -> Packets {
-    Packets::read(&machine(keys)).unwrap()
+    let NetworkModel::Packets(packets) = Platform::new(&machine(keys)).unwrap().network else { unreachable!() };
+    packets
 }
 
 fn flight(id: u32, from: usize, to: usize, bytes: f64) -> Flight {
@@ -48,7 +48,7 @@ impl Log {
 
 /// Runs messages that leave at the given times, in order; ids are their indices.
 fn run(network: &Packets, flights: &[(f64, Flight)]) -> Log {
-    let mut traffic = Routers::new(network);
+    let mut traffic = network.traffic();
     let unknown = vec![f64::NAN; flights.len()];
     let mut log = Log { sent_s: unknown.clone(), arrived_s: unknown, links: Vec::new(), deadlock: None };
     let (mut progress, mut left) = (Vec::new(), flights.iter().peekable());
@@ -62,7 +62,6 @@ fn run(network: &Packets, flights: &[(f64, Flight)]) -> Log {
             break;
         }
         traffic.advance(&mut progress);
-        assert_eq!(traffic.idle_in_vain(), None);
         for (id, milestone) in progress.drain(..) {
             let times = if milestone == Milestone::Sent { &mut log.sent_s } else { &mut log.arrived_s };
             assert!(times[id as usize].is_nan(), "a milestone is passed once");
@@ -103,7 +102,7 @@ fn one_message_alone_takes_its_closed_form() {
 fn packets_that_follow_each_other_are_one_passage() {
     let network = packets("dims = [8]\nlink_latency = \"100 ns\"");
     for (gap_packets, count) in [(0.0, 1), (1.0, 4)] {
-        let mut traffic = Routers::new(&network);
+        let mut traffic = network.traffic();
         traffic.passages().unwrap().keep();
         traffic.inject(0.0, Flight { gap_packets, ..flight(0, 0, 2, 3500.0) });
         while traffic.next_s() < f64::INFINITY {
@@ -157,7 +156,7 @@ fn nodes_can_be_slower_than_links() {
 /// Packets of both take turns. Node 1's are first, because its port asks before other packets can arrive.
 #[test]
 fn two_messages_over_one_link_take_turns() {
-    let log = run_at_zero(&packets("dims = [8]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
+    let log = run_at_zero(&packets("dims = [8]\n[node]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
     assert_close(log.arrived_s[1], 19.0 * US);
     assert_close(log.arrived_s[0], 20.0 * US);
     let busy_link = log.links.iter().find(|link| link.bytes == 20_000.0).unwrap();
@@ -223,33 +222,6 @@ fn pacing_takes_waiting_away() {
     assert!(waiting(&paced) < waiting(&free) / 2.0);
     let end_s = paced.end_s();
     assert!(end_s < 270.0 * US, "{end_s}");
-}
-
-/// With a fifth of late packets a gap stays the same; otherwise it changes by a fifth of the difference. A receiver
-/// moves half of the way to a message's gap. News count from their time on; no gap exceeds 64.
-#[test]
-fn adaptive_gaps_follow_what_was_late_and_what_arrived() {
-    let after = |news: &[News]| {
-        let mut interface = Interface::default();
-        news.iter().for_each(|news| interface.learn(0.0, *news));
-        interface.gap_packets(1.0)
-    };
-    let (carrying, late) = (News::Carried, News::Acknowledged);
-    for (news, expected) in [
-        (vec![late(1.0)], 0.16),
-        (vec![carrying(8.0)], 4.0),
-        (vec![carrying(8.0), carrying(0.0)], 2.0),
-        (vec![carrying(8.0), late(0.2)], 4.0),
-        (vec![carrying(8.0), late(0.0)], 3.96),
-        (vec![late(0.0)], 0.0),
-        (vec![late(1.0); 1000], 64.0),
-    ] {
-        assert!((after(&news) - expected).abs() < 1e-9, "{}, not {expected}", after(&news));
-    }
-    let mut interface = Interface::default();
-    interface.learn(2.0, carrying(0.0));
-    interface.learn(1.0, carrying(8.0));
-    assert_eq!([1.0, 1.5, 2.5].map(|now_s| interface.gap_packets(now_s)), [0.0, 4.0, 2.0]);
 }
 
 /// 40 rounds, at this interval, in which all nodes of a ring of 16 send this far to the right.
@@ -326,7 +298,7 @@ fn mistakes_are_refused_in_one_line() {
         ("dims = [4]\nlink_latency = \"-1 us\"", "link_latency: got \"-1 us\", expected a time"),
         ("dims = [4]\nlink_bandwidth = \"0 GB/s\"", "link_bandwidth: got \"0 GB/s\", expected a rate"),
     ] {
-        let error = Packets::read(&machine(keys)).unwrap_err().to_string();
+        let error = Platform::new(&machine(keys)).err().unwrap().to_string();
         assert!(error.starts_with("test.toml:") && error.contains(expected), "{error}");
         assert_eq!(error.lines().count(), 1);
     }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use hocket_machine::{Hop, Topology};
 
-use super::Packets;
+use hocket_simulate::Packets;
 
 /// A message: from, to, packets.
-pub(super) type Transfer = (usize, usize, u32);
+pub type Transfer = (usize, usize, u32);
 
 /// A packet: its message and its number of hops so far.
 type Packet = (usize, usize);
@@ -27,7 +27,7 @@ struct Router {
 }
 
 /// For each message, the slot at which its last packet has arrived.
-pub(super) fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
+pub fn arrivals(network: &Packets, orders: &[Transfer]) -> Vec<u32> {
     let (topology, channels) = (&network.fabric.topology, network.channels);
     let (links, mut left) = (topology.links(), orders.iter().map(|order| order.2).collect::<Vec<_>>());
     let mut queues: Vec<_> = (0..links * channels + topology.nodes()).map(|_| Queue::default()).collect();
