@@ -15,7 +15,6 @@ STUDIES: dict[str, Study] = {
     "optical": optical.STUDY,
     "pacing": pacing.STUDY,
     "routing": routing.STUDY,
-    "routing": routing.STUDY,
     "trinaryx3": trinaryx3.STUDY,
 }
 """The studies by name."""

@@ -1,8 +1,9 @@
 """Which algorithm is best under which routing: allreduce, alltoall and broadcast on a dragonfly and a fat tree.
 
-256 ranks, one on each node, on links that messages share at fair rates. The nodes are in the order of the ranks or
-scattered. Algorithms that know the topology have groups of 16 ranks: those of a leaf switch, or of a group of the
-dragonfly. They run on nodes in order only, as whoever knows where the nodes are numbers the ranks accordingly.
+64 ranks (256 with `--full`), one on each node, on links that messages share at fair rates. The nodes are in the order
+of the ranks or scattered. Algorithms that know the topology have groups of 16 ranks: those of a leaf switch, or of a
+group of the dragonfly. They run on nodes in order only, as whoever knows where the nodes are numbers the ranks
+accordingly.
 """
 
 from __future__ import annotations
@@ -89,9 +90,7 @@ _NETWORKS = {
         _GROUP,
         1,
     ),
-    "fat tree 2:1": _Network(
-        "fat tree 2:1", 'topology = "fat_tree"\ndown = [16, {groups}]\nup = [1, 8]\n', _GROUP, 0
-    ),
+    "fat tree 2:1": _Network("fat tree 2:1", 'topology = "fat_tree"\ndown = [16, {groups}]\nup = [1, 8]\n', _GROUP, 0),
 }
 
 
@@ -273,9 +272,9 @@ STUDY = Study(
     title="Which algorithm is best under which routing",
     figures=(Figure(1, "The fastest algorithm under each routing", "times", _draw),),
     scopes={
-        "quick": Scope("quick", most_ranks_log2=6, points=1, trials=2),
-        "default": Scope("default", most_ranks_log2=8, points=2, trials=5),
-        "full": Scope("full", most_ranks_log2=8, points=2, trials=20),
+        "quick": Scope("quick", most_ranks_log2=5, points=1, trials=2),
+        "default": Scope("default", most_ranks_log2=6, points=2, trials=5),
+        "full": Scope("full", most_ranks_log2=8, points=2, trials=5),
     },
     pieces=lambda data, scope: len(_cases(scope)),
     compute=_compute,
