@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hocket_studies import atlas, jitter, landscape, multicast, optical, pacing, trinaryx3
+from hocket_studies import atlas, jitter, landscape, multicast, optical, pacing, routing, trinaryx3
 from hocket_studies.study import Claim, Figure, Scope, Study
 
 __all__ = ["STUDIES", "Claim", "Figure", "Scope", "Study"]
@@ -14,6 +14,7 @@ STUDIES: dict[str, Study] = {
     "multicast": multicast.STUDY,
     "optical": optical.STUDY,
     "pacing": pacing.STUDY,
+    "routing": routing.STUDY,
     "trinaryx3": trinaryx3.STUDY,
 }
 """The studies by name."""
