@@ -256,7 +256,7 @@ def _draw(rows: Rows, title: str) -> alt.VConcatChart:
         )
         names = base.mark_text(fontSize=10, dy=-6).encode(text="algorithm:N")
         times = base.mark_text(fontSize=10, dy=7).encode(text="time:N")
-        layers: alt.LayerChart = alt.layer(cells, names, times)
+        layers = alt.LayerChart(layer=[cells, names, times])
         return layers.properties(
             title=alt.TitleParams(network, anchor="start"), width=alt.Step(140), height=alt.Step(32)
         )
