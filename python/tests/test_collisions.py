@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hocket
+from hocket.definitions.library import as_algorithm
 from hocket.definitions.variants import with_network, with_routing
 from hocket.simulating.explanation import efforts_s
 from hocket.words.explanations import explanation_facts
@@ -72,7 +73,7 @@ def test_other_routings_are_simulated(pod: hocket.Machine) -> None:
 
 
 def test_the_announced_effort_has_the_other_routings(pod: hocket.Machine) -> None:
-    algorithm = hocket.algorithm(ALGORITHM)
+    algorithm = as_algorithm(ALGORITHM)
     ecmp, spray = (next(efforts_s(algorithm, CALL, machine=with_routing(pod, one))) for one in ("ecmp", "spray"))
     assert ecmp > spray
 

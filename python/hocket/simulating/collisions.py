@@ -7,16 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeAlias
 
 from hocket._native import Error
 from hocket.definitions.machine import Machine
-from hocket.definitions.topology import Link, Topology
+from hocket.definitions.topology import Link
 from hocket.definitions.variants import variant
 from hocket.simulating.simulation import Passage, Simulation
 
 ROUTINGS = ("fixed", "s-mod-k", "ecmp", "spray", "adaptive", "valiant", "ugal")
 _OF_ONE_WAY = ("fixed", "d-mod-k", "s-mod-k", "ecmp")
 """Here a message takes one way; under other policies it is on many links at once, with a part on each."""
+
+Bundle: TypeAlias = tuple[int, bool]
+"""Parallel links: the switch at their lower end, and whether they lead away from the nodes."""
 
 
 @dataclass(frozen=True)
@@ -60,38 +64,35 @@ def collisions_of(
     topology = machine.topology
     if topology is None:
         return None
-    bundles = _bundles(topology)
-    sizes = Counter(bundle for bundle, _ in bundles.values())
-    of_bundle: dict[tuple[str, int], list[Passage]] = defaultdict(list)
+    vertices, links = topology.parts(topology.nodes + topology.switches + topology.directed_links)
+    bundles = _bundles(topology.nodes, links)
+    of_bundle: dict[Bundle, list[Passage]] = defaultdict(list)
     for passage in passages:
-        if passage.link in bundles and sizes[bundles[passage.link][0]] > 1:
-            of_bundle[bundles[passage.link][0]].append(passage)
-    found: dict[int, tuple[int, int]] = {}
-    for bundle, own in of_bundle.items():
-        for link, flows, even in _uneven(own, sizes[bundle]):
-            found[link] = max(found.get(link, (0, 1)), (flows, even), key=lambda one: one[0] / one[1])
-    if not found:
+        if passage.link in bundles:
+            of_bundle[bundles[passage.link]].append(passage)
+    sizes = Counter(bundles.values())
+    loads = sorted((load for bundle, own in of_bundle.items() for load in _uneven(own, sizes[bundle])), reverse=True)
+    if not loads:
         return None
-    worst = max(found, key=lambda link: found[link][0] / found[link][1])
-    return Collisions(
-        bundles[worst][1], *found[worst], len(found), sum(n for n in sizes.values() if n > 1), _times_s(machine, run)
-    )
+    _, flows, even, worst = loads[0]
+    name = next(f"{vertices[one.source].name} > {vertices[one.target].name}" for one in links if one.id == worst)
+    uneven_links = len({link for *_, link in loads})
+    return Collisions(name, flows, even, uneven_links, len(bundles), _times_s(machine, run))
 
 
-def _bundles(topology: Topology) -> dict[int, tuple[tuple[str, int], str]]:
-    """Return the bundle of parallel links of each link between switches, and the link's name by its ends.
+def _bundles(nodes: int, links: Iterable[Link]) -> dict[int, Bundle]:
+    """Return the bundle of each link between switches that has parallel ones.
 
     Of links away from the nodes, those of one switch are parallel; of links towards them, those to one switch.
     """
-    vertices, links = topology.parts(topology.nodes + topology.switches + topology.directed_links)
-    levels = _levels(topology.nodes, links)
+    levels = _levels(nodes, links)
     bundles = {}
     for link in links:
-        here, there = levels.get(link.source, 0), levels.get(link.target, 0)
-        if here and there and here != there:
-            bundle = ("from", link.source) if here < there else ("to", link.target)
-            bundles[link.id] = (bundle, f"{vertices[link.source].name} > {vertices[link.target].name}")
-    return bundles
+        lower, upper = sorted((link.source, link.target), key=lambda vertex: levels.get(vertex, 0))
+        if 0 < levels.get(lower, 0) < levels[upper]:
+            bundles[link.id] = (lower, lower == link.source)
+    sizes = Counter(bundles.values())
+    return {link: bundle for link, bundle in bundles.items() if sizes[bundle] > 1}
 
 
 def _levels(nodes: int, links: Iterable[Link]) -> dict[int, int]:
@@ -108,17 +109,15 @@ def _levels(nodes: int, links: Iterable[Link]) -> dict[int, int]:
     return levels
 
 
-def _uneven(passages: Iterable[Passage], links: int) -> Iterator[tuple[int, int, int]]:
-    """Give the links of a bundle with more flows than their even share at a moment, with both numbers."""
+def _uneven(passages: Iterable[Passage], links: int) -> Iterator[tuple[float, int, int, int]]:
+    """Give loads above the even share in a bundle: flows over that share, both numbers, and the link."""
     changes = [(time_s, change, one.link) for one in passages for time_s, change in ((one.start_s, 1), (one.end_s, -1))]
     flows: Counter[int] = Counter()
-    for _, own in groupby(sorted(changes), key=lambda change: change[0]):
-        touched = set()
-        for _, change, link in own:
+    for _, of_moment in groupby(sorted(changes), key=lambda change: change[0]):
+        for _, change, link in of_moment:
             flows[link] += change
-            touched.add(link)
         even = -(-flows.total() // links)
-        yield from ((link, flows[link], even) for link in touched if flows[link] > even > 0)
+        yield from ((number / even, number, even, link) for link, number in flows.items() if number > even)
 
 
 def _times_s(machine: Machine, run: Callable[[Machine], Simulation]) -> dict[str, float]:
@@ -128,7 +127,7 @@ def _times_s(machine: Machine, run: Callable[[Machine], Simulation]) -> dict[str
     for routing in ROUTINGS:
         with suppress(Error):
             without = ["network.flows_per_pair", "network.threshold"]
-            changed = None if routing == own else variant(machine, {"network.routing": routing}, without=without)
-            if changed is not None:
-                times_s[routing] = run(changed).times_s[0]
+            other = None if routing == own else variant(machine, {"network.routing": routing}, without=without)
+            if other is not None:
+                times_s[routing] = run(other).times_s[0]
     return times_s

@@ -207,7 +207,7 @@ def _collisions(run: Callable[..., Simulation], machine: Machine) -> Collisions 
         return None
     with suppress(Error):
         passages = run(machine=machine, keep=["passages"]).passages
-        return collisions_of(machine, passages, lambda changed: run(machine=changed))
+        return collisions_of(machine, passages, lambda other: run(machine=other))
     return None
 
 

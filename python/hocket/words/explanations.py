@@ -42,13 +42,13 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
     return facts
 
 
-def _collisions(found: Collisions, time_s: float) -> list[tuple[str, str]]:
+def _collisions(collisions: Collisions, time_s: float) -> list[tuple[str, str]]:
     """Return where flows collide, and which routings would be faster, the fastest first."""
-    flows = f"{found.link} carries {found.flows} flows at once, {found.even} if spread evenly"
-    links = f"{found.links} of {found.parallel_links} links between switches carry more than their share"
+    flows = f"{collisions.link} carries {collisions.flows} flows at once, {collisions.even} if spread evenly"
+    links = f"{collisions.links} of {collisions.parallel_links} links between switches carry more than their share"
     faster = [
         f'with routing = "{routing}": {time_s / other_s:.1f} times faster'
-        for routing, other_s in sorted(found.times_s.items(), key=lambda item: item[1])
+        for routing, other_s in sorted(collisions.times_s.items(), key=lambda item: item[1])
         if time_s >= _LEAST_GAIN * other_s
     ]
     return [("collisions", f"{flows}; {links}"), ("", "; ".join(faster[:2]) or "no other routing is faster")]
