@@ -14,6 +14,7 @@ from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.finding import Finding, Kind, conclude
 from hocket.judging.lines import FORMS, lines_of
 from hocket.judging.mention import Mention, Mentions
+from hocket.judging.suspects import between_leaves
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
 
@@ -52,6 +53,7 @@ def causes_of(
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
         *_slow_nodes(_list(FORMS["pair of hosts"], mentions)),
+        *between_leaves(_list(FORMS["leaves and bandwidth"], mentions, least=2)),
         *_changes_of_version(_list(FORMS["version and bandwidth"], mentions)),
         *(() if shape is None or verdict.subject == "algorithm" else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
@@ -73,11 +75,11 @@ def statements(mentions: Mentions) -> tuple[Finding, ...]:
     return tuple(_findings_of("hint", (one for one in mentions.mentions if one.subject and one.sentence)))
 
 
-def _list(expression: re.Pattern[str], mentions: Mentions) -> list[tuple[re.Match[str], str]]:
+def _list(expression: re.Pattern[str], mentions: Mentions, least: int = _LEAST_ROWS) -> list[tuple[re.Match[str], str]]:
     """Return the bandwidths of a list in the text, each with its line; none if they are few."""
     lines = enumerate(lines_of(mentions.text), start=1)
     rows = [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
-    return rows if len(rows) >= _LEAST_ROWS else []
+    return rows if len(rows) >= least else []
 
 
 def _slow_nodes(pairs: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]:
@@ -142,6 +144,7 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
         yield from _findings_of(kind, [job.bus])
         return
     yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
+    yield from _findings_of(kind, mentions.about("collisions"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
         yield from _findings_of("hint", mentions.of("near cards"))
