@@ -1,14 +1,12 @@
-"""The obvious suspects: the time of a hop, humps, calls that contradict others of a text, and leaf switches."""
+"""The obvious suspects: the time of a hop, humps between sizes, and calls that contradict others of a text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, permutations
+from itertools import accumulate
 from math import ceil, inf, log2
 from operator import attrgetter
-from statistics import fmean
 
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, from_to
@@ -16,7 +14,6 @@ from hocket.definitions.library import COLLECTIVES
 from hocket.judging.context import Job
 from hocket.judging.curves import Curve, Shape
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import whole_number
 from hocket.measurements.measurement import Measurement
 
 HOP_OF_TCP_S, HOP_OF_SOFTWARE_S = 14e-6, 4.5e-6
@@ -29,8 +26,6 @@ _HUMP_FACTOR, _HIGH_FACTOR = 1.3, 1.7
 """A size of a hump takes so many times as long as a larger one, and the highest so many times."""
 _GUIDELINE_FACTOR, _FAR, _MANY = 1.3, 1.6, 3
 """A call contradicts others if it takes so many times as long at several sizes, or far longer at one."""
-_FALL_FACTOR, _ALIKE_FACTOR = 1.15, 1.05
-"""A bandwidth that falls by the first factor is lower; runs within the second one are alike."""
 _JOB = attrgetter("ranks", "in_place", "ranks_per_node")
 GUIDELINES = tuple((row["collective"], row["others"].split()) for row in read_rows(__file__, "guidelines.csv"))
 """A collective, and those that do the same one after the other."""
@@ -95,34 +90,6 @@ def contradictions(curves: Sequence[Curve]) -> Iterator[Finding]:
             contradiction = partial(conclude, "guideline", call=call, collective=one.collective, others=names)
             with_times = partial(contradiction, time_s=measured.time_s, together_s=together_s)
             yield with_times(factor=factor, where=where, source=measured.source)
-
-
-def between_leaves(rows: Iterable[tuple[re.Match[str], str]]) -> Iterator[Finding]:
-    """Give that the bandwidth of as many nodes falls with leaf switches, and whether runs on them differ.
-
-    Where it also falls with nodes under as many leaves, the leaves need not be the cause.
-    """
-    runs: dict[tuple[int | None, int], list[float]] = {}
-    sources: dict[tuple[int | None, int], str] = {}
-    for row, source in rows:
-        place = whole_number(row["nodes"] or ""), whole_number(row["leaves"]) or 1
-        runs.setdefault(place, []).append(float(row["value"]))
-        sources.setdefault(place, source)
-    for (fewer, better), (more, worse) in permutations(runs.items(), 2):
-        if fewer[0] != more[0] and fewer[1] == more[1] and _falls(better, worse) > _FALL_FACTOR:
-            return
-    pairs = [(a, b) for a, b in permutations(runs, 2) if a[0] == b[0] and a[1] < b[1]]
-    fewer, more = max(pairs, key=lambda pair: _falls(*map(runs.__getitem__, pair)), default=((None, 1), (None, 1)))
-    factor = _falls(runs[fewer], runs[more]) if pairs else 1.0
-    if factor > _FALL_FACTOR:
-        number, spread = len(runs[more]), max(runs[more]) / min(runs[more])
-        name = "collisions or taper" if number == 1 else "taper" if spread <= _ALIKE_FACTOR else "collisions"
-        figures = {"fewer": fewer[1], "more": more[1], "runs": number, "percent": 100 * (spread - 1)}
-        yield conclude(name, source=sources[more], factor=factor, **figures)
-
-
-def _falls(before: Sequence[float], after: Sequence[float]) -> float:
-    return fmean(before) / fmean(after)
 
 
 def _vector(one: Measurement) -> int:
