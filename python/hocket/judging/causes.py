@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, permutations
+from statistics import fmean
 
 from hocket.judging.context import Job, bus_over_cards, is_of_mpi
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.finding import Finding, Kind, conclude
-from hocket.judging.lines import FORMS, lines_of
+from hocket.judging.lines import FORMS, lines_of, whole_number
 from hocket.judging.mention import Mention, Mentions
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
@@ -29,6 +30,8 @@ _MOST_OF_PAIR = 2
 _JAM_FACTOR, _LEAST_JAM_BYTES = 3, 1 << 20  # a jump so far of such large calls is rarely a choice of the library
 _AVERAGE_SHARE = 0.75
 _NOISE, _RUNS_FACTOR = 1.02, 1.5
+_FALL_FACTOR, _ALIKE_FACTOR = 1.15, 1.05
+"""A bandwidth that falls by the first factor is lower; runs within the second one are alike."""
 _SETTINGS = ("debug build", "lanes", "binding", "algorithm", "protocol")
 
 
@@ -52,6 +55,7 @@ def causes_of(
         *(() if job.is_one_node is False else _within_node(job, kind, bus_bytes_per_s, mentions)),
         *(() if job.is_one_node is True else _between_nodes(job, kind, bus_bytes_per_s, mentions)),
         *_slow_nodes(_list(FORMS["pair of hosts"], mentions)),
+        *_between_leaves(_list(FORMS["leaves and bandwidth"], mentions, least=2)),
         *_changes_of_version(_list(FORMS["version and bandwidth"], mentions)),
         *(() if shape is None or verdict.subject == "algorithm" else (*_kinks("cause", shape), *_dips(shape))),
         *_hints(verdict, job, mentions),
@@ -73,11 +77,11 @@ def statements(mentions: Mentions) -> tuple[Finding, ...]:
     return tuple(_findings_of("hint", (one for one in mentions.mentions if one.subject and one.sentence)))
 
 
-def _list(expression: re.Pattern[str], mentions: Mentions) -> list[tuple[re.Match[str], str]]:
+def _list(expression: re.Pattern[str], mentions: Mentions, least: int = _LEAST_ROWS) -> list[tuple[re.Match[str], str]]:
     """Return the bandwidths of a list in the text, each with its line; none if they are few."""
     lines = enumerate(lines_of(mentions.text), start=1)
     rows = [(match, f"{mentions.file}:{number}") for number, line in lines if (match := expression.match(line))]
-    return rows if len(rows) >= _LEAST_ROWS else []
+    return rows if len(rows) >= least else []
 
 
 def _slow_nodes(pairs: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]:
@@ -91,6 +95,34 @@ def _slow_nodes(pairs: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]
     for host, own in sources.items():
         if len(own) > 1 and all(own):
             yield conclude("slow node", source=own[0], host=host, pairs=len(own), slow_pairs=slow_pairs)
+
+
+def _between_leaves(rows: Iterable[tuple[re.Match[str], str]]) -> Iterator[Finding]:
+    """Give that the bandwidth of as many nodes falls with leaf switches, and whether runs on them differ.
+
+    Where it also falls with nodes under as many leaves, the leaves need not be the cause.
+    """
+    runs: dict[tuple[int | None, int], list[float]] = {}
+    sources: dict[tuple[int | None, int], str] = {}
+    for row, source in rows:
+        place = whole_number(row["nodes"] or ""), whole_number(row["leaves"]) or 1
+        runs.setdefault(place, []).append(float(row["value"]))
+        sources.setdefault(place, source)
+    for (fewer, better), (more, worse) in permutations(runs.items(), 2):
+        if fewer[0] != more[0] and fewer[1] == more[1] and _falls(better, worse) > _FALL_FACTOR:
+            return
+    pairs = [(a, b) for a, b in permutations(runs, 2) if a[0] == b[0] and a[1] < b[1]]
+    fewer, more = max(pairs, key=lambda pair: _falls(*map(runs.__getitem__, pair)), default=((None, 1), (None, 1)))
+    factor = _falls(runs[fewer], runs[more]) if pairs else 1.0
+    if factor > _FALL_FACTOR:
+        number, spread = len(runs[more]), max(runs[more]) / min(runs[more])
+        name = "collisions or taper" if number == 1 else "taper" if spread <= _ALIKE_FACTOR else "collisions"
+        fall = partial(conclude, name, source=sources[more], fewer=fewer[1], more=more[1], factor=factor)
+        yield fall(runs=number, percent=100 * (spread - 1))
+
+
+def _falls(before: Sequence[float], after: Sequence[float]) -> float:
+    return fmean(before) / fmean(after)
 
 
 def _changes_of_version(rows: Sequence[tuple[re.Match[str], str]]) -> Iterator[Finding]:
@@ -142,6 +174,7 @@ def _between_nodes(job: Job, kind: Kind, bus_bytes_per_s: float | None, mentions
         yield from _findings_of(kind, [job.bus])
         return
     yield from _findings_of(kind, mentions.about("ACS"), mentions.about("detected topology"))
+    yield from _findings_of(kind, mentions.about("collisions"))
     of_cards = None if bus_bytes_per_s is None else bus_bytes_per_s / bus_over_cards(job)
     if not has_direct:
         yield from _findings_of("hint", mentions.of("near cards"))

@@ -18,6 +18,7 @@ from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bounds_by_size
+from hocket.simulating.collisions import ROUTINGS, Collisions, collisions_of, may_collide
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.operations import PARTS, Step, total
@@ -66,12 +67,15 @@ class Explanation(Result):
         bound: The lower bound; None with late ranks, or if it is not known how long bytes take.
         remedies: The call on changed machines.
         faster: The fastest algorithms of the catalogue that are faster on this machine, at most `MOST_FASTER`.
+        collisions: Flows that share a link while a parallel one has fewer; None if there are none, or if messages do
+            not share links at equal rates, each on one way.
     """
 
     simulation: Simulation
     bound: Bound | None
     remedies: tuple[Remedy, ...]
     faster: tuple[Remedy, ...]
+    collisions: Collisions | None = None
 
     @property
     def title(self) -> str:
@@ -107,6 +111,7 @@ class Explanation(Result):
             "bound": self.bound and {**asdict(self.bound), "time_s": self.bound.time_s},
             "remedies": [asdict(remedy) for remedy in self.remedies],
             "faster": [asdict(remedy) for remedy in self.faster],
+            "collisions": self.collisions and asdict(self.collisions),
         }
 
     def records(self) -> list[dict[str, Any]]:
@@ -176,6 +181,7 @@ def explain(
         bounds.get(call.size_bytes),
         tuple(_remedies(run, loaded_machine, whole_scene)),
         tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),
+        _collisions(partial(run, scene=whole_scene), loaded_machine),
     )
 
 
@@ -183,7 +189,8 @@ def efforts_s(
     algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None
 ) -> Iterator[float]:
     """Give the estimated seconds of the call and its changes on one core, then of each algorithm that may be faster."""
-    yield (2 + len(_REMEDIES)) * simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
+    changes = len(_REMEDIES) + (1 + len(ROUTINGS) if may_collide(machine) else 0)
+    yield (2 + changes) * simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
     cells = [Contender(0, each, of_algorithm(each, call)) for each in _candidates_for(algorithm, machine, among)]
     yield from Question(machine, cells, places=MOST_FASTER).efforts_s()
 
@@ -192,6 +199,16 @@ def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algo
     """Return an algorithm and the algorithms that may be faster."""
     others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
     return list(dict.fromkeys([algorithm, *others]))
+
+
+def _collisions(run: Callable[..., Simulation], machine: Machine) -> Collisions | None:
+    """Return the collisions of the call; None where there are none, or more passages than are kept."""
+    if not may_collide(machine):
+        return None
+    with suppress(Error):
+        passages = run(machine=machine, keep=["passages"]).passages
+        return collisions_of(machine, passages, lambda other: run(machine=other))
+    return None
 
 
 def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) -> Iterator[Remedy]:

@@ -11,12 +11,14 @@ from hocket.base.units import format_bytes, format_time
 from hocket.words.simulations import late, measured
 
 if TYPE_CHECKING:
+    from hocket.simulating.collisions import Collisions
     from hocket.simulating.explanation import Explanation, Remedy
     from hocket.simulating.operations import Step
 
 T = TypeVar("T")
 
 _MOST_STEPS = 16  # shown
+_LEAST_GAIN = 1.05  # a routing that is faster by less is not named
 
 
 def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
@@ -35,7 +37,21 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
         times_s = {"a row of messages": bound.latency_s, "bytes": bound.bandwidth_s, "combining": bound.computation_s}
         demands = ", ".join(f"{demand} {format_time(time_s)}" for demand, time_s in times_s.items() if time_s)
         facts.append(("lower bound", f"{format_time(bound.time_s)}{times}; {demands}"))
+    if explanation.collisions:
+        facts += _collisions(explanation.collisions, explanation.time_s)
     return facts
+
+
+def _collisions(collisions: Collisions, time_s: float) -> list[tuple[str, str]]:
+    """Return where flows collide, and which routings would be faster, the fastest first."""
+    flows = f"{collisions.link} carries {collisions.flows} flows at once, {collisions.even} if spread evenly"
+    links = f"{collisions.links} of {collisions.parallel_links} links between switches carry more than their share"
+    faster = [
+        f'with routing = "{routing}": {time_s / other_s:.1f} times faster'
+        for routing, other_s in sorted(collisions.times_s.items(), key=lambda item: item[1])
+        if time_s >= _LEAST_GAIN * other_s
+    ]
+    return [("collisions", f"{flows}; {links}"), ("", "; ".join(faster[:2]) or "no other routing is faster")]
 
 
 def ranks_of_path(steps: Sequence[Step]) -> str:

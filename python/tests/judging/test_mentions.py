@@ -57,6 +57,7 @@ _SPELLINGS = [
     ("setting", "UCX_TLS=tcp", "UCX_TLS=tcp"),
     ("setting", "FI_PROVIDER=sockets", "FI_PROVIDER=sockets"),
     ("setting", "--oversubscribe", "mpirun --oversubscribe -np 2"),
+    ("topology", "adaptive routing off", "AR is enabled on 0 switches"),
     ("topology", "GPUDirect off", "GPU Direct RDMA Disabled for HCA 0"),
     ("topology", "no peer memory module", "module nv_peer_mem is not loaded"),
     ("topology", "no peer access", "peer access is not available between 0 and 1"),
