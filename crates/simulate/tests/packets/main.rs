@@ -156,7 +156,8 @@ fn nodes_can_be_slower_than_links() {
 /// Packets of both take turns. Node 1's are first, because its port asks before other packets can arrive.
 #[test]
 fn two_messages_over_one_link_take_turns() {
-    let log = run_at_zero(&packets("dims = [8]\n[node]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
+    let log =
+        run_at_zero(&packets("dims = [8]\n[node]\nports = 1"), &[flight(0, 0, 2, 10_000.0), flight(1, 1, 2, 10_000.0)]);
     assert_close(log.arrived_s[1], 19.0 * US);
     assert_close(log.arrived_s[0], 20.0 * US);
     let busy_link = log.links.iter().find(|link| link.bytes == 20_000.0).unwrap();
