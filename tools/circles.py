@@ -133,7 +133,7 @@ def _rust_module(file: Path, source: Path) -> str:
 
 
 def _code(file: Path) -> str:
-    return re.sub(r"//.*", "", file.read_text().split("#[cfg(test)]")[0])
+    return re.sub(r"//.*", "", file.read_text().split("#[cfg(test)]\nmod tests {")[0])
 
 
 def _shown(text: str) -> Iterator[tuple[list[str], str]]:

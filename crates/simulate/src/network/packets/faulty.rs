@@ -5,8 +5,8 @@
 
 use super::super::Flight;
 use super::super::faults::Ways;
-use super::Packets;
 use super::messages::no_earlier;
+use super::parameters::Packets;
 
 /// The faults of a network.
 pub(super) struct PacketFaults<'a> {

@@ -4,7 +4,7 @@ use hocket_machine::Hop;
 
 use super::super::faults::Ways;
 use super::super::{Flight, Routing};
-use super::Packets;
+use super::parameters::Packets;
 use super::wiring::Wiring;
 
 /// No message.

@@ -2,11 +2,11 @@
 
 use super::super::traffic::ENDLESS;
 use super::super::{Flight, LinkUse, Milestone, Passages, Routing, Traffic};
-use super::Packets;
 use super::calendar::Calendar;
 use super::faulty::PacketFaults;
 use super::messages::{Messages, NOBODY, Pace, nearest, no_earlier};
 use super::pacing::AdaptivePacing;
+use super::parameters::Packets;
 use super::ways::PacketWays;
 use super::wiring::Wiring;
 

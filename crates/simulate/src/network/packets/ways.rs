@@ -5,7 +5,7 @@
 //! one whose next buffer has the most room, of all channels. Of equal ones, a router takes the next in turn.
 
 use super::super::routing::{Chooser, Edge};
-use super::Packets;
+use super::parameters::Packets;
 
 /// Chooses the ways of packets.
 pub(super) struct PacketWays<'a> {

@@ -1,6 +1,6 @@
 //! Numbers for the inputs and outputs of all routers.
 
-use super::Packets;
+use super::parameters::Packets;
 
 /// Outputs are links, then ejections, `links + node`. Inputs are numbered router by router: the buffers of incoming
 /// links, channel by channel, then the node's ports. A step of a route is `output << shift | channel`, the first
