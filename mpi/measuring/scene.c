@@ -19,24 +19,22 @@ enum { MOST_AT_A_TIME = 32 };
 const char *scene_field;
 int patterns = 1, are_nonblocking;
 static int calls = 1, at_a_time = 1, parts, begin_count, end_count, has_director;
-static double every_s = -1, computing_s, *late_s, *own_s, *all_s;
+static double every_s = -1, computing_s, *late_s;
 static MPI_Request requests[MOST_AT_A_TIME];
 
 /* The values of a sample: ends and begins of the calls in seconds after the start, and the first begin with its sign
- * changed. The largest of all ranks is taken of each. */
-static double *ends_s(double *values)
-{
-    return values;
-}
+ * changed, in one array. */
+struct sample {
+    double *ends_s, *begins_s, *first_s;
+};
 
-static double *begins_s(double *values)
-{
-    return values + calls;
-}
+/* This rank's values, and of each the largest of all ranks. */
+static struct sample own, all;
 
-static double *first_s(double *values)
+static struct sample room_for_sample(void)
 {
-    return values + 2 * calls;
+    double *values = room(sizeof *values * (size_t)(2 * calls + 1));
+    return (struct sample){values, values + calls, values + 2 * calls};
 }
 
 static const char *next(const char *separators)
@@ -80,8 +78,8 @@ void read_scene(char *text)
         read_late();
     else if (strcmp(kind, "cadence") == 0)
         read_cadence();
-    own_s = room(sizeof *own_s * (size_t)(2 * calls + 1));
-    all_s = room(sizeof *all_s * (size_t)(2 * calls + 1));
+    own = room_for_sample();
+    all = room_for_sample();
 }
 
 int nonblocking_call(void)
@@ -150,7 +148,7 @@ int end_scene(int is_missed)
 
 static void note_end(double start_s)
 {
-    ends_s(own_s)[end_count++] = common_s() - start_s;
+    own.ends_s[end_count++] = common_s() - start_s;
 }
 
 /* Waits for the oldest call; a blocking call has ended. */
@@ -204,7 +202,7 @@ static void make_call(double start_s, double due_s)
     if (begin_count - end_count == at_a_time)
         end_call(start_s);
     wait_in_turn(start_s + due_s, start_s);
-    begins_s(own_s)[begin_count] = common_s() - start_s;
+    own.begins_s[begin_count] = common_s() - start_s;
     calls_made++;
     int slot = begin_count++ % at_a_time;
     if (are_nonblocking) {
@@ -229,7 +227,7 @@ static double mean_time_s(void)
 {
     double sum_s = 0;
     for (int i = 0; i < calls; i++)
-        sum_s += ends_s(all_s)[i] - (every_s < 0 ? begins_s(all_s)[i] : every_s * i);
+        sum_s += all.ends_s[i] - (every_s < 0 ? all.begins_s[i] : every_s * i);
     return sum_s / calls;
 }
 
@@ -238,7 +236,7 @@ static double ended_s(int count)
 {
     double last_s = 0;
     for (int i = 0; i < count; i++)
-        last_s = fmax(last_s, ends_s(all_s)[i]);
+        last_s = fmax(last_s, all.ends_s[i]);
     return last_s;
 }
 
@@ -253,12 +251,12 @@ static double interval_s(void)
 
 double first_begin_s(void)
 {
-    return *begins_s(own_s);
+    return *own.begins_s;
 }
 
 double last_end_s(void)
 {
-    return ends_s(own_s)[calls - 1];
+    return own.ends_s[calls - 1];
 }
 
 double scene_sample_s(int number, double *field_s)
@@ -269,9 +267,9 @@ double scene_sample_s(int number, double *field_s)
         write_input();
         double start_s = scene_start_s(&is_missed);
         make_calls(start_s, own_late_s);
-        *first_s(own_s) = -first_begin_s();
+        *own.first_s = -first_begin_s();
     } while (end_scene(is_missed));
-    PMPI_Allreduce(own_s, all_s, 2 * calls + 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    *field_s = late_s ? *begins_s(all_s) + *first_s(all_s) : interval_s();
+    PMPI_Allreduce(own.ends_s, all.ends_s, 2 * calls + 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    *field_s = late_s ? *all.begins_s + *all.first_s : interval_s();
     return mean_time_s();
 }

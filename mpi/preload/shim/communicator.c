@@ -54,7 +54,7 @@ static void free_neighbors(struct neighbors *neighbors)
 {
     if (!neighbors)
         return;
-    free(neighbors->numbers);
+    free(neighbors->destinations);
     free(neighbors->to_bytes);
     free(neighbors);
 }

@@ -11,34 +11,19 @@ static struct neighbors *room_for(int sent, int received, int dimensions)
     struct neighbors *neighbors = shim_room(sizeof *neighbors);
     int32_t *numbers = shim_room(sizeof *numbers * (all + grid + 1));
     size_t *bytes = shim_room(sizeof *bytes * (all + 1));
-    *neighbors = (struct neighbors){.to_bytes = bytes, .from_bytes = bytes + sent, .numbers = numbers};
+    *neighbors = (struct neighbors){.to_bytes = bytes,
+                                    .from_bytes = bytes + sent,
+                                    .destinations = numbers,
+                                    .sources = numbers + sent,
+                                    .sizes = numbers + all,
+                                    .offsets = numbers + all + dimensions};
     neighbors->graph = (hocket_neighbors){.sent = sent,
                                           .received = received,
-                                          .destinations = numbers,
-                                          .sources = numbers + sent,
-                                          .sizes = numbers + all,
-                                          .offsets = numbers + all + dimensions};
+                                          .destinations = neighbors->destinations,
+                                          .sources = neighbors->sources,
+                                          .sizes = neighbors->sizes,
+                                          .offsets = neighbors->offsets};
     return neighbors;
-}
-
-static int32_t *destinations(struct neighbors *neighbors)
-{
-    return neighbors->numbers;
-}
-
-static int32_t *sources(struct neighbors *neighbors)
-{
-    return neighbors->numbers + neighbors->graph.sent;
-}
-
-static int32_t *sizes(struct neighbors *neighbors)
-{
-    return sources(neighbors) + neighbors->graph.received;
-}
-
-static int32_t *offsets(struct neighbors *neighbors, int dimensions)
-{
-    return sizes(neighbors) + dimensions;
 }
 
 /* A grid, and the place of a rank. `is_periodic`: its borders meet in all dimensions (1), none (0) or some (-1). */
@@ -69,7 +54,7 @@ static void set_grid(struct neighbors *neighbors, const struct grid *grid)
     neighbors->graph.dimensions = grid->dimensions;
     neighbors->graph.is_periodic = grid->is_periodic;
     for (int i = 0; i < grid->dimensions; i++)
-        sizes(neighbors)[i] = grid->sizes[i];
+        neighbors->sizes[i] = grid->sizes[i];
 }
 
 static struct neighbors *on_grid(MPI_Comm comm)
@@ -81,9 +66,9 @@ static struct neighbors *on_grid(MPI_Comm comm)
     for (int i = 0; i < count; i++) {
         int ranks[2];
         PMPI_Cart_shift(comm, i / 2, 1, &ranks[0], &ranks[1]);
-        destinations(neighbors)[i] = sources(neighbors)[i] = ranks[i % 2] == MPI_PROC_NULL ? HOCKET_NO_RANK : ranks[i % 2];
+        neighbors->destinations[i] = neighbors->sources[i] = ranks[i % 2] == MPI_PROC_NULL ? HOCKET_NO_RANK : ranks[i % 2];
         for (int j = 0; j < grid.dimensions; j++)
-            offsets(neighbors, grid.dimensions)[i * grid.dimensions + j] = j != i / 2 ? 0 : i % 2 ? 1 : -1;
+            neighbors->offsets[i * grid.dimensions + j] = j != i / 2 ? 0 : i % 2 ? 1 : -1;
     }
     if (grid.is_periodic >= 0)
         set_grid(neighbors, &grid);
@@ -97,9 +82,9 @@ static struct neighbors *on_graph(MPI_Comm comm)
     PMPI_Comm_rank(comm, &rank);
     PMPI_Graph_neighbors_count(comm, rank, &count);
     struct neighbors *neighbors = room_for(count, count, 0);
-    PMPI_Graph_neighbors(comm, rank, count, destinations(neighbors));
+    PMPI_Graph_neighbors(comm, rank, count, neighbors->destinations);
     for (int i = 0; i < count; i++)
-        sources(neighbors)[i] = destinations(neighbors)[i];
+        neighbors->sources[i] = neighbors->destinations[i];
     return neighbors;
 }
 
@@ -109,8 +94,8 @@ static struct neighbors *on_distributed_graph(MPI_Comm comm, int dimensions)
     PMPI_Dist_graph_neighbors_count(comm, &received, &sent, &has_weights);
     struct neighbors *neighbors = room_for(sent, received, dimensions);
     int *weights = has_weights ? shim_room(sizeof *weights * ((size_t)sent + (size_t)received + 1)) : NULL;
-    PMPI_Dist_graph_neighbors(comm, received, sources(neighbors), weights ? weights : MPI_UNWEIGHTED, sent,
-                              destinations(neighbors), weights ? weights + received : MPI_UNWEIGHTED);
+    PMPI_Dist_graph_neighbors(comm, received, neighbors->sources, weights ? weights : MPI_UNWEIGHTED, sent,
+                              neighbors->destinations, weights ? weights + received : MPI_UNWEIGHTED);
     free(weights);
     return neighbors;
 }
@@ -161,9 +146,9 @@ static void set_offsets(struct neighbors *neighbors, MPI_Comm comm, const struct
 {
     int *place = shim_room(sizeof *place * ((size_t)grid->dimensions + 1));
     for (int i = 0; i < neighbors->graph.sent; i++) {
-        PMPI_Cart_coords(comm, destinations(neighbors)[i], grid->dimensions, place);
+        PMPI_Cart_coords(comm, neighbors->destinations[i], grid->dimensions, place);
         for (int j = 0; j < grid->dimensions; j++)
-            offsets(neighbors, grid->dimensions)[i * grid->dimensions + j] =
+            neighbors->offsets[i * grid->dimensions + j] =
                 (place[j] - grid->place[j] + grid->sizes[j]) % grid->sizes[j];
     }
     free(place);

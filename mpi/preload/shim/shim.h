@@ -48,8 +48,8 @@ struct neighbors {
     size_t *to_bytes, *from_bytes;
     /* Every rank knows that paths of edges join all ranks: blocks of one size then have that size on all ranks. */
     int is_joined;
-    /* The memory of all arrays of the graph. */
-    int32_t *numbers;
+    /* The arrays of the graph, which share one memory. */
+    int32_t *destinations, *sources, *sizes, *offsets;
 };
 
 /* The forms of a collective: MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init. */
