@@ -2,6 +2,7 @@
 #include "hocket_mpi.h"
 
 #include "envelope.h"
+#include "large_count.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -95,22 +96,6 @@ static int mpi_failed(int code, const char *what) {
 
 /* Data types */
 
-/* The most elements of one MPI call; more elements become one element of a new type. */
-#define MOST_ELEMENTS ((size_t)1 << 30)
-
-static int large_type(size_t count, const carrier *of, MPI_Datatype *type) {
-    MPI_Datatype parts[2] = {MPI_DATATYPE_NULL, of->type}, many;
-    int lengths[2] = {(int)(count / MOST_ELEMENTS), (int)(count % MOST_ELEMENTS)};
-    MPI_Aint places[2] = {0, (MPI_Aint)(count - count % MOST_ELEMENTS) * of->step};
-    int code = MPI_Type_contiguous((int)MOST_ELEMENTS, of->type, &many);
-    if (code != MPI_SUCCESS)
-        return code;
-    parts[0] = many;
-    code = MPI_Type_create_struct(2, lengths, places, parts, type);
-    MPI_Type_free(&many);
-    return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
-}
-
 static int carrier_of(hocket_mcast_domain *domain, MPI_Count count, MPI_Datatype type, MPI_Op op, carrier *of) {
     MPI_Count size;
     MPI_Aint lower, extent;
@@ -154,18 +139,14 @@ static int start(carrier *of, uint32_t slot, void *data, size_t count, int peer,
     int code = grow(domain);
     if (code != MPI_SUCCESS)
         return code;
-    MPI_Datatype type = of->type;
-    int is_large = count > MOST_ELEMENTS;
-    if (is_large) {
-        code = large_type(count, of, &type);
-        count = 1;
-    }
+    struct large_count all;
+    code = count_as(count, of->type, &all);
+    if (code != MPI_SUCCESS)
+        return code;
     MPI_Request *request = &domain->requests[domain->under_way];
-    if (code == MPI_SUCCESS)
-        code = is_send ? MPI_Isend(data, (int)count, type, peer, (int)tag, domain->comm, request)
-                       : MPI_Irecv(data, (int)count, type, peer, (int)tag, domain->comm, request);
-    if (is_large && type != of->type)
-        MPI_Type_free(&type);
+    code = is_send ? MPI_Isend(data, all.count, all.type, peer, (int)tag, domain->comm, request)
+                   : MPI_Irecv(data, all.count, all.type, peer, (int)tag, domain->comm, request);
+    release_count(&all);
     if (code == MPI_SUCCESS)
         domain->pendings[domain->under_way++] = (pending){slot, of->size};
     return code;
@@ -235,8 +216,8 @@ static int do_test(void *user, int may_wait, hocket_ended *ended, size_t room, s
 static int do_reduce(void *user, const void *source, void *target, size_t count) {
     const carrier *of = user;
     int code = MPI_SUCCESS;
-    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_ELEMENTS) {
-        size_t some = count - first < MOST_ELEMENTS ? count - first : MOST_ELEMENTS;
+    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_AT_ONCE) {
+        size_t some = count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE;
         ptrdiff_t offset = (ptrdiff_t)first * of->step;
         code = MPI_Reduce_local((const char *)source + offset, (char *)target + offset, (int)some, of->type, of->op);
     }
@@ -253,8 +234,8 @@ static int do_copy(void *user, const void *source, void *target, size_t count) {
         return MPI_SUCCESS;
     }
     int code = MPI_SUCCESS, rank = of->domain->rank;
-    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_ELEMENTS) {
-        int some = (int)(count - first < MOST_ELEMENTS ? count - first : MOST_ELEMENTS);
+    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_AT_ONCE) {
+        int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
         ptrdiff_t offset = (ptrdiff_t)first * of->step;
         code = MPI_Sendrecv((const char *)source + offset, some, of->type, rank, COPY_TAG, (char *)target + offset,
                             some, of->type, rank, COPY_TAG, of->domain->comm, MPI_STATUS_IGNORE);

@@ -69,9 +69,6 @@ static inline int other_tag(void)
     return (int)(shim.most_operations * FORMS * TAGS_PER_OPERATION);
 }
 
-/* The most bytes or elements of one MPI call. */
-enum { MOST_AT_ONCE = 1 << 30 };
-
 /* Prints one line to stderr. */
 void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -2,8 +2,6 @@
  * last type. */
 #include "types.h"
 
-#include <limits.h>
-
 #include "envelope.h"
 
 /* A copy of MPI_COMM_SELF that returns errors. */
@@ -96,39 +94,4 @@ int shim_is_memory(const void *address, MPI_Datatype type)
 {
     const struct shape *shape = shape_of(type);
     return !shape->bytes || (uintptr_t)address + (uintptr_t)shape->layout.true_lower_bound >= LEAST_ADDRESS;
-}
-
-/* Makes one element of `large` from `count` elements, more than an int holds. */
-static int large_type(size_t count, MPI_Datatype type, MPI_Datatype *large)
-{
-    MPI_Datatype many, types[2];
-    MPI_Aint lower, extent, places[2] = {0, 0};
-    int lengths[2] = {1, (int)(count % MOST_AT_ONCE)};
-    int code = PMPI_Type_vector((int)(count / MOST_AT_ONCE), MOST_AT_ONCE, MOST_AT_ONCE, type, &many);
-    if (code != MPI_SUCCESS)
-        return code;
-    PMPI_Type_get_extent(type, &lower, &extent);
-    places[1] = (MPI_Aint)(count - count % MOST_AT_ONCE) * extent;
-    types[0] = many;
-    types[1] = type;
-    code = PMPI_Type_create_struct(2, lengths, places, types, large);
-    if (code == MPI_SUCCESS)
-        code = PMPI_Type_commit(large);
-    PMPI_Type_free(&many);
-    return code;
-}
-
-int count_as(size_t count, MPI_Datatype type, struct large_count *result)
-{
-    *result = (struct large_count){(int)count, type, count > INT_MAX};
-    if (!result->is_made)
-        return MPI_SUCCESS;
-    result->count = 1;
-    return large_type(count, type, &result->type);
-}
-
-void release_count(struct large_count *count)
-{
-    if (count->is_made)
-        PMPI_Type_free(&count->type);
 }

@@ -2,6 +2,7 @@
 #ifndef HOCKET_SHIM_TYPES_H
 #define HOCKET_SHIM_TYPES_H
 
+#include "large_count.h"
 #include "process.h"
 
 #pragma GCC visibility push(hidden)
@@ -25,16 +26,6 @@ static inline char *element(const void *base, size_t index, ptrdiff_t extent)
 {
     return (char *)base + (ptrdiff_t)index * extent;
 }
-
-/* A count and a type for MPI. If the count exceeds an int, it is one element of a type made for this. */
-struct large_count {
-    int count;
-    MPI_Datatype type;
-    int is_made;
-};
-
-int count_as(size_t count, MPI_Datatype type, struct large_count *result);
-void release_count(struct large_count *count);
 
 /* Creates and frees the communicator for MPI's checks of types and operators. */
 void begin_types(void);
