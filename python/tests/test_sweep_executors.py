@@ -106,7 +106,11 @@ def output(command: list[str], folder: Path) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
-    "kind", [pytest.param("dask", marks=pytest.mark.dask), pytest.param("mpi", marks=[pytest.mark.mpi, needs_mpi])]
+    "kind",
+    [
+        pytest.param("dask", marks=[pytest.mark.dask, pytest.mark.long]),
+        pytest.param("mpi", marks=[pytest.mark.mpi, needs_mpi]),
+    ],
 )
 def test_other_commands_give_the_same_results(
     kind: str, command: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -140,6 +144,7 @@ def test_bad_input_ends_an_mpi_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.dask
+@pytest.mark.long
 @pytest.mark.usefixtures("scheduler")
 def test_the_workers_of_dask_give_the_same_table_beside_another_scheduler(spec: Path) -> None:
     check(spec, [*HOCKET, "sweep", "spec.toml", "--output", "table.csv", "--executor", "dask", "--jobs", "2"])
@@ -160,6 +165,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.dask
+@pytest.mark.long
 def test_workers_that_die_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = "    os._exit(7)\n    yield r.compute(0.0)\n"
     (tmp_path / "dies.py").write_text(f'import os, hocket\n@hocket.algorithm("barrier")\ndef dies(r, c):\n{dying}')
@@ -183,7 +189,7 @@ def ending(r, c):
 
 
 @pytest.mark.dask
-@pytest.mark.parametrize("ends", ["scheduler", "worker"])
+@pytest.mark.parametrize("ends", ["scheduler", pytest.param("worker", marks=pytest.mark.long)])
 def test_a_scheduler_or_all_workers_that_end_are_one_line(ends: str, tmp_path: Path) -> None:
     (tmp_path / "ending.py").write_text(ENDING)
     (tmp_path / "spec.toml").write_text('load = "ending.py"\nranks = 2\n[algorithms]\nending = {}\n')

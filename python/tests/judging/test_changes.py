@@ -187,15 +187,18 @@ def test_a_fifth_at_five_sizes_is_found_in_much_noise() -> None:
     assert sum(len({size for size in sizes if factor(size) > 1}) >= 3 for sizes in found) >= 0.8 * len(found)
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.2])
+@pytest.mark.parametrize("noise", [pytest.param(0.02, marks=pytest.mark.long), 0.2])
 def test_more_or_less_noise_alone_seldom_is_a_change(noise: float) -> None:
     """At most 5 % of sets may have a false alarm: of 100 sets more than 11 have one with a probability below 1 %."""
     sets = [changes(runs(3, noise=noise, seed=seed), runs(3, noise=noise, seed=seed + 1)) for seed in range(0, 200, 2)]
     assert sum(bool({*directions(result)} & {"slower", "faster"}) for result in sets) <= 11
 
 
-@pytest.mark.parametrize(("before", "after"), [(5, 5), (2, 2), (10, 2), (5, 1), (1, 1)])
-@pytest.mark.parametrize("tolerance", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(5, 5), (5, 1), (1, 1), *(pytest.param(*few, marks=pytest.mark.long) for few in ((2, 2), (10, 2)))],
+)
+@pytest.mark.parametrize("tolerance", [0.0, pytest.param(0.1, marks=pytest.mark.long)])
 def test_noise_alone_seldom_is_a_change(before: int, after: int, tolerance: float) -> None:
     """At most 5 % of sets may have a false alarm: of 100 sets more than 11 have one with a probability below 1 %."""
     alarms = sum(

@@ -91,11 +91,12 @@ CUT: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", CUT)
-def test_wherever_a_text_is_cut_no_other_time_is_believed(name: str) -> None:
+def test_wherever_a_text_is_cut_no_other_time_is_believed(name: str, step: int) -> None:
     text, options = CUT[name]
     whole = points(hocket.judge(text, **options))
-    for end in range(1, len(text)):
+    for end in range(1, len(text), step):
         try:
             found = hocket.judge(f"{text[:end]}\n", **options)
         except hocket.Error as error:

@@ -86,8 +86,8 @@ def test_a_table_that_is_complete_or_an_excerpt_does_not_end_early(text: str) ->
     ],
 )
 def test_what_the_log_says_is_told_beside_a_machine(line: str, subject: str) -> None:
-    text = f"mpirun -np 16 -N 8 all_reduce_perf -b 16M -e 1G -g 1\n{line}\nNVIDIA H100 80GB HBM3\n"
-    (curve,) = hocket.judge(text + nccl(16, [(1 << power, 9.0) for power in range(24, 31)]), machine="hgx-h100").curves
+    text = f"mpirun -np 16 -N 8 all_reduce_perf -b 1M -e 16M -g 1\n{line}\nNVIDIA H100 80GB HBM3\n"
+    (curve,) = hocket.judge(text + nccl(16, [(1 << power, 9.0) for power in range(20, 25)]), machine="hgx-h100").curves
     assert [one.kind for one in curve.findings[:2]] == ["slow", "cause"]
     assert (curve.findings[1].subject, curve.findings[1].source) == (subject, "text:2")
     assert curve.headline.endswith("[text:2].")
