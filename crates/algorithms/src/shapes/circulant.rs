@@ -83,8 +83,8 @@ pub fn broadcast_rounds(rank: usize, ranks: usize, segments: usize) -> impl Doub
 /// -1 .. -rounds.
 ///
 /// The source states the conditions of a schedule. This search follows the source's search, but may differ in detail.
-/// The test below checks the conditions for fewer than 700 ranks.
-fn receives(rank: usize, ranks: usize) -> Vec<isize> {
+/// A test checks the conditions for fewer than 700 ranks.
+pub fn receives(rank: usize, ranks: usize) -> Vec<isize> {
     let distances = distances(ranks);
     let rounds = distances.len() - 1;
     let new_block = base_block(rank, &distances);
@@ -98,7 +98,7 @@ fn receives(rank: usize, ranks: usize) -> Vec<isize> {
 }
 
 /// The blocks that the rank at distance `rank` from the root sends in the rounds of a phase: its partner's receives.
-fn sends(rank: usize, ranks: usize) -> Vec<isize> {
+pub fn sends(rank: usize, ranks: usize) -> Vec<isize> {
     let distances = distances(ranks);
     let rounds = 0..distances.len() - 1;
     rounds.map(|round| receives((rank + distances[round]) % ranks, ranks)[round]).collect()
@@ -106,7 +106,7 @@ fn sends(rank: usize, ranks: usize) -> Vec<isize> {
 
 /// The first of the blocks 0, 1, .. that reaches the rank, along the greedy sum of distances. For the root, this is the
 /// number of rounds.
-fn base_block(rank: usize, distances: &[usize]) -> usize {
+pub fn base_block(rank: usize, distances: &[usize]) -> usize {
     let mut left = rank;
     for (round, distance) in distances.iter().enumerate().rev() {
         if left == *distance {
@@ -154,41 +154,5 @@ impl Search<'_> {
     fn reaches_partner(&self, place: usize, later: usize) -> bool {
         let round = self.path_starts.len();
         round + 1 < self.distances.len() && place + self.distances[round + later] <= self.target
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_are_as_few_rounds_as_can_be_and_none_more_than_doubles() {
-        for ranks in 1..2000_usize {
-            let distances = distances(ranks);
-            assert_eq!(distances.len() - 1, ranks.next_power_of_two().ilog2() as usize);
-            assert_eq!((distances[0], *distances.last().unwrap()), (1, ranks));
-            assert!(distances.windows(2).all(|round| round[0] < round[1] && round[1] <= 2 * round[0]));
-        }
-    }
-
-    #[test]
-    fn ranks_receive_every_block_once_and_send_what_they_have() {
-        for ranks in 2..700 {
-            let rounds = distances(ranks).len() - 1;
-            assert_eq!(sends(0, ranks), (0..rounds as isize).collect::<Vec<_>>());
-            for rank in 1..ranks {
-                let new = base_block(rank, &distances(ranks)) as isize;
-                let of_phase_before = new - rounds as isize;
-                let received = receives(rank, ranks);
-                let mut sorted = received.clone();
-                sorted.sort_unstable();
-                let all = (-(rounds as isize)..0).filter(|block| *block != of_phase_before).chain([new]);
-                assert_eq!(sorted, all.collect::<Vec<_>>(), "{rank} of {ranks}");
-                for (round, sent) in sends(rank, ranks).iter().enumerate() {
-                    let is_there = *sent == of_phase_before || received[..round].contains(sent);
-                    assert!(is_there, "round {round} of {rank} of {ranks}");
-                }
-            }
-        }
     }
 }

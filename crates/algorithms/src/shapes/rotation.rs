@@ -58,36 +58,12 @@ impl<Offset: Fn(usize) -> usize> Rotation<Offset> {
     }
 
     /// The two pieces: each as it lies in `ordered`, a span of all blocks in order, and as it lies in `rotated`.
-    fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
+    pub fn pieces(&self, ordered: Span, rotated: Span) -> [(Span, Span); 2] {
         let (start, tail) = ((self.offset)(self.first), self.blocks - self.first);
         let end = (self.offset)(self.blocks);
         [
             (ordered.part(start, end - start), self.part(rotated, 0..tail)),
             (ordered.part(0, start), self.part(rotated, tail..self.blocks)),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hocket_core::{Buffer, Collective, Counts};
-
-    use super::*;
-
-    #[test]
-    fn rotated_blocks_are_all_blocks_once() {
-        let counts = Counts::each(&[3, 0, 1, 4, 2]);
-        let call = Call { counts, ..Call::new(Collective::Allgather, 5, 0) };
-        let (ordered, rotated) = (Span::new(Buffer::Result, call.total()), Span::new(Buffer::Scratch, call.total()));
-        for first in 0..5 {
-            let rotation = rotated_blocks(&call, first);
-            assert_eq!(rotation.len(5), call.total());
-            for i in 0..5 {
-                assert_eq!(rotation.part(rotated, i..i + 1).len, call.count((first + i) % 5));
-            }
-            for (from, to) in rotation.pieces(ordered, rotated) {
-                assert_eq!(from.len, to.len);
-            }
-        }
     }
 }

@@ -52,25 +52,3 @@ pub async fn exchange(r: &Rank<'_>, peer: usize, to_send: Option<Span>, to_recei
         (None, None) => (),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use hocket_core::{Buffer, Collective};
-
-    use super::*;
-
-    #[test]
-    fn segments_cover_the_vector_in_order() {
-        for (len, segment) in (0..20).flat_map(|len| (1..5).map(move |elements| (len, 8 * elements))) {
-            let call = Call {
-                element_bytes: 8,
-                parameters: vec![(SEGMENT.name, segment)],
-                ..Call::new(Collective::Broadcast, 2, len)
-            };
-            let segments = Segments::new(&call, Span::new(Buffer::Result, len));
-            let elements: Vec<_> = (0..segments.count()).flat_map(|i| segments.get(i).range()).collect();
-            assert_eq!(elements, (0..len).collect::<Vec<_>>());
-            assert!((0..segments.count()).all(|i| segments.get(i).len * 8 <= segment as usize));
-        }
-    }
-}

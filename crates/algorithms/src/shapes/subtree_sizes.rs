@@ -7,10 +7,10 @@ use crate::shapes::BinomialTree;
 /// The base of the digits in which ranks tell a number, last digit first. The length of a message is one digit, as a
 /// program sees the length of a received message, but not its data. If more digits follow, the message is longer by the
 /// base.
-const BASE: usize = 1 << 11;
+pub const BASE: usize = 1 << 11;
 
 /// The digits of a number: the length of each message.
-fn digits(number: usize) -> impl Iterator<Item = usize> {
+pub fn digits(number: usize) -> impl Iterator<Item = usize> {
     let mut left = Some(number);
     std::iter::from_fn(move || {
         let number = left?;
@@ -83,23 +83,4 @@ fn inner_subtree_sizes(c: &Call) -> impl Iterator<Item = usize> {
     }
     let inner = (1..c.ranks).filter(|position| !position.is_power_of_two());
     inner.map(move |first| ends[(first + (1 << first.trailing_zeros())).min(ends.len() - 1)] - ends[first])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_make_the_number_again_and_only_the_last_one_is_short() {
-        for number in [0, 1, BASE - 1, BASE, BASE + 1, BASE * BASE - 1, BASE * BASE, 1 << 40, usize::MAX] {
-            let lengths: Vec<_> = digits(number).collect();
-            let (last, others) = lengths.split_last().expect("a digit");
-            assert!(
-                *last < BASE && others.iter().all(|length| (BASE..2 * BASE).contains(length)),
-                "{number}: {lengths:?}"
-            );
-            let sum = lengths.iter().rfold(0, |number, length| number * BASE + length % BASE);
-            assert_eq!(sum, number);
-        }
-    }
 }

@@ -32,14 +32,16 @@ use crate::shapes::torus::{Port, Torus, U, V, W, X, Y, Z, sizes};
 ///
 /// Source: the edge-disjoint trees of "MPI Allreduceの「京」上での実装と評価" (see the trinaryx3 page of the docs); with the
 /// mirrored ones, and for any number of axes, IBM's PAMI for Blue Gene/Q, `algorithms/schedule/TorusRect.h`.
-struct TorusTree<'a> {
-    port: &'a Port,
-    root: usize,
+pub struct TorusTree<'a> {
+    /// The port by which the root sends.
+    pub port: &'a Port,
+    /// The root.
+    pub root: usize,
 }
 
 impl TorusTree<'_> {
     /// The parent of a rank, and its children by increasing height. No two siblings have the same height.
-    fn place(&self, rank: usize) -> Place {
+    pub fn place(&self, rank: usize) -> Place {
         let (at, sizes) = (self.coordinates(rank), self.sizes());
         let moved = |i: usize, coordinate: usize| self.moved(rank, i, coordinate);
         let last_moved = at.iter().rposition(|coordinate| *coordinate > 0);
@@ -54,12 +56,12 @@ impl TorusTree<'_> {
     }
 
     /// The sizes of the axes a, b, c, ..
-    fn sizes(&self) -> Vec<usize> {
+    pub fn sizes(&self) -> Vec<usize> {
         self.port.order.iter().map(|axis| self.port.torus.sizes[*axis]).collect()
     }
 
     /// The coordinates (a, b, c, ..) of a rank.
-    fn coordinates(&self, rank: usize) -> Vec<usize> {
+    pub fn coordinates(&self, rank: usize) -> Vec<usize> {
         let Port { torus, order, .. } = self.port;
         let from_root = |axis: &usize| {
             let [at, root] = [rank, self.root].map(|rank| self.port.coordinate(rank, *axis));
@@ -78,9 +80,10 @@ impl TorusTree<'_> {
 
 /// The trees that carry a message; each carries a part of it. No directed link is in two trees.
 pub struct Trees {
-    torus: Torus,
+    /// The torus.
+    pub torus: Torus,
     /// A tree for each of these ports.
-    ports: Vec<Port>,
+    pub ports: Vec<Port>,
 }
 
 impl Trees {
@@ -92,14 +95,12 @@ impl Trees {
     /// The trees of [`Self::one_way`] and the mirrored trees. Without the latter if they use the same links, on a torus
     /// with an axis of two ranks.
     pub fn both_ways(c: &Call) -> Self {
-        Self::in_both_directions(Torus::of(c))
-    }
-
-    fn in_both_directions(torus: Torus) -> Self {
+        let torus = Torus::of(c);
         Self::new(torus, !torus.sizes.contains(&2))
     }
 
-    fn new(torus: Torus, has_mirrored: bool) -> Self {
+    /// The trees of a torus that begin in the positive direction, and the mirrored ones if asked for.
+    pub fn new(torus: Torus, has_mirrored: bool) -> Self {
         let has_tree = |port: &Port| !port.order.is_empty() && (has_mirrored || !port.is_mirrored);
         Self { torus, ports: torus.ports().filter(has_tree).collect() }
     }
@@ -176,12 +177,12 @@ impl Trees {
     }
 
     /// Number of links from the root of a tree to the farthest leaf: to the opposite corner, and round the ring.
-    fn height(&self) -> usize {
+    pub fn height(&self) -> usize {
         self.torus.hops() + usize::from(self.torus.axes().count() > 1)
     }
 
     /// The most children that a rank has in one tree: one along each axis, or one less if all axes have two ranks.
-    fn most_children(&self) -> usize {
+    pub fn most_children(&self) -> usize {
         let axes = self.torus.axes().count();
         let has_long_axis = self.torus.sizes.iter().any(|size| *size > 2);
         if has_long_axis || axes < 2 { axes } else { axes - 1 }
@@ -217,121 +218,5 @@ impl About {
             .with_parameters(&[SEGMENT, X, Y, Z, W, V, U])
             .with_automatic(&[segments::OF_TREES])
             .completing(|c| Trees::both_ways(c).values(c))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use super::*;
-
-    /// For each directed link, the number of trees that have it.
-    type Shares = HashMap<(usize, usize), usize>;
-
-    fn one_way(sizes: &[usize]) -> Trees {
-        Trees::new(Torus::new(sizes), false)
-    }
-
-    /// All tori of this many axes, with these sizes along each axis.
-    fn shapes(sizes: &[usize], axes: u32) -> impl Iterator<Item = Vec<usize>> {
-        let count = sizes.len();
-        (0..count.pow(axes)).map(move |number| (0..axes).map(|axis| sizes[number / count.pow(axis) % count]).collect())
-    }
-
-    /// Fails if no link leads from `rank` to `child` in the direction of the tree.
-    fn check_link(tree: &TorusTree<'_>, rank: usize, child: usize) {
-        let [from, to] = [rank, child].map(|rank| tree.coordinates(rank));
-        let moved: Vec<_> = (0..from.len()).filter(|i| from[*i] != to[*i]).collect();
-        let is_link = matches!(moved[..], [i] if (from[i] + 1) % tree.sizes()[i] == to[i]);
-        assert!(is_link, "{rank} to {child} of {:?}", tree.port);
-    }
-
-    /// Returns the height of the tree and counts its links. Adds to `most_children`. Checks that the tree spans the
-    /// torus, that parents and children agree, and that the heights of children increase.
-    fn checked_height(tree: &TorusTree<'_>, shares: &mut Shares, most_children: &mut usize) -> usize {
-        let (root, ranks) = (tree.root, tree.port.torus.ranks());
-        let (mut reached, mut heights) = (vec![root], vec![0; ranks]);
-        for number in 0..ranks {
-            let rank = *reached.get(number).unwrap_or_else(|| panic!("{:?} reaches {number} ranks only", tree.port));
-            for child in tree.place(rank).children {
-                assert_eq!(tree.place(child).parent, Some(rank), "{:?}", tree.port);
-                check_link(tree, rank, child);
-                *shares.entry((rank, child)).or_default() += 1;
-                reached.push(child);
-            }
-        }
-        assert_eq!((reached.len(), tree.place(root).parent), (ranks, None), "{:?}", tree.port);
-        for rank in reached.iter().rev() {
-            let children = tree.place(*rank).children;
-            let is_sorted = children.is_sorted_by(|a, b| heights[*a] < heights[*b]);
-            assert!(is_sorted, "{:?}: children of {rank}", tree.port);
-            heights[*rank] = children.last().map_or(0, |child| heights[*child] + 1);
-            *most_children = children.len().max(*most_children);
-        }
-        heights[root]
-    }
-
-    /// Checks that all trees have the declared height, that one has the most children, and that no two share a link.
-    fn check(trees: &Trees, root: usize) {
-        let (mut shares, mut most_children) = (Shares::new(), 0);
-        for port in &trees.ports {
-            assert_eq!(checked_height(&TorusTree { port, root }, &mut shares, &mut most_children), trees.height());
-        }
-        assert_eq!(most_children, trees.most_children(), "{:?}", trees.torus);
-        assert_eq!(shares.len(), trees.count() * (trees.torus.ranks() - 1), "links of {:?}", trees.torus);
-        assert!(shares.values().all(|trees| *trees == 1), "{:?}", trees.torus);
-    }
-
-    /// All roots of a small torus, and some of a large one.
-    fn roots(torus: Torus) -> impl Iterator<Item = usize> {
-        (0..torus.ranks()).step_by(if torus.ranks() <= 64 { 1 } else { 37 })
-    }
-
-    #[test]
-    fn three_trees_span_the_torus_share_no_link_and_are_of_height_x_y_z_minus_2() {
-        for sizes in shapes(&[2, 3, 4, 5, 6, 7, 8], 3) {
-            let trees = one_way(&sizes);
-            assert_eq!((trees.count(), trees.height()), (3, sizes.iter().sum::<usize>() - 2), "{sizes:?}");
-            roots(trees.torus).for_each(|root| check(&trees, root));
-        }
-    }
-
-    #[test]
-    fn on_the_k_computer_they_are_of_height_84_from_any_root() {
-        let trees = one_way(&[48, 6, 32]);
-        assert_eq!((trees.count(), trees.height()), (3, 84));
-        [0, 1, 47, 48, 5000, 9215].into_iter().for_each(|root| check(&trees, root));
-    }
-
-    #[test]
-    fn axes_of_one_rank_have_no_tree_and_the_others_span_all_the_same() {
-        for sizes in shapes(&[1, 2, 3, 5], 3).filter(|sizes| sizes.contains(&1)) {
-            let trees = one_way(&sizes);
-            roots(trees.torus).for_each(|root| check(&trees, root));
-        }
-    }
-
-    #[test]
-    fn trees_in_both_directions_of_any_number_of_axes_span_the_torus_and_share_no_link() {
-        let of_many_axes = [vec![2; 6], vec![3; 5], vec![3, 1, 4, 2, 3], vec![4, 3, 1, 5, 3], vec![2, 3, 2, 2, 3, 2]];
-        let all = (1..=4).flat_map(|axes| shapes(&[1, 2, 3, 4], axes)).chain(of_many_axes);
-        for sizes in all.chain([vec![17], vec![16, 9], vec![8, 8, 8]]) {
-            let trees = Trees::in_both_directions(Torus::new(&sizes));
-            let axes = trees.torus.axes().count();
-            assert_eq!(trees.count(), if sizes.contains(&2) { axes } else { 2 * axes }, "{sizes:?}");
-            roots(trees.torus).for_each(|root| check(&trees, root));
-        }
-    }
-
-    #[test]
-    fn along_an_axis_of_two_ranks_mirrored_trees_would_share_links() {
-        let mut shares = Shares::new();
-        for port in &Trees::new(Torus::new(&[2, 3, 3]), true).ports {
-            checked_height(&TorusTree { port, root: 0 }, &mut shares, &mut 0);
-        }
-        for ((from, to), trees) in shares {
-            assert_eq!(trees, if from / 2 == to / 2 { 2 } else { 1 }, "{from} to {to}");
-        }
     }
 }
