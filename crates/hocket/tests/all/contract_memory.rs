@@ -1,5 +1,6 @@
 //! Every algorithm of the catalogue on real data, against the definition of its collective.
 
+use crate::sweeps;
 use hocket::{cases, run_with_circuits};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective, Side};
@@ -109,9 +110,9 @@ fn check_all(is_complete: bool) {
         let (mut accepted, parameters) = (0, cases::parameters(entry));
         let turns = if is_complete || entry.collective.reduces() { 1 } else { 2 };
         let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
-        let calls = calls.filter(|call| is_complete || cases::is_for_long_sweeps(call));
+        let calls = calls.filter(|call| is_complete || sweeps::is_for_long_sweeps(call));
         for (number, call) in calls.enumerate() {
-            let has_all = is_complete || cases::has_all_values_in_long_sweeps(call.ranks);
+            let has_all = is_complete || sweeps::has_all_values_in_long_sweeps(call.ranks);
             let parameters = if has_all { &parameters[..] } else { &parameters[..1] };
             let circuits = std::iter::once(Circuits::default());
             let check = |operator| check(entry, &call, parameters, operator, circuits.clone());

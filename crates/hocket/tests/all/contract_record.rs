@@ -1,5 +1,6 @@
 //! Every algorithm of the catalogue as a schedule: run again, it does the same.
 
+use crate::sweeps;
 use hocket::{cases, simulate, verify_schedule};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective, Program, Rank};
@@ -27,9 +28,9 @@ fn platform(reduce_bandwidth: &str) -> Platform {
 /// Calls of an algorithm, with the values of its parameters that long sweeps have.
 fn accepted(entry: &Entry) -> impl Iterator<Item = Call> {
     let calls = cases::rank_counts().flat_map(|ranks| cases::calls_also_in_place(entry.collective, ranks));
-    let calls = calls.filter(cases::is_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
+    let calls = calls.filter(sweeps::is_for_long_sweeps).map(|call| Call { element_bytes: 8, ..call });
     calls.flat_map(|call| {
-        let most = if cases::has_all_values_in_long_sweeps(call.ranks) { usize::MAX } else { 1 };
+        let most = if sweeps::has_all_values_in_long_sweeps(call.ranks) { usize::MAX } else { 1 };
         let given = cases::parameters(entry).into_iter().take(most);
         given.filter_map(|given| entry.accept(&call, &given).ok()).collect::<Vec<_>>()
     })

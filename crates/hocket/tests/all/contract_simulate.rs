@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::sweeps;
 use hocket::{cases, predict, simulate};
 use hocket_algorithms::{CATALOGUE, Entry, find};
 use hocket_core::{Call, Collective};
@@ -66,7 +67,7 @@ fn accepted(entry: &Entry, is_complete: bool) -> impl Iterator<Item = Call> {
     let parameters = cases::parameters(entry);
     let ranks = cases::rank_counts().map(move |ranks| (ranks, is_complete)).chain([(64, false), (100, false)]);
     ranks.flat_map(move |(ranks, is_complete)| {
-        let has_all = is_complete || cases::has_all_values_in_long_sweeps(ranks);
+        let has_all = is_complete || sweeps::has_all_values_in_long_sweeps(ranks);
         let parameters = if has_all { &parameters[..] } else { &parameters[..1] };
         let calls = cases::calls(entry.collective, ranks).into_iter().map(|call| Call { element_bytes: 8, ..call });
         calls
@@ -105,7 +106,7 @@ fn check_formulas(is_complete: bool) {
     let platforms = PORTS.map(|ports| hockney("rendezvous", ports));
     let turns = if is_complete { 1 } else { PORTS.len() };
     for entry in CATALOGUE {
-        let calls = accepted(entry, is_complete).filter(|call| is_complete || cases::is_for_long_sweeps(call));
+        let calls = accepted(entry, is_complete).filter(|call| is_complete || sweeps::is_for_long_sweeps(call));
         for (number, call) in calls.enumerate() {
             turns::of(&platforms, number, turns).for_each(|platform| check_formula(entry, &call, platform));
         }
@@ -219,7 +220,7 @@ fn compare_engines(turns: usize) {
     let platforms: Vec<_> =
         [loggp()].into_iter().chain(on_hockney).chain(two_levels()).map(|at| (at, Cell::new(0))).collect();
     for entry in CATALOGUE {
-        for (number, call) in accepted(entry, turns == 1).filter(cases::is_for_long_sweeps).enumerate() {
+        for (number, call) in accepted(entry, turns == 1).filter(sweeps::is_for_long_sweeps).enumerate() {
             for (platform, compared) in turns::of(&platforms, number, turns) {
                 let Ok(dataflow) = outcome(entry, &call, platform, Engine::Dataflow) else { continue };
                 let events = outcome(entry, &call, platform, Engine::Events).unwrap_or_else(|e| panic!("{entry}: {e}"));
@@ -324,7 +325,7 @@ fn check_ports(is_complete: bool) {
     let turns = if is_complete { 1 } else { 8 };
     let unlimited = hockney("rendezvous", "\"unlimited\"");
     for entry in CATALOGUE {
-        let calls = accepted(entry, is_complete).filter(cases::is_for_long_sweeps).enumerate();
+        let calls = accepted(entry, is_complete).filter(sweeps::is_for_long_sweeps).enumerate();
         for (_, call) in calls.filter(|(number, _)| turns::takes(*number, turns)) {
             let enough = hockney("rendezvous", &entry.ports(&call).max(1).to_string());
             let times = [&enough, &unlimited]

@@ -1,5 +1,6 @@
 //! Every algorithm of the catalogue in the verify world.
 
+use crate::sweeps;
 use hocket::{cases, verify_calls};
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_verify::Limits;
@@ -11,12 +12,12 @@ use crate::turns;
 fn check(entry: &Entry, is_complete: bool) {
     let (mut checked, parameters) = (0, cases::parameters(entry));
     for ranks in cases::rank_counts() {
-        let has_all = is_complete || cases::has_all_values_in_long_sweeps(ranks);
+        let has_all = is_complete || sweeps::has_all_values_in_long_sweeps(ranks);
         let values = if has_all { &parameters[..] } else { &parameters[..1] };
         for (value, given) in values.iter().enumerate() {
             let turns = if is_complete || value == 0 { 1 } else { 4 };
             let calls = cases::calls_to_verify(entry.collective, ranks)
-                .filter(|call| is_complete || cases::is_for_long_sweeps(call));
+                .filter(|call| is_complete || sweeps::is_for_long_sweeps(call));
             let calls =
                 calls.enumerate().filter(|(number, _)| turns::takes(number + value, turns)).map(|(_, call)| call);
             let accept = |call: &_| entry.accept(call, given);

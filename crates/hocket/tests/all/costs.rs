@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sweeps;
 use hocket::cases;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::Collective;
@@ -16,7 +17,7 @@ const NEW: usize = 4;
 fn work(entry: &Entry) -> usize {
     let of_ranks = |ranks| {
         let calls = cases::calls_to_verify(entry.collective, ranks);
-        let calls = calls.filter(cases::is_for_long_sweeps).filter_map(|call| entry.accept(&call, &[]).ok());
+        let calls = calls.filter(sweeps::is_for_long_sweeps).filter_map(|call| entry.accept(&call, &[]).ok());
         calls
             .map(|call| verify(entry.program(), None, &call, Limits::default(), &|| false).unwrap().work)
             .sum::<usize>()

@@ -28,6 +28,7 @@ mod orders;
 mod pacing;
 mod request;
 mod scratch;
+mod sweeps;
 mod symmetry;
 mod ties;
 mod together;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::sweeps;
 use hocket::cases;
 use hocket_algorithms::{CATALOGUE, Entry};
 use hocket_core::{Call, Collective};
@@ -16,7 +17,7 @@ type Found = Vec<BTreeSet<Order>>;
 fn found(entry: &Entry, is_complete: bool) -> BTreeMap<Key, Found> {
     let mut all = BTreeMap::new();
     for ranks in (2..=9).chain([12, 16, 17, 33]) {
-        let most = if is_complete || cases::has_all_values_in_long_sweeps(ranks) { usize::MAX } else { 1 };
+        let most = if is_complete || sweeps::has_all_values_in_long_sweeps(ranks) { usize::MAX } else { 1 };
         for parameters in cases::parameters(entry).into_iter().take(most) {
             let calls = cases::calls_to_verify(entry.collective, ranks);
             let calls = calls.chain([Call::new(entry.collective, ranks, 4 * ranks + 3)]);

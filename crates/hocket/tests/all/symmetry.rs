@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::sweeps;
 use hocket::pacing::Gap;
 use hocket::{Cadence, Scene, Subject, Way, cases, check_symmetry, simulate, simulate_trials};
 use hocket_algorithms::{CATALOGUE, Entry};
@@ -15,7 +16,7 @@ use crate::turns;
 fn calls(entry: &'static Entry) -> impl Iterator<Item = Call> {
     cases::rank_counts().flat_map(move |ranks| {
         let even = [ranks, 4 * ranks, 96 * ranks].map(|count| Call::new(entry.collective, ranks, count));
-        let calls = cases::calls_also_in_place(entry.collective, ranks).chain(even).filter(cases::is_for_long_sweeps);
+        let calls = cases::calls_also_in_place(entry.collective, ranks).chain(even).filter(sweeps::is_for_long_sweeps);
         let given: Vec<_> =
             cases::parameters(entry).into_iter().take(if ranks <= 9 { usize::MAX } else { 1 }).collect();
         calls.flat_map(move |call| given.iter().filter_map(|given| entry.accept(&call, given).ok()).collect::<Vec<_>>())
