@@ -118,36 +118,32 @@ impl<'a, 'b> Platform<'a, 'b> {
 
     /// Places the links of all routes, short ones first. A route may have to wait until others have placed its links.
     fn place_routes(&mut self) -> Result<()> {
-        let mut routes = std::mem::take(&mut self.routes);
-        routes.sort_by_key(|route| route.links.len());
+        self.routes.sort_by_key(|route| route.links.len());
         let mut must_place = false;
-        while !routes.is_empty() {
+        while !self.routes.is_empty() {
+            let routes = std::mem::take(&mut self.routes);
             let count = routes.len();
-            let mut later = Vec::new();
             for route in routes {
                 let is_placed = self.follow(&route, must_place).map_err(|error| xml::at(route.element, error))?;
-                later.extend((!is_placed).then_some(route));
+                self.routes.extend((!is_placed).then_some(route));
             }
-            must_place = later.len() == count;
-            routes = later;
+            must_place = self.routes.len() == count;
         }
         Ok(())
     }
 
     /// Places the links of a route, unless it has to wait. Links that have a place lead from either end to those that
     /// have none, and these meet in new switches.
-    fn follow(&mut self, Route { ends: [from, to], links, .. }: &Route, must_place: bool) -> Result<bool> {
-        let (mut way, mut end) = (vec![*from], vec![*to]);
-        while way.len() < links.len()
-            && let Some(next) = self.far_end(links[way.len() - 1], way[way.len() - 1])
-        {
-            way.push(next);
-        }
-        while way.len() + end.len() <= links.len()
-            && let Some(next) = self.far_end(links[links.len() - end.len()], end[end.len() - 1])
-        {
-            end.push(next);
-        }
+    fn follow(&mut self, route: &Route, must_place: bool) -> Result<bool> {
+        let (links, [from, to]) = (&route.links, route.ends);
+        let step = |at: &mut usize, link: &&str| {
+            *at = self.far_end(link, *at)?;
+            Some(*at)
+        };
+        let mut way = vec![from];
+        way.extend(links[..links.len() - 1].iter().scan(from, step));
+        let mut end = vec![to];
+        end.extend(links[way.len()..].iter().rev().scan(to, step));
         let gap = &links[way.len() - 1..=links.len() - end.len()];
         let has_place = |link: &&str| self.links.get(link).is_some_and(|link| link.ends.is_some());
         if gap.len() > 1 && gap.iter().any(has_place) && !must_place {
