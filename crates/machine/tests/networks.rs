@@ -6,7 +6,8 @@ use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Placement, Section};
 use proptest::prelude::*;
 
-const ALL: [&str; 4] = ["topology.conf", "edges.csv", "fabric.ibnetdiscover", "network.json"];
+const ALL: [&str; 6] =
+    ["topology.conf", "edges.csv", "fabric.ibnetdiscover", "network.json", "platform.xml", "node.xml"];
 
 fn section(keys: &str) -> Section {
     Section::parse(&format!("topology = \"file\"\n{keys}"), "tests/networks/m.toml").unwrap()
@@ -41,10 +42,14 @@ fn names(topology: &AnyTopology) -> Vec<String> {
 #[test]
 fn every_form_has_its_nodes_switches_and_cables() {
     let sizes = ALL.map(|file| (network(file).nodes(), network(file).vertices(), network(file).links()));
-    assert_eq!(sizes, [(6, 9, 16), (4, 6, 12), (3, 6, 12), (2, 3, 4)]);
+    assert_eq!(sizes, [(6, 9, 16), (4, 6, 12), (3, 6, 12), (2, 3, 4), (5, 9, 16), (3, 12, 28)]);
     let slurm = ["node01", "node02", "node03", "node04", "node05", "login", "leaf1", "leaf2", "spine"];
     assert_eq!(names(&network("topology.conf")), slurm);
     assert_eq!(names(&network("network.json")), ["7", "b", "sw"]);
+    let platform = ["ant-0.site", "ant-1.site", "ant-9.site", "desk1", "desk2"];
+    let between = ["ant-ants_router.site", "ants", "office", "street|wan"];
+    assert_eq!(names(&network("platform.xml")), [&platform[..], &between].concat());
+    assert_eq!(names(&network("node.xml"))[..3], ["gpu0", "gpu1", "gpu2"]);
     let leaf = names(&network("fabric.ibnetdiscover")).into_iter().nth(3);
     assert_eq!(leaf.as_deref(), Some("MF0;leaf1:MQM8700/U1"));
     let blocks = "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2";
@@ -59,6 +64,79 @@ fn speeds_are_parts_of_the_highest() {
     };
     assert_eq!(parts("edges.csv"), [0.5, 0.5, 0.5, 0.25, 1.0, 1.0]);
     assert_eq!(parts("fabric.ibnetdiscover"), [1.0, 1.0, 1.0, 1.0, 1.0, 0.25]);
+    // Of 500 MB/s: the backbone, three hosts of the cluster, two wires, the street, and 0.2 Gbit/s.
+    assert_eq!(parts("platform.xml"), [0.5, 0.25, 0.25, 0.25, 0.25, 0.125, 1.0, 0.05]);
+    // Of four NVLinks of 20 GB/s: generation 4 has 1.5 GB/s a lane, generation 3 half of it, two AMD processors 16 GB/s,
+    // and the card 12.5 GB/s.
+    let [pci, half, processors, card] = [24.0, 12.0, 16.0, 12.5].map(|speed| speed / 80.0);
+    let tree = [pci, pci, pci, pci, pci, half, card, processors, half, half];
+    assert_eq!(parts("node.xml"), [&tree[..], &[1.0; 4]].concat());
+}
+
+/// Two hosts at a router, by links of these bandwidths.
+fn platform(bandwidths: [&str; 2], routes: &str) -> String {
+    let link =
+        |id: &str, bandwidth: &str| format!("<host id=\"{id}\"/>\n<link id=\"to-{id}\" bandwidth=\"{bandwidth}\"/>");
+    let links = [link("a", bandwidths[0]), link("b", bandwidths[1])].join("\n");
+    format!("<platform>\n<zone routing=\"Dijkstra\"><router id=\"r\"/>\n{links}\n{routes}</zone></platform>")
+}
+
+const ROUTES: &str = "<route src=\"a\" dst=\"r\"><link_ctn id=\"to-a\"/></route>
+<route src=\"a\" dst=\"b\"><link_ctn id=\"to-a\"/><link_ctn id=\"to-b\"/></route>";
+
+#[test]
+fn simgrid_has_units_of_its_own() {
+    for (text, bytes_per_s) in [
+        ("125MBps", "125000000"),
+        ("1Gbps", "125000000Bps"),
+        ("8Kibps", "1024"),
+        ("1.5TiBps", "1649267441664"),
+        ("8kbps", "1e3"),
+        ("1E3Bps", "1kBps"),
+        ("1EBps", "1e18"),
+        ("8bps", "1"),
+    ] {
+        let network = read(&platform([text, bytes_per_s], ROUTES)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(network.is_even(), "{text}");
+    }
+    for text in ["", "fast", "1GB/s", "1 Gbps ", "1mBps", "1iBps", "54Mbps,36Mbps", "KiBps"] {
+        let refusal = read(&platform([text, "1Bps"], ROUTES)).map(|_| ()).unwrap_err().to_string();
+        let expected = format!("FILE: line 4: got <link> with bandwidth={text:?}, expected a rate such as");
+        assert!(refusal.starts_with(&expected), "{refusal}");
+    }
+}
+
+#[test]
+fn links_of_several_routes_are_one_cable() {
+    let network = read(&platform(["1Bps", "1Bps"], ROUTES)).unwrap();
+    assert_eq!((network.vertices(), network.links(), network.longest_route()), (3, 4, 2));
+    // A route between the hosts alone: its links meet in a switch.
+    let line = ROUTES.lines().last().unwrap();
+    assert_eq!(names(&read(&platform(["1Bps", "1Bps"], line)).unwrap())[2..], ["r", "to-a|to-b"]);
+    // Four hosts, two by two: where the links of the second route are is told by the third.
+    let dumbbell: String = ["a1:a,m,b:b1", "a2:c,m,d:b2", "a1:a,m,d:b2"]
+        .iter()
+        .map(|route| {
+            let [from, links, to] = route.split(':').collect::<Vec<_>>()[..] else { panic!("{route}") };
+            let links: String = links.split(',').map(|link| format!("<link_ctn id=\"{link}\"/>")).collect();
+            format!("<route src=\"{from}\" dst=\"{to}\">{links}</route>")
+        })
+        .collect();
+    let hosts: String = ["a1", "a2", "b1", "b2"].map(|host| format!("<host id=\"{host}\"/>")).concat();
+    let links: String = ["a", "b", "c", "d", "m"].map(|link| format!("<link id=\"{link}\" bandwidth=\"1\"/>")).concat();
+    let network = read(&format!("<platform>{hosts}{links}{dumbbell}</platform>")).unwrap();
+    assert_eq!(names(&network)[4..], ["a|m", "m|b"]);
+    assert_eq!((network.links(), network.longest_route()), (10, 3));
+}
+
+#[test]
+fn ways_over_nvlink_are_shorter() {
+    let network = network("node.xml");
+    let mut hops = Vec::new();
+    network.route(0, 2, &mut hops);
+    let way: Vec<_> = hops.iter().map(|hop| network.link_name(hop.link as usize)).collect();
+    assert_eq!(way, ["gpu0 to nvswitch", "nvswitch to gpu2"]);
+    assert_eq!(network.longest_route(), 2);
 }
 
 #[test]
@@ -97,6 +175,52 @@ fn ranks_are_on_the_hosts_that_are_named() {
     assert!(three.check(4, topology.nodes()).is_err());
 }
 
+#[test]
+fn what_is_wrong_in_xml_is_said_with_its_line() {
+    let two = ["1Bps", "1Bps"];
+    let one_way = ROUTES.replace("dst=\"r\"", "dst=\"r\" symmetrical=\"NO\"").lines().next().unwrap().to_owned();
+    let cluster =
+        |keys: &str| format!("<platform>\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" bw=\"1Bps\" {keys}/></platform>");
+    let gpu = "<gpu dev=\"0\"><nvlink count=\"0\"/></gpu>";
+    let node = |gpus: &str| format!("<system>\n<cpu numaid=\"0\">\n<pci busid=\"1\">{gpus}</pci></cpu></system>");
+    let bomb = "<!DOCTYPE platform [\n<!ENTITY a \"aaaa\">\n<!ENTITY b \"&a;&a;&a;\">]>\n<platform id=\"&b;\"/>";
+    for (text, expected) in [
+        (bomb.to_owned(), "FILE: line 2: got an entity"),
+        ("<platform>\n<zone></platform>".to_owned(), "FILE: line 2: got no XML ("),
+        ("<platform/>".to_owned(), "FILE: got no nodes"),
+        (platform(two, "<route src=\"a\" dst=\"x\"/>"), "FILE: line 7: got <route> with dst=\"x\""),
+        (platform(two, "<route src=\"a\" dst=\"b\"/>"), "FILE: line 7: got a route without links"),
+        (platform(two, &ROUTES.replace("id=\"to-b\"", "id=\"wire\"")), "FILE: line 8: got the link \"wire\""),
+        (platform(two, &format!("{ROUTES}\n<peer id=\"p\"/>")), "FILE: line 9: got <peer>"),
+        (platform(two, &one_way), "FILE: line 7: got a link in one direction"),
+        (
+            platform(two, &format!("{ROUTES}<route src=\"r\" dst=\"b\"><link_ctn id=\"to-a\"/></route>")),
+            "FILE: line 8: got the link to-a from r to b, expected it between a and r",
+        ),
+        (
+            cluster("radical=\"0-1\" topology=\"DRAGONFLY\""),
+            "FILE: line 2: got <cluster> with topology=\"DRAGONFLY\", \
+          expected FLAT, or in the machine file topology = \"torus\", \"fat_tree\" or \"dragonfly\"",
+        ),
+        (cluster("radical=\"1-0\""), "FILE: line 2: got <cluster> with radical=\"1-0\""),
+        (cluster("radical=\"0-999999999\""), "FILE: line 2: got <cluster> with radical=\"0-999999999\""),
+        (
+            "<platform><zone routing=\"Vivaldi\"/></platform>".to_owned(),
+            "FILE: line 1: got <zone> with routing=\"Vivaldi\"",
+        ),
+        ("<platform><host id=\"&#7;\"/></platform>".to_owned(), "FILE: line 1: got no XML ("),
+        ("<platform><host id=\"&#x9b;\"/></platform>".to_owned(), "FILE: line 1: got the name \"\\u{9b}\""),
+        (node(gpu), "FILE: line 3: got <nvlink> with count=\"0\""),
+        (node("<gpu dev=\"0\"/>\n<gpu dev=\"0\"/>"), "FILE: line 4: got gpu0 twice"),
+        (node("<net dev=\"0\"/>"), "FILE: line 3: got <net> with name=\"\""),
+        (node(""), "FILE: got no nodes"),
+    ] {
+        let refusal = read(&text).map(|_| ()).unwrap_err().to_string();
+        assert!(refusal.starts_with(expected), "{text}: {refusal}");
+        assert!(!refusal.contains(char::is_control), "{refusal:?}");
+    }
+}
+
 /// A ring of so many nodes.
 fn ring(nodes: usize) -> String {
     (0..nodes).fold("from,to".to_owned(), |text, node| format!("{text}\nn{node},n{}", (node + 1) % nodes))
@@ -113,8 +237,15 @@ fn what_is_wrong_is_said_with_file_and_line() {
         ("{\"nodes\": []}", "FILE: got no network (missing field `links`"),
         ("{\"nodes\": [{\"id\": 1}], \"links\": [{\"source\": 1, \"target\": 2}]}", "FILE: got a link from 1 to 2"),
         (&ring(300), "FILE: got a way of 150 links from n0, expected at most 127"),
-        ("<platform version=\"4.1\">", "FILE: got another text"),
+        ("<plan>", "FILE: got another text"),
         ("Switch 2 \"S-1\" # \"s\"\n[1] \"H-1\"[1] # lid 4xHDR", "FILE: line 2: got the neighbour \"H-1\""),
+        (
+            "{\"nodes\": [{\"id\": 1, \"kind\": \"node\"}, {\"id\": 2, \"kind\": \"node\"}, {\"id\": 3, \"kind\": \"node\"}, \
+          {\"id\": 4, \"kind\": \"switch\"}], \"links\": [{\"source\": 1, \"target\": 4}, {\"source\": 1, \"target\": 2}, \
+          {\"source\": 4, \"target\": 3}]}",
+            "FILE: got 2 without a way to 1",
+        ),
+        ("SwitchName=a Nodes=n[1-2] LinkSpeed=inf", "FILE: line 1: got a cable from n1 to a of speed inf"),
         ("Switch 2 \"S-1\" # \"s\"\n[1] cut", "FILE: line 2: got \"[1] cut\""),
     ] {
         let refusal = read(text).map(|_| ()).unwrap_err().to_string();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,7 +23,7 @@ from hocket_studies.validation.loggops import by_hand, loggopsim_output, loggops
 from hocket_studies.validation.papers import numbers
 from hocket_studies.validation.pictures import deviations
 from hocket_studies.validation.report import COLUMNS, cells, facts, markdown
-from hocket_studies.validation.simgrid_comparison import simgrid
+from hocket_studies.validation.simgrid_comparison import simgrid, simgrid_clusters
 from tests.conftest import Ran
 from tests.mpi.conftest import wrappers
 
@@ -60,12 +61,33 @@ def test_loggopsim_is_run_on_recorded_schedules(tmp_path: Path) -> None:
     assert "expected lines such as" in str(loggopsim_output(str(program)).why_not)
 
 
+def test_simgrid_gets_messages_that_match_and_hosts_beside_the_same_links(tmp_path: Path) -> None:
+    program, data = tmp_path / "python", tmp_path / "works.json"
+    program.write_text(f"#!/bin/sh\ncat > {data}\necho '{json.dumps({'version': '4.1', 'times_s': [1.0] * 20})}'\n")
+    program.chmod(0o755)
+    found = simgrid_clusters(str(program))
+    assert found.why_not is None and len(found.cases) == 20 and found.versions["SimGrid"] == "4.1"
+    works = json.loads(data.read_text())
+    for work in works:
+        steps = [(rank, *step) for rank, steps in enumerate(work["steps"]) for step in steps]
+        sends = [(rank, to) for rank, messages, _ in steps for to, _ in messages]
+        receives = [(source, rank) for rank, _, sources in steps for source in sources]
+        assert sends and sorted(sends) == sorted(receives)
+    dragonfly, fat_tree = works[0]["hosts"], works[-1]["hosts"]
+    assert fat_tree == list(range(32))
+    # Router 0 of group 0 leads to group 1, as SimGrid's router 1; router 3 leads nowhere, as SimGrid's router 0.
+    assert dragonfly[:8] == [2, 3, 4, 5, 6, 7, 0, 1]
+    # In group 3, routers 0 to 2 lead to groups 0 to 2 in both.
+    assert dragonfly[24:] == list(range(24, 32))
+
+
 def test_what_is_not_there_is_not_run_with_a_reason() -> None:
     def build(_: Machine) -> AbstractContextManager[Lab]:
         raise AssertionError
 
     for found in (
         simgrid("/no/python"),
+        simgrid_clusters("/no/python"),
         loggopsim_output(None),
         host(None, "no MPI"),
         laboratory(None, build, why_not="no MPI"),

@@ -1,9 +1,11 @@
 """Messages in SimGrid: `python flows.py`, by a Python that has SimGrid, and without Hocket.
 
 Reads a JSON list of works from standard input, and prints SimGrid's version and the time of each in seconds. A work
-has the sizes of a torus, or [n] and "star" for n nodes around a switch; the latency and the bandwidth of links; and for
-each rank a list of steps, each with messages to send, pairs of a rank and bytes, and ranks to receive from. A step is
-done when all its messages are. Each work has a process of its own: SimGrid has one engine per process.
+has the sizes of a torus, [n] and "star" for n nodes around a switch, the groups, routers of a group and nodes of a
+router of a dragonfly, or the children and parents ("up") of each level of a fat tree; the latency and the bandwidth of
+links; the number of each rank's host; and for each rank a list of steps, each with messages to send, pairs of a rank
+and bytes, and ranks to receive from. A step is done when all its messages are. Each work has a process of its own:
+SimGrid has one engine per process.
 """
 
 import ctypes
@@ -30,15 +32,23 @@ def run_one(work: Any) -> str:
     engine = Engine([sys.argv[0], "--log=root.thresh:error", *options])
     latency_s, bandwidth, ranks = work["latency_s"], work["bandwidth"], len(work["steps"])
     split = Link.SharingPolicy.SPLITDUPLEX
-    if work["topology"] == "torus":
-        zone = engine.netzone_root.add_netzone_torus("torus", work["sizes"], bandwidth, latency_s, split)
-        zone.set_host_cb(lambda zone, _, number: zone.add_host(f"rank-{number}", "1Gf"))
+    root, sizes, kind = engine.netzone_root, work["sizes"], work["topology"]
+    if kind == "torus":
+        zone = root.add_netzone_torus(kind, sizes, bandwidth, latency_s, split)
+    elif kind == "dragonfly":
+        groups, routers, nodes = sizes
+        zone = root.add_netzone_dragonfly(kind, (groups, 1), (1, 1), (routers, 1), nodes, bandwidth, latency_s, split)
+    elif kind == "fat_tree":
+        ones = [1] * len(sizes)
+        zone = root.add_netzone_fatTree(kind, len(sizes), sizes, work["up"], ones, bandwidth, latency_s, split)
     else:
-        zone = engine.netzone_root.add_netzone_star("star")
+        zone = root.add_netzone_star(kind)
         for number in range(ranks):
-            host = zone.add_host(f"rank-{number}", "1Gf")
+            host = zone.add_host(f"host-{number}", "1Gf")
             link = zone.add_split_duplex_link(f"link-{number}", bandwidth).set_latency(latency_s)
             zone.add_route(host, None, [LinkInRoute(link, LinkInRoute.Direction.UP)], True)
+    if kind != "star":
+        zone.set_host_cb(lambda zone, _, number: zone.add_host(f"host-{number}", "1Gf"))
     zone.seal()
 
     def act(rank: int) -> None:
@@ -48,7 +58,7 @@ def run_one(work: Any) -> str:
             ActivitySet(messages).wait_all()
 
     for rank in range(ranks):
-        Actor.create(f"rank-{rank}", Host.by_name(f"rank-{rank}"), act, rank)
+        Actor.create(f"rank-{rank}", Host.by_name(f"host-{work['hosts'][rank]}"), act, rank)
     engine.run()
     return f"{Engine.clock:.12g}"
 

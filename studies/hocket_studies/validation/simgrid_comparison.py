@@ -26,6 +26,8 @@ Step: TypeAlias = "tuple[list[tuple[int, int]], list[int]]"
 
 _LATENCY_S, _BYTES_PER_S = 1e-6, 1e9
 _SIZES_BYTES = (8, 65536, 1 << 20)
+_UP = (1, 2, 2)
+"""The parents of nodes, and of the switches of each level, in a fat tree of three levels."""
 _SECONDS = 120
 _INCOMPARABLE = (
     "SimGrid lets a message wait for the latencies of its route first and shares bandwidth afterwards, by weights of "
@@ -57,6 +59,8 @@ _ALGORITHMS: dict[str, Algorithm] = {
     "one to all": star_at_once,
     "to the right neighbour": as_algorithm("allgather/ring"),
     "all to all": all_at_once,
+    "with a distance of powers of two": as_algorithm("allreduce/recursive_doubling"),
+    "with each other in turn": as_algorithm("alltoall/pairwise_exchange"),
 }
 
 
@@ -80,6 +84,7 @@ class _Work:
         """Return what each rank does; ranks that take no part do nothing."""
         ranks, size = range(self.ranks), self.size_bytes
         last = self.ranks - 1
+        doubling = [1 << step for step in range(last.bit_length())]
         by_pattern: dict[str, list[list[Step]]] = {
             "one to all": [
                 [([(peer, size) for peer in ranks[1:]], [])] if rank == 0 else [([], [0])] for rank in ranks
@@ -91,24 +96,59 @@ class _Work:
                 [([(peer, size) for peer in ranks if peer != rank], [peer for peer in ranks if peer != rank])]
                 for rank in ranks
             ],
+            "with a distance of powers of two": [
+                [([(rank ^ step, size)], [rank ^ step]) for step in doubling] for rank in ranks
+            ],
+            "with each other in turn": [
+                [([(rank ^ step, size)], [rank ^ step]) for step in ranks[1:]] for rank in ranks
+            ],
         }
         return by_pattern[self.pattern] + [[]] * (prod(self.sizes) - self.ranks)
+
+    def hosts(self) -> list[int]:
+        """Return SimGrid's host of each node: on a dragonfly, the one beside the links that the node is beside.
+
+        With as many routers in a group as groups: router k of group g leads to group k in SimGrid; router g to none.
+        In Hocket, router k leads to group k, or from k = g on to group k + 1, and the last router to none.
+        """
+        nodes = range(prod(self.sizes))
+        if self.topology != "dragonfly":
+            return list(nodes)
+        groups, routers, nodes_of_router = self.sizes
+
+        def host(node: int) -> int:
+            router, place = divmod(node, nodes_of_router)
+            group, own = divmod(router, routers)
+            other = group if own == groups - 1 else own + (own >= group)
+            return (group * routers + other) * nodes_of_router + place
+
+        return [host(node) for node in nodes]
 
     def as_data(self) -> dict[str, Any]:
         """Return it as SimGrid's side reads it."""
         where = {"topology": self.topology, "sizes": self.sizes, "latency_s": _LATENCY_S, "bandwidth": _BYTES_PER_S}
-        return {**where, "steps": self.steps()}
+        return {**where, "up": _UP, "hosts": self.hosts(), "steps": self.steps()}
+
+    def shape(self) -> str:
+        """Return the keys of its topology in a machine file."""
+        down = list(self.sizes)
+        if self.topology == "dragonfly":
+            keys = ("groups", "routers_per_group", "nodes_per_router")
+            shape = "\n".join(f"{key} = {size}" for key, size in zip(keys, self.sizes, strict=True))
+            return f'topology = "dragonfly"\n{shape}\nglobal_links_per_router = 1\nglobal_arrangement = "absolute"'
+        return {
+            "star": f'topology = "crossbar"\nnodes = {prod(down)}',
+            "torus": f'topology = "torus"\ndims = {down}',
+            "fat_tree": f'topology = "fat_tree"\nrouting = "d-mod-k"\ndown = {down}\nup = {list(_UP)}',
+        }[self.topology]
 
     def simulated_s(self) -> float:
         """Return its time in Hocket."""
-        nodes = prod(self.sizes)
-        shape = f"dims = {list(self.sizes)}" if self.topology == "torus" else f"nodes = {nodes}"
         machine = Machine.parse(
             f"""name = "fair"
 [network]
 model = "links"
-topology = "{"crossbar" if self.topology == "star" else self.topology}"
-{shape}
+{self.shape()}
 link_bandwidth = "{_BYTES_PER_S!r} B/s"
 link_latency = "{_LATENCY_S!r} s"
 protocol = "rendezvous"
@@ -136,14 +176,31 @@ def _works() -> Iterator[_Work]:
             yield _Work("all to all", "torus", sizes, prod(sizes), size)
 
 
+def _works_of_clusters() -> Iterator[_Work]:
+    """Give every pattern on SimGrid's dragonfly and fat tree."""
+    for topology, sizes in (("dragonfly", (4, 4, 2)), ("fat_tree", (4, 2, 4))):
+        for pattern in _ALGORITHMS:
+            for size in _SIZES_BYTES[1:]:
+                yield _Work(pattern, topology, sizes, prod(sizes), size)
+
+
 def simgrid(python: str | None) -> Comparison:
     """Compare with SimGrid, by a Python that has it, or by this one."""
-    source = "SimGrid"
+    remark = "single messages, neighbours, one to all, all to all; links shared fairly"
+    return _comparison("SimGrid", remark, python, list(_works()))
+
+
+def simgrid_clusters(python: str | None) -> Comparison:
+    """Compare with SimGrid's dragonfly and fat-tree zones, which have static routes."""
+    remark = "dragonfly 4x4x2, fat tree 4x2x4; static routes, links shared fairly"
+    return _comparison("SimGrid's clusters", remark, python, list(_works_of_clusters()))
+
+
+def _comparison(source: str, remark: str, python: str | None, works: list[_Work]) -> Comparison:
     if python is None and importlib.util.find_spec("simgrid") is None:
         return not_run(
             source, _INCOMPARABLE, "this Python has no package simgrid, expected a Python that has it by --simgrid"
         )
-    works = list(_works())
     try:
         found = _asked(python or sys.executable, works)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -154,7 +211,7 @@ def simgrid(python: str | None) -> Comparison:
         tuple(cases),
         _INCOMPARABLE,
         {"Hocket": VERSION, "SimGrid": found["version"]},
-        "single messages, neighbours, one to all, all to all; links shared fairly",
+        remark,
     )
 
 

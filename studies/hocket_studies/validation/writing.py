@@ -29,7 +29,7 @@ from hocket_studies.validation.laboratory import laboratory
 from hocket_studies.validation.loggops import by_hand, loggopsim_output, loggopsim_published
 from hocket_studies.validation.papers import paper
 from hocket_studies.validation.report import COLUMNS, as_data, cells, facts, markdown
-from hocket_studies.validation.simgrid_comparison import simgrid
+from hocket_studies.validation.simgrid_comparison import simgrid, simgrid_clusters
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Validation:
         return [
             closed_forms,
             partial(simgrid, self.simgrid),
+            partial(simgrid_clusters, self.simgrid),
             by_hand,
             loggopsim_published,
             partial(loggopsim_output, self.loggopsim),

@@ -8,6 +8,8 @@
 //! | output of ibnetdiscover | `Switch 36 "S-0002c9020048be40" # "leaf1"` |
 //! | list of edges | `from,to,speed`, a line for each cable |
 //! | node-link form of networkx, JSON | `{"nodes": [{"id": "node1"}], "links": [{"source": "node1", "target": "leaf1"}]}` |
+//! | SimGrid's platform XML | `<platform version="4.1">` |
+//! | NCCL's topology XML, the inside of a node | `<system version="1">` |
 //!
 //! Cables have the part of `link_bandwidth` that their speed is of the highest speed in the file. In lists of edges, and in
 //! JSON without `"kind": "node"` or `"switch"`, vertices of one cable are nodes and the others switches; if none has one
@@ -33,7 +35,8 @@ macro_rules! forms {
     };
 }
 
-forms!(slurm, ibnetdiscover, edges, node_link);
+mod xml;
+forms!(slurm, ibnetdiscover, edges, node_link, simgrid, nccl);
 
 /// The vertices and cables of a file.
 #[derive(Default)]
@@ -67,7 +70,11 @@ impl Sketch {
     }
 
     fn join(&mut self, ends: [usize; 2], speed: f64) -> Result<()> {
-        ensure(ends[0] != ends[1], || format!("got a cable from {0} to {0}, expected two ends", self.names[ends[0]]))?;
+        let [from, to] = ends.map(|end| &self.names[end]);
+        ensure(ends[0] != ends[1], || format!("got a cable from {from} to {from}, expected two ends"))?;
+        ensure(speed > 0.0 && speed.is_finite(), || {
+            format!("got a cable from {from} to {to} of speed {speed}, expected a speed above 0")
+        })?;
         self.cables.push((ends, speed));
         Ok(())
     }
@@ -112,7 +119,7 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
 fn parts_of(text: &str) -> Result<Parts> {
     let Some((_, read)) = FORMS.iter().find(|(is_form, _)| is_form(text)) else {
         let expected = "Slurm's topology.conf, the output of ibnetdiscover, a list of edges with the header from,to,speed, \
-                        or JSON with nodes and links";
+                        JSON with nodes and links, or XML of SimGrid (platform) or NCCL (system)";
         return Err(Error::new(format!("got another text, expected {expected}")));
     };
     let parts = read(text)?.parts();

@@ -73,16 +73,28 @@ impl Parts {
             self.links_of[cable.ends[1] as usize].push(2 * number + 1);
         }
         self.distances = (0..self.names.len()).map(|_| OnceLock::new()).collect();
-        let (distances, first) = (&self.distances_to(0)[..self.nodes], &self.names[0]);
-        if let Some(node) = distances.iter().position(|distance| *distance == NOWHERE) {
+        let first = &self.names[0];
+        if let Some(node) = self.lonely() {
             let other = &self.names[node];
-            return Err(Error::new(format!("got {other} without a way to {first}, expected a connected network")));
+            let expected = "a network that connects all nodes, by switches if it has any";
+            return Err(Error::new(format!("got {other} without a way to {first}, expected {expected}")));
         }
+        let distances = &self.distances_to(0)[..self.nodes];
         let reach = distances.iter().max().copied().unwrap_or(0);
         ensure(reach <= MOST_AWAY, || {
             format!("got a way of {reach} links from {first}, expected at most {MOST_AWAY}")
         })?;
         Ok(Graph { name, parts: Arc::new(self) })
+    }
+
+    /// A node that is not connected with the first one. Nodes pass no messages on if there are switches: then one switch
+    /// beside the first node has to lead to all nodes.
+    fn lonely(&self) -> Option<usize> {
+        let has_switches = self.nodes < self.names.len();
+        let switches = self.links_of[0].iter().map(|link| self.end(*link)).filter(|end| *end >= self.nodes);
+        let hubs = switches.chain((!has_switches).then_some(0));
+        let first_missing = |hub: usize| (0..self.nodes).find(|node| self.distances_to(hub)[*node] == NOWHERE);
+        hubs.map(first_missing).min().unwrap_or((self.nodes > 1).then_some(1))
     }
 
     /// The switches to which nodes are attached, with their bandwidths to nodes and to switches, in cables of full bandwidth.

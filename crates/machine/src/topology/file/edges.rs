@@ -24,9 +24,7 @@ fn read_line(sketch: &mut Sketch, line: &str) -> Result<()> {
     let cells: Vec<_> = line.split(',').map(str::trim).collect();
     let (from, to, speed) = match cells[..] {
         [from, to] => (from, to, 1.0),
-        [from, to, speed, ..] => {
-            (from, to, speed.parse().ok().filter(|speed: &f64| *speed > 0.0 && speed.is_finite()).ok_or_else(refusal)?)
-        }
+        [from, to, speed, ..] => (from, to, speed.parse().map_err(|_| refusal())?),
         _ => return Err(refusal()),
     };
     let ends = [sketch.vertex(from, None)?, sketch.vertex(to, None)?];

@@ -1,7 +1,7 @@
 //! The node-link form of networkx, in JSON: `nodes` with `id`, and `kind` if it is given; `links` or `edges` with `source`,
 //! `target`, and `speed` if it is given.
 
-use hocket_core::{Error, Result};
+use hocket_core::{Error, Result, ensure};
 use serde::Deserialize;
 
 use super::Sketch;
@@ -64,14 +64,10 @@ pub(super) fn read(text: &str) -> Result<Sketch> {
     }
     let count = sketch.names.len();
     for edge in document.links {
-        let speed = edge.speed.unwrap_or(1.0);
         let ends = [sketch.vertex(&edge.source.text(), None)?, sketch.vertex(&edge.target.text(), None)?];
-        if sketch.names.len() > count || speed <= 0.0 || !speed.is_finite() {
-            let [from, to] = ends.map(|end| sketch.names[end].clone());
-            let expected = "nodes of the list and a speed above 0";
-            return Err(Error::new(format!("got a link from {from} to {to} of speed {speed}, expected {expected}")));
-        }
-        sketch.join(ends, speed)?;
+        let [from, to] = ends.map(|end| &sketch.names[end]);
+        ensure(sketch.names.len() == count, || format!("got a link from {from} to {to}, expected nodes of the list"))?;
+        sketch.join(ends, edge.speed.unwrap_or(1.0))?;
     }
     Ok(sketch)
 }

@@ -43,7 +43,7 @@ fn read_line(sketch: &mut Sketch, line: &str) -> Result<()> {
     for word in words {
         let (key, value) = word?;
         match key.to_ascii_lowercase().as_str() {
-            "linkspeed" => speed = value.parse().ok().filter(|speed: &f64| *speed > 0.0).ok_or_else(refusal)?,
+            "linkspeed" => speed = value.parse().map_err(|_| refusal())?,
             key @ ("nodes" | "switches") => {
                 for member in expand_list(value).ok_or_else(refusal)? {
                     members.push(sketch.vertex(&member, Some(key == "nodes"))?);
