@@ -5,9 +5,11 @@ The interval of a kind is split-conformal (V. Vovk, A. Gammerman, G. Shafer, "Al
 the same kind with a probability of at least (n + 1 - 2 k) / (n + 1). A call of a kind with too few calls for nine of
 ten gets the interval of a coarser kind.
 
-The calls of a job resemble each other more than those of two jobs, so that such intervals are too narrow for a new job.
-All intervals are therefore widened by one factor: the least with which nine of ten calls are within intervals made of
-the calls of other jobs.
+The calls of a job resemble each other more than those of two jobs, and those of a collective more than those of two,
+so that such intervals are too narrow for what was never measured. Their ends are therefore moved by one factor, as by
+Y. Romano, E. Patterson, E. Candes, "Conformalized Quantile Regression", 2019. It is the least with which intervals made
+without a whole job hold nine of ten calls, and eight of ten of each class: a collective at small or at large sizes.
+Intervals of any collective, which serve those never measured, must do so without a whole collective, too.
 
 Two simulated times on one machine are wrong together. So a kind also has the error of their ratio: nine of ten pairs of
 algorithms, measured in one job at one size, have a ratio that differs from the simulated ratio by at most this factor.
@@ -21,21 +23,29 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import attrgetter
 from typing import TypeAlias
 
 from hocket.base.units import format_bytes
 from hocket.definitions.machine import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
-_INSIDE = 0.9  # of new calls
+_INSIDE, _INSIDE_CLASS = 0.9, 0.8  # of new calls; of those of one collective and of small or large sizes
+_LEAST_OF_CLASS = 8  # the fewest calls of a class that tell this share
 LEAST_CALLS = 19  # the fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls
 
 _LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a job are much alike
 LARGE_BYTES = 64 << 10
 """A kind has the calls of sizes below, where latencies decide, or from here on, where bandwidths do."""
 
+_WHOLES: tuple[Callable[[Judgement], object], ...] = (
+    attrgetter("ranks"),
+    attrgetter("collective"),
+    attrgetter("algorithm"),
+)
+"""What is left out as a whole, so that intervals hold for calls of others: jobs, collectives, algorithms."""
+
 _DIGITS, _ROUNDING = 3, 6  # of the ends of intervals; decimals below which a difference is an error of rounding
-_LEAST_WIDTH = 1e-3  # half of it, in logarithms
 _SECTION = re.compile(r"\n*^\s*\[\[discrepancy\]\].*?(?=^\s*\[(?!\[discrepancy\]\])|\Z)", re.MULTILINE | re.DOTALL)
 
 _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
@@ -45,9 +55,9 @@ _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
 def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
     """Return the intervals of all kinds with enough calls, which are not fitted ones; the most specific kinds first."""
     cells = list(cells)
-    widening = _widening(cells)
+    of_one, of_all = _widenings(cells)
     kinds: list[Discrepancy] = []
-    for one in reversed([_widen(kind, widening) for kind in _of_kinds(cells)]):
+    for one in reversed([_widen(kind, of_one if kind.collective else of_all) for kind in _of_kinds(cells)]):
         holds = [cell for cell in cells if one.holds(cell.collective, cell.algorithm, cell.size_bytes)]
         coarser = (kind for kind in reversed(kinds) if not kind.collective and kind.holds("", "", one.from_bytes))
         ratio = _ratio(holds) or next((kind.ratio for kind in coarser), one.high / one.low)
@@ -75,9 +85,10 @@ def ratio_coverage(cells: Sequence[Judgement]) -> float | None:
 def insides(cells: Sequence[Judgement]) -> list[bool | None]:
     """Return whether each call is within an interval that is made without it; None if it then has none.
 
-    The intervals are made of the calls of other jobs, or, if there is only one job, of other algorithms.
+    The intervals are made of the calls of other jobs; if there is only one job, of other collectives, or algorithms.
     """
-    kinds = _made_of_others(cells, discrepancies)
+    several = (whole for whole in _WHOLES if len(set(map(whole, cells))) > 1)
+    kinds = _made_of_others(cells, discrepancies, next(several, _WHOLES[-1]))
     return [
         None if kind is None else kind.low <= _factor(cell) <= kind.high
         for cell, kind in zip(cells, kinds, strict=True)
@@ -85,28 +96,42 @@ def insides(cells: Sequence[Judgement]) -> list[bool | None]:
 
 
 def _made_of_others(
-    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]]
+    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]], whole: Callable[..., object]
 ) -> list[Discrepancy | None]:
-    """Return the kind of each call, made of the calls of other jobs or algorithms; None where they have none."""
-    by_job = len({cell.ranks for cell in cells}) > 1
-    groups = [cell.ranks if by_job else cell.algorithm for cell in cells]
-    kinds = {
-        group: make([cell for cell, its_group in zip(cells, groups, strict=True) if its_group != group])
-        for group in dict.fromkeys(groups)
-    }
+    """Return the kind of each call, made of the calls of other wholes, such as jobs; None where they have none."""
+    wholes = set(map(whole, cells))
+    kinds = {one: make([cell for cell in cells if whole(cell) != one]) for one in wholes}
     return [
-        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes, ranks=cell.ranks)
-        for cell, group in zip(cells, groups, strict=True)
+        discrepancy_of(kinds[whole(cell)], cell.collective, cell.algorithm, cell.size_bytes, ranks=cell.ranks)
+        for cell in cells
     ]
 
 
-def _widening(cells: Sequence[Judgement]) -> float:
-    """Return by how much intervals are widened, at least 1: then nine of ten calls are within those made of others."""
-    kinds = _made_of_others(cells, _of_kinds)
-    reaches = sorted(_reach(one, _factor(cell)) for one, cell in zip(kinds, cells, strict=True) if one is not None)
-    if len(reaches) < LEAST_CALLS:
-        return 1.0
-    return max(1.0, reaches[math.ceil(_INSIDE * len(reaches)) - 1])
+def _widenings(cells: Sequence[Judgement]) -> tuple[float, float]:
+    """Return by how much intervals of one collective, and of all, are widened, at least 1.
+
+    With one job, nothing tells how much another differs, so that intervals of one collective are widened as the others.
+    """
+    of_jobs, of_collectives = (_widening(cells, whole) for whole in _WHOLES[:2])
+    of_all = max(of_jobs, of_collectives)
+    return of_jobs if len({cell.ranks for cell in cells}) > 1 else of_all, of_all
+
+
+def _widening(cells: Sequence[Judgement], whole: Callable[..., object]) -> float:
+    """Return the least widening with which intervals made of other wholes hold nine of ten calls and most of a class.
+
+    A class is the calls of one collective of small, or of large, sizes.
+    """
+    reaches: dict[_Kind, list[float]] = {}
+    for cell, one in zip(cells, _made_of_others(cells, _of_kinds, whole), strict=True):
+        for kind in _kinds(cell)[1::2] if one is not None else ():
+            reaches.setdefault(kind, []).append(_reach(one, _factor(cell)))
+    widening = 1.0
+    for kind, several in reaches.items():
+        share, least = (_INSIDE_CLASS, _LEAST_OF_CLASS) if kind[0] else (_INSIDE, LEAST_CALLS)
+        if len(several) >= least:
+            widening = max(widening, sorted(several)[math.ceil(share * len(several)) - 1])
+    return widening
 
 
 def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
@@ -119,16 +144,13 @@ def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
 
 
 def _reach(kind: Discrepancy, factor: float) -> float:
-    """Return how far a factor is from the middle of an interval, as a multiple of half its width; as logarithms."""
-    low, high = math.log(kind.low), math.log(kind.high)
-    return abs(math.log(factor) - (low + high) / 2) / max((high - low) / 2, _LEAST_WIDTH)
+    """Return by which factor the ends of an interval must move to hold this factor; below 1 if it is inside."""
+    return max(kind.low / factor, factor / kind.high)
 
 
 def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
-    """Return a kind whose interval is widened, with ends of few digits."""
-    middle, half = math.sqrt(kind.low * kind.high), math.sqrt(kind.high / kind.low)
-    low, high = middle / half**widening, middle * half**widening
-    return replace(kind, low=_round(low, math.floor), high=_round(high, math.ceil))
+    """Return a kind whose interval ends farther out by this factor, with ends of few digits."""
+    return replace(kind, low=_round(kind.low / widening, math.floor), high=_round(kind.high * widening, math.ceil))
 
 
 def _ratio(cells: Iterable[Judgement]) -> float | None:
