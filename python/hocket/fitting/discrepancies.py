@@ -124,8 +124,9 @@ def _widening(cells: Sequence[Judgement], whole: Callable[..., object]) -> float
     """
     reaches: dict[_Kind, list[float]] = {}
     for cell, one in zip(cells, _made_of_others(cells, _of_kinds, whole), strict=True):
-        for kind in _kinds(cell)[1::2] if one is not None else ():
-            reaches.setdefault(kind, []).append(_reach(one, _factor(cell)))
+        if one is not None:
+            for kind in _kinds(cell)[1::2]:
+                reaches.setdefault(kind, []).append(_reach(one, _factor(cell)))
     widening = 1.0
     for kind, several in reaches.items():
         share, least = (_INSIDE_CLASS, _LEAST_OF_CLASS) if kind[0] else (_INSIDE, LEAST_CALLS)
