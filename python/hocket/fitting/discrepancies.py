@@ -1,15 +1,16 @@
 """How far measured times are from simulated ones, by kinds of calls: intervals for calls that no fit has seen.
 
 The interval of a kind is split-conformal (V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World",
-2005). Of n calls, the k-th smallest and the k-th largest factor measured / simulated hold the factor of a new call of
-the same kind with a probability of at least (n + 1 - 2 k) / (n + 1). A call of a kind with too few calls for nine of
-ten gets the interval of a coarser kind.
+2005). The error of a call is the factor, at least 1, between its measured and its simulated time. Of n errors, the k-th
+smallest is at least that of a new call of the same kind with a probability of at least k / (n + 1). It counts either
+way: that the calls of some jobs took longer than simulated does not tell that those of another one will. A call of a
+kind with few calls gets the interval of a coarser kind.
 
-The calls of a job resemble each other more than those of two jobs, and those of a collective more than those of two,
-so that such intervals are too narrow for what was never measured. Their ends are therefore moved by one factor, as by
-Y. Romano, E. Patterson, E. Candes, "Conformalized Quantile Regression", 2019. It is the least with which intervals made
-without a whole job hold nine of ten calls, and eight of ten of each class: a collective at small or at large sizes.
-Intervals of any collective, which serve those never measured, must do so without a whole collective, too.
+The calls of a job resemble each other more than those of two jobs, and so do those of a collective or an algorithm. So
+all intervals are widened by the least factor with which nine of ten calls are within intervals made without their whole
+job, and without their whole algorithm. Intervals of any collective serve those that were never measured: they must also
+hold nine of ten calls without their whole collective. With one job, nothing tells how far another one differs, and all
+intervals are widened so.
 
 Two simulated times on one machine are wrong together. So a kind also has the error of their ratio: nine of ten pairs of
 algorithms, measured in one job at one size, have a ratio that differs from the simulated ratio by at most this factor.
@@ -30,9 +31,8 @@ from hocket.base.units import format_bytes
 from hocket.definitions.machine import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
-_INSIDE, _INSIDE_CLASS = 0.9, 0.8  # of new calls; of those of one collective and of small or large sizes
-_LEAST_OF_CLASS = 8  # the fewest calls of a class that tell this share
-LEAST_CALLS = 19  # the fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls
+_INSIDE = 0.9  # of new calls
+LEAST_CALLS = 19  # the fewest calls of a kind, and the fewest pairs of algorithms
 
 _LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a job are much alike
 LARGE_BYTES = 64 << 10
@@ -55,12 +55,15 @@ _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
 def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
     """Return the intervals of all kinds with enough calls, which are not fitted ones; the most specific kinds first."""
     cells = list(cells)
-    of_one, of_all = _widenings(cells)
+    of_jobs, of_collectives, of_algorithms = (_widening(cells, whole) for whole in _WHOLES)
+    of_all = max(of_jobs, of_collectives, of_algorithms)
+    of_one = max(of_jobs, of_algorithms) if len({cell.ranks for cell in cells}) > 1 else of_all
     kinds: list[Discrepancy] = []
     for one in reversed([_widen(kind, of_one if kind.collective else of_all) for kind in _of_kinds(cells)]):
         holds = [cell for cell in cells if one.holds(cell.collective, cell.algorithm, cell.size_bytes)]
         coarser = (kind for kind in reversed(kinds) if not kind.collective and kind.holds("", "", one.from_bytes))
-        ratio = _ratio(holds) or next((kind.ratio for kind in coarser), one.high / one.low)
+        ratio = _factor_holding(error for _, error in _errors_of_ratios(holds))
+        ratio = ratio or next((kind.ratio for kind in coarser), one.high / one.low)
         kinds.append(replace(one, ratio=ratio))
     return tuple(reversed(kinds))
 
@@ -89,10 +92,7 @@ def insides(cells: Sequence[Judgement]) -> list[bool | None]:
     """
     several = (whole for whole in _WHOLES if len(set(map(whole, cells))) > 1)
     kinds = _made_of_others(cells, discrepancies, next(several, _WHOLES[-1]))
-    return [
-        None if kind is None else kind.low <= _factor(cell) <= kind.high
-        for cell, kind in zip(cells, kinds, strict=True)
-    ]
+    return [None if kind is None else _error(cell) <= kind.high for cell, kind in zip(cells, kinds, strict=True)]
 
 
 def _made_of_others(
@@ -107,32 +107,11 @@ def _made_of_others(
     ]
 
 
-def _widenings(cells: Sequence[Judgement]) -> tuple[float, float]:
-    """Return by how much intervals of one collective, and of all, are widened, at least 1.
-
-    With one job, nothing tells how much another differs, so that intervals of one collective are widened as the others.
-    """
-    of_jobs, of_collectives = (_widening(cells, whole) for whole in _WHOLES[:2])
-    of_all = max(of_jobs, of_collectives)
-    return of_jobs if len({cell.ranks for cell in cells}) > 1 else of_all, of_all
-
-
 def _widening(cells: Sequence[Judgement], whole: Callable[..., object]) -> float:
-    """Return the least widening with which intervals made of other wholes hold nine of ten calls and most of a class.
-
-    A class is the calls of one collective of small, or of large, sizes.
-    """
-    reaches: dict[_Kind, list[float]] = {}
-    for cell, one in zip(cells, _made_of_others(cells, _of_kinds, whole), strict=True):
-        if one is not None:
-            for kind in _kinds(cell)[1::2]:
-                reaches.setdefault(kind, []).append(_reach(one, _factor(cell)))
-    widening = 1.0
-    for kind, several in reaches.items():
-        share, least = (_INSIDE_CLASS, _LEAST_OF_CLASS) if kind[0] else (_INSIDE, LEAST_CALLS)
-        if len(several) >= least:
-            widening = max(widening, sorted(several)[math.ceil(share * len(several)) - 1])
-    return widening
+    """Return by how much intervals made of other wholes are widened, at least 1, to hold nine of ten calls."""
+    kinds = _made_of_others(cells, _of_kinds, whole)
+    beyond = sorted(_error(cell) / kind.high for cell, kind in zip(cells, kinds, strict=True) if kind is not None)
+    return max(1.0, beyond[math.ceil(_INSIDE * len(beyond)) - 1]) if len(beyond) >= LEAST_CALLS else 1.0
 
 
 def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
@@ -141,25 +120,25 @@ def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
     for cell in cells:
         for kind in _kinds(cell):
             by_kind.setdefault(kind, []).append(cell)
-    return [_discrepancy(kind, by_kind[kind]) for kind in sorted(by_kind, key=_order) if _is_enough(by_kind[kind])]
-
-
-def _reach(kind: Discrepancy, factor: float) -> float:
-    """Return by which factor the ends of an interval must move to hold this factor; below 1 if it is inside."""
-    return max(kind.low / factor, factor / kind.high)
+    return [
+        Discrepancy(*kind, 1 / high, high, high**2, len(own), max(cell.ranks for cell in own))
+        for kind, own in sorted(by_kind.items(), key=lambda item: _order(item[0]))
+        if _has_programs(own) and (high := _factor_holding(map(_error, own)))
+    ]
 
 
 def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
-    """Return a kind whose interval ends farther out by this factor, with ends of few digits."""
-    return replace(kind, low=_round(kind.low / widening, math.floor), high=_round(kind.high * widening, math.ceil))
+    """Return a kind whose interval is wider by a factor at each end, with ends of few digits."""
+    high = _round(kind.high * widening, math.ceil)
+    return replace(kind, low=_round(1 / high, math.floor), high=high)
 
 
-def _ratio(cells: Iterable[Judgement]) -> float | None:
-    """Return the factor that holds the errors of nine of ten ratios; None if there are too few."""
-    errors = sorted(error for _, error in _errors_of_ratios(cells))
-    if len(errors) < LEAST_CALLS:
+def _factor_holding(errors: Iterable[float]) -> float | None:
+    """Return the factor that holds nine of ten new errors; None if there are too few."""
+    known = sorted(errors)
+    if len(known) < LEAST_CALLS:
         return None
-    return _round(errors[math.ceil(_INSIDE * (len(errors) + 1)) - 1], math.ceil)
+    return _round(known[math.ceil(_INSIDE * (len(known) + 1)) - 1], math.ceil)
 
 
 def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float]]:
@@ -169,8 +148,7 @@ def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float
         point = cell.collective, cell.ranks, cell.size_bytes, cell.measured_as, cell.in_place, cell.system
         points.setdefault(point, {}).setdefault(cell.algorithm, cell)
     pairs = [pair for point in points.values() for pair in combinations(point.values(), 2)]
-    ratios = [(one, _factor(one) / _factor(other)) for one, other in pairs]
-    return [(one, max(ratio, 1 / ratio)) for one, ratio in ratios]
+    return [(one, math.exp(abs(one.residual - other.residual))) for one, other in pairs]
 
 
 def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
@@ -192,17 +170,8 @@ def _order(kind: _Kind) -> tuple[object, ...]:
     return collective is None, algorithm is None, covers_all_sizes, collective or "", algorithm or "", from_bytes
 
 
-def _is_enough(cells: Sequence[Judgement]) -> bool:
-    programs = {(cell.collective, cell.algorithm, cell.ranks) for cell in cells}
-    return len(cells) >= LEAST_CALLS and len(programs) >= _LEAST_PROGRAMS
-
-
-def _discrepancy(kind: _Kind, cells: Sequence[Judgement]) -> Discrepancy:
-    factors = sorted(map(_factor, cells))
-    left_out = math.floor((1 - _INSIDE) / 2 * (len(factors) + 1) + 1e-9) - 1  # on each side
-    ranks = max(cell.ranks for cell in cells)
-    low, high = factors[left_out], factors[-1 - left_out]
-    return Discrepancy(*kind, low, high, high / low, len(cells), ranks)
+def _has_programs(cells: Sequence[Judgement]) -> bool:
+    return len({(cell.collective, cell.algorithm, cell.ranks) for cell in cells}) >= _LEAST_PROGRAMS
 
 
 def _round(factor: float, way: Callable[[float], int]) -> float:
@@ -210,8 +179,8 @@ def _round(factor: float, way: Callable[[float], int]) -> float:
     return float(f"{way(round(factor / unit, _ROUNDING)) * unit:.{_DIGITS}g}")
 
 
-def _factor(cell: Judgement) -> float:
-    return cell.measured_s / cell.simulated_s
+def _error(cell: Judgement) -> float:
+    return math.exp(abs(cell.residual))
 
 
 def _section(kind: Discrepancy) -> str:
