@@ -1,6 +1,6 @@
 """Machines that say how far off they are: intervals of single calls, and places of comparisons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,8 @@ import pytest
 import hocket
 from hocket.definitions.machine import Discrepancy, discrepancy_of
 from hocket.definitions.variants import with_network
+from hocket.fitting.discrepancies import discrepancies
+from hocket.fitting.result import Judgement
 from tests.conftest import Ran
 
 PLAIN = """name = "judged"
@@ -148,3 +150,50 @@ def test_kinds_on_the_fewest_ranks_that_are_enough_go_first(ranks: int, measured
     kinds = [Discrepancy(None, None, 0, None, 0.9, 1.1, 1.2, 20, on) for on in (8, 64)]
     kind = discrepancy_of(kinds, "allreduce", "ring", 8, ranks=ranks)
     assert kind is not None and kind.ranks == measured_on
+
+
+def _judged(collective: str, ranks: int, factors: Iterable[float]) -> list[Judgement]:
+    """Calls of three algorithms and one size, which took these times over the simulated one."""
+    return [
+        Judgement(
+            collective=collective,
+            algorithm=f"algorithm_{number % 3}",
+            parameters="",
+            ranks=ranks,
+            size_bytes=8,
+            measured_as="isolated",
+            in_place=False,
+            measured_s=factor,
+            simulated_s=1.0,
+            use="held out",
+            system="",
+            source="",
+        )
+        for number, factor in enumerate(factors)
+    ]
+
+
+NEAR = [1 + number / 1000 for number in range(40)]
+
+
+def test_intervals_of_a_collective_hold_for_a_scale_left_out() -> None:
+    """Each scale is off by a factor of its own, so that the calls of two scales do not hold those of the third."""
+    cells = [one for n in range(3) for one in _judged("allreduce", 8 << n, [2**n * each for each in NEAR])]
+    kind = discrepancies(cells)[0]
+    assert kind.collective == "allreduce"
+    assert kind.high > 7.0, "4, and as much again as 4 is beyond 1 and 2"
+    assert kind.low == pytest.approx(1 / kind.high, rel=0.01)
+
+
+def test_only_intervals_of_all_calls_are_widened_for_a_collective_never_seen() -> None:
+    cells = [
+        one
+        for collective, factor in (("allreduce", 1.0), ("allgather", 3.0))
+        for ranks in (8, 16)
+        for one in _judged(collective, ranks, [factor * each for each in NEAR])
+    ]
+    kinds = discrepancies(cells)
+    of_one = next(kind for kind in kinds if kind.collective == "allreduce")
+    of_all = next(kind for kind in kinds if kind.collective is None)
+    assert of_one.low > 0.95 and of_one.high < 1.1
+    assert of_all.low < 0.4 and of_all.high > 8.0

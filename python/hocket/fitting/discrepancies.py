@@ -1,13 +1,16 @@
 """How far measured times are from simulated ones, by kinds of calls: intervals for calls that no fit has seen.
 
 The interval of a kind is split-conformal (V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random World",
-2005). Of n calls, the k-th smallest and the k-th largest factor measured / simulated hold the factor of a new call of
-the same kind with a probability of at least (n + 1 - 2 k) / (n + 1). A call of a kind with too few calls for nine of
-ten gets the interval of a coarser kind.
+2005). The error of a call is the factor, at least 1, between its measured and its simulated time. Of n errors, the k-th
+smallest is at least that of a new call of the same kind with a probability of at least k / (n + 1). It counts either
+way: that the calls of some jobs took longer than simulated does not tell that those of another one will. A call of a
+kind with few calls gets the interval of a coarser kind.
 
-The calls of a job resemble each other more than those of two jobs, so that such intervals are too narrow for a new job.
-All intervals are therefore widened by one factor: the least with which nine of ten calls are within intervals made of
-the calls of other jobs.
+The calls of a job resemble each other more than those of two jobs, and so do those of a collective or an algorithm. So
+all intervals are widened by the least factor with which nine of ten calls are within intervals made without their whole
+job, and without their whole algorithm. Intervals of any collective serve those that were never measured: they must also
+hold nine of ten calls without their whole collective. With one job, nothing tells how far another one differs, and all
+intervals are widened so.
 
 Two simulated times on one machine are wrong together. So a kind also has the error of their ratio: nine of ten pairs of
 algorithms, measured in one job at one size, have a ratio that differs from the simulated ratio by at most this factor.
@@ -21,6 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import attrgetter
 from typing import TypeAlias
 
 from hocket.base.units import format_bytes
@@ -28,14 +32,20 @@ from hocket.definitions.machine import Discrepancy, discrepancy_of, ratio_of
 from hocket.fitting.result import Judgement
 
 _INSIDE = 0.9  # of new calls
-LEAST_CALLS = 19  # the fewest calls of a kind: their smallest and their largest factor hold nine of ten new calls
+LEAST_CALLS = 19  # the fewest calls of a kind, and the fewest pairs of algorithms
 
 _LEAST_PROGRAMS = 3  # of a kind of one collective: the calls of a program in a job are much alike
 LARGE_BYTES = 64 << 10
 """A kind has the calls of sizes below, where latencies decide, or from here on, where bandwidths do."""
 
+_WHOLES: tuple[Callable[[Judgement], object], ...] = (
+    attrgetter("ranks"),
+    attrgetter("collective"),
+    attrgetter("algorithm"),
+)
+"""What is left out as a whole, so that intervals hold for calls of others: jobs, collectives, algorithms."""
+
 _DIGITS, _ROUNDING = 3, 6  # of the ends of intervals; decimals below which a difference is an error of rounding
-_LEAST_WIDTH = 1e-3  # half of it, in logarithms
 _SECTION = re.compile(r"\n*^\s*\[\[discrepancy\]\].*?(?=^\s*\[(?!\[discrepancy\]\])|\Z)", re.MULTILINE | re.DOTALL)
 
 _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
@@ -45,12 +55,15 @@ _Kind: TypeAlias = "tuple[str | None, str | None, int, int | None]"
 def discrepancies(cells: Iterable[Judgement]) -> tuple[Discrepancy, ...]:
     """Return the intervals of all kinds with enough calls, which are not fitted ones; the most specific kinds first."""
     cells = list(cells)
-    widening = _widening(cells)
+    of_jobs, of_collectives, of_algorithms = (_widening(cells, whole) for whole in _WHOLES)
+    of_all = max(of_jobs, of_collectives, of_algorithms)
+    of_one = max(of_jobs, of_algorithms) if len({cell.ranks for cell in cells}) > 1 else of_all
     kinds: list[Discrepancy] = []
-    for one in reversed([_widen(kind, widening) for kind in _of_kinds(cells)]):
+    for one in reversed([_widen(kind, of_one if kind.collective else of_all) for kind in _of_kinds(cells)]):
         holds = [cell for cell in cells if one.holds(cell.collective, cell.algorithm, cell.size_bytes)]
         coarser = (kind for kind in reversed(kinds) if not kind.collective and kind.holds("", "", one.from_bytes))
-        ratio = _ratio(holds) or next((kind.ratio for kind in coarser), one.high / one.low)
+        ratio = _factor_holding(error for _, error in _errors_of_ratios(holds))
+        ratio = ratio or next((kind.ratio for kind in coarser), one.high / one.low)
         kinds.append(replace(one, ratio=ratio))
     return tuple(reversed(kinds))
 
@@ -75,38 +88,30 @@ def ratio_coverage(cells: Sequence[Judgement]) -> float | None:
 def insides(cells: Sequence[Judgement]) -> list[bool | None]:
     """Return whether each call is within an interval that is made without it; None if it then has none.
 
-    The intervals are made of the calls of other jobs, or, if there is only one job, of other algorithms.
+    The intervals are made of the calls of other jobs; if there is only one job, of other collectives, or algorithms.
     """
-    kinds = _made_of_others(cells, discrepancies)
-    return [
-        None if kind is None else kind.low <= _factor(cell) <= kind.high
-        for cell, kind in zip(cells, kinds, strict=True)
-    ]
+    several = (whole for whole in _WHOLES if len(set(map(whole, cells))) > 1)
+    kinds = _made_of_others(cells, discrepancies, next(several, _WHOLES[-1]))
+    return [None if kind is None else _error(cell) <= kind.high for cell, kind in zip(cells, kinds, strict=True)]
 
 
 def _made_of_others(
-    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]]
+    cells: Sequence[Judgement], make: Callable[[list[Judgement]], Sequence[Discrepancy]], whole: Callable[..., object]
 ) -> list[Discrepancy | None]:
-    """Return the kind of each call, made of the calls of other jobs or algorithms; None where they have none."""
-    by_job = len({cell.ranks for cell in cells}) > 1
-    groups = [cell.ranks if by_job else cell.algorithm for cell in cells]
-    kinds = {
-        group: make([cell for cell, its_group in zip(cells, groups, strict=True) if its_group != group])
-        for group in dict.fromkeys(groups)
-    }
+    """Return the kind of each call, made of the calls of other wholes, such as jobs; None where they have none."""
+    wholes = set(map(whole, cells))
+    kinds = {one: make([cell for cell in cells if whole(cell) != one]) for one in wholes}
     return [
-        discrepancy_of(kinds[group], cell.collective, cell.algorithm, cell.size_bytes, ranks=cell.ranks)
-        for cell, group in zip(cells, groups, strict=True)
+        discrepancy_of(kinds[whole(cell)], cell.collective, cell.algorithm, cell.size_bytes, ranks=cell.ranks)
+        for cell in cells
     ]
 
 
-def _widening(cells: Sequence[Judgement]) -> float:
-    """Return by how much intervals are widened, at least 1: then nine of ten calls are within those made of others."""
-    kinds = _made_of_others(cells, _of_kinds)
-    reaches = sorted(_reach(one, _factor(cell)) for one, cell in zip(kinds, cells, strict=True) if one is not None)
-    if len(reaches) < LEAST_CALLS:
-        return 1.0
-    return max(1.0, reaches[math.ceil(_INSIDE * len(reaches)) - 1])
+def _widening(cells: Sequence[Judgement], whole: Callable[..., object]) -> float:
+    """Return by how much intervals made of other wholes are widened, at least 1, to hold nine of ten calls."""
+    kinds = _made_of_others(cells, _of_kinds, whole)
+    beyond = sorted(_error(cell) / kind.high for cell, kind in zip(cells, kinds, strict=True) if kind is not None)
+    return max(1.0, beyond[math.ceil(_INSIDE * len(beyond)) - 1]) if len(beyond) >= LEAST_CALLS else 1.0
 
 
 def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
@@ -115,28 +120,25 @@ def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
     for cell in cells:
         for kind in _kinds(cell):
             by_kind.setdefault(kind, []).append(cell)
-    return [_discrepancy(kind, by_kind[kind]) for kind in sorted(by_kind, key=_order) if _is_enough(by_kind[kind])]
-
-
-def _reach(kind: Discrepancy, factor: float) -> float:
-    """Return how far a factor is from the middle of an interval, as a multiple of half its width; as logarithms."""
-    low, high = math.log(kind.low), math.log(kind.high)
-    return abs(math.log(factor) - (low + high) / 2) / max((high - low) / 2, _LEAST_WIDTH)
+    return [
+        Discrepancy(*kind, 1 / high, high, high**2, len(own), max(cell.ranks for cell in own))
+        for kind, own in sorted(by_kind.items(), key=lambda item: _order(item[0]))
+        if _has_programs(own) and (high := _factor_holding(map(_error, own)))
+    ]
 
 
 def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
-    """Return a kind whose interval is widened, with ends of few digits."""
-    middle, half = math.sqrt(kind.low * kind.high), math.sqrt(kind.high / kind.low)
-    low, high = middle / half**widening, middle * half**widening
-    return replace(kind, low=_round(low, math.floor), high=_round(high, math.ceil))
+    """Return a kind whose interval is wider by a factor at each end, with ends of few digits."""
+    high = _round(kind.high * widening, math.ceil)
+    return replace(kind, low=_round(1 / high, math.floor), high=high)
 
 
-def _ratio(cells: Iterable[Judgement]) -> float | None:
-    """Return the factor that holds the errors of nine of ten ratios; None if there are too few."""
-    errors = sorted(error for _, error in _errors_of_ratios(cells))
-    if len(errors) < LEAST_CALLS:
+def _factor_holding(errors: Iterable[float]) -> float | None:
+    """Return the factor that holds nine of ten new errors; None if there are too few."""
+    known = sorted(errors)
+    if len(known) < LEAST_CALLS:
         return None
-    return _round(errors[math.ceil(_INSIDE * (len(errors) + 1)) - 1], math.ceil)
+    return _round(known[math.ceil(_INSIDE * (len(known) + 1)) - 1], math.ceil)
 
 
 def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float]]:
@@ -146,8 +148,7 @@ def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float
         point = cell.collective, cell.ranks, cell.size_bytes, cell.measured_as, cell.in_place, cell.system
         points.setdefault(point, {}).setdefault(cell.algorithm, cell)
     pairs = [pair for point in points.values() for pair in combinations(point.values(), 2)]
-    ratios = [(one, _factor(one) / _factor(other)) for one, other in pairs]
-    return [(one, max(ratio, 1 / ratio)) for one, ratio in ratios]
+    return [(one, math.exp(abs(one.residual - other.residual))) for one, other in pairs]
 
 
 def with_discrepancies(text: str, kinds: Iterable[Discrepancy]) -> str:
@@ -169,17 +170,8 @@ def _order(kind: _Kind) -> tuple[object, ...]:
     return collective is None, algorithm is None, covers_all_sizes, collective or "", algorithm or "", from_bytes
 
 
-def _is_enough(cells: Sequence[Judgement]) -> bool:
-    programs = {(cell.collective, cell.algorithm, cell.ranks) for cell in cells}
-    return len(cells) >= LEAST_CALLS and len(programs) >= _LEAST_PROGRAMS
-
-
-def _discrepancy(kind: _Kind, cells: Sequence[Judgement]) -> Discrepancy:
-    factors = sorted(map(_factor, cells))
-    left_out = math.floor((1 - _INSIDE) / 2 * (len(factors) + 1) + 1e-9) - 1  # on each side
-    ranks = max(cell.ranks for cell in cells)
-    low, high = factors[left_out], factors[-1 - left_out]
-    return Discrepancy(*kind, low, high, high / low, len(cells), ranks)
+def _has_programs(cells: Sequence[Judgement]) -> bool:
+    return len({(cell.collective, cell.algorithm, cell.ranks) for cell in cells}) >= _LEAST_PROGRAMS
 
 
 def _round(factor: float, way: Callable[[float], int]) -> float:
@@ -187,8 +179,8 @@ def _round(factor: float, way: Callable[[float], int]) -> float:
     return float(f"{way(round(factor / unit, _ROUNDING)) * unit:.{_DIGITS}g}")
 
 
-def _factor(cell: Judgement) -> float:
-    return cell.measured_s / cell.simulated_s
+def _error(cell: Judgement) -> float:
+    return math.exp(abs(cell.residual))
 
 
 def _section(kind: Discrepancy) -> str:
