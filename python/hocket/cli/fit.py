@@ -21,7 +21,18 @@ from hocket.definitions.machine import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
-from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Judgement, deviation
+from hocket.fitting.result import (
+    AS_FAST,
+    BANDS,
+    LEAST_CALLS,
+    CallClass,
+    Change,
+    Deviation,
+    Diagnosis,
+    Fit,
+    Judgement,
+    deviation,
+)
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
@@ -38,7 +49,7 @@ _CONDITION = Read(Condition.parse, name="CONDITION")
     hold_out=_CONDITION,
     facts_of=facts_of,
     data_form=options.data_form,
-    search=("cells", "starts", "seed", "time_limit_s"),
+    search=("cells", "starts", "seed", "time_limit_s", "has_diagnosis"),
 )
 def fit(
     measurements: tuple[str, ...],
@@ -96,7 +107,7 @@ def _show(
         print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
     if data_form == "csv":
-        print_csv(fit.records())
+        print_csv((fit.diagnosis or fit).records())
         return
     if fit.ended in ENDED:
         print_words(ENDED[fit.ended])
@@ -110,9 +121,12 @@ def _show(
             f"{100 * fit.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
             "model or topology"
         )
-    _print_deviations(fit)
-    _print_discrepancies(fit)
-    _print_regrets(fit)
+    if fit.diagnosis:
+        _print_diagnosis(fit.diagnosis)
+    else:
+        _print_deviations(fit)
+        _print_discrepancies(fit)
+        _print_regrets(fit)
     count = sum(is_taken(one) for reading in readings for one in reading.measurements)
     _print_left_out(unknown, f"of {count + unknown.total()} measurements have no counterpart in Hocket")
     _print_left_out(Counter(fit.left_out), "measured calls cannot be simulated on this machine")
@@ -180,6 +194,56 @@ def _print_discrepancies(fit: Fit) -> None:
         for one in kinds
     ]
     print_table(["collective", "algorithm", "sizes", *columns], rows, right=columns)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print what would help most, what would help each kind of calls, and which changes spoil others."""
+    bad = [one for one in diagnosis.classes if one.median > diagnosis.noise]
+    kinds = format_count(len(diagnosis.classes), "kind")
+    say()
+    print_words(_summary(diagnosis, bad))
+    if not bad:
+        return
+    print_words(
+        f"{len(diagnosis.classes) - len(bad)} of {kinds} of calls are within {diagnosis.noise:.0%}; of the others, off: "
+        "the median of |ln(simulated / measured)|; gain: the share of it that the key takes away, with its 90 % "
+        "interval; spoils: kinds whose median the key makes larger"
+    )
+    columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
+    rows = [[one.collective, one.algorithm, one.sizes, *_diagnosis_cells(one)] for one in bad]
+    print_table(["collective", "algorithm", "sizes", "key", *columns], rows, right=columns)
+    spoiling = {_setting(one): one for each in bad for one in each.changes[:1] if one.spoils}
+    for text, one in spoiling.items():
+        print_words(f"{text} spoils {format_count(len(one.spoils), 'kind')}, most of all {one.spoils[0]}")
+
+
+def _summary(diagnosis: Diagnosis, bad: Sequence[CallClass]) -> str:
+    if not bad:
+        return f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: no key would help"
+    if not diagnosis.changes:
+        return "no single key surely takes away a tenth of the deviations"
+    texts = " or ".join(map(_setting, diagnosis.changes))
+    if len(diagnosis.changes) > 1:
+        return f"cannot tell which key would help most: {texts}"
+    (best,) = diagnosis.changes
+    return (
+        f"{texts} would help most: it takes away {best.gain:.0%} ({best.low:.0%} to {best.high:.0%}) of the deviations, "
+        f"mends {format_count(len(best.mends), 'kind')} of calls and spoils {len(best.spoils) or 'none'}"
+    )
+
+
+def _diagnosis_cells(one: CallClass) -> list[str]:
+    numbers = [str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
+    if not one.changes:
+        return ["none" if one.calls >= LEAST_CALLS else "too few calls", *numbers, "-", "-", "-"]
+    best = one.changes[0]
+    text = " or ".join(map(_setting, one.changes))
+    key = text if len(one.changes) == 1 else f"cannot tell: {text}"
+    return [key, *numbers, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
+
+
+def _setting(change: Change) -> str:
+    return f"{change.key} {change.value}"
 
 
 def _sizes(kind: Discrepancy) -> str:

@@ -88,6 +88,11 @@ class Regret:
         return self.regret < AS_FAST
 
 
+def noise_of(noise: float | None) -> float:
+    """Return the noise of measurements, given the deviation of times of the same call, if any call has several."""
+    return _NOISE if noise is None else max(noise, _LEAST_NOISE)
+
+
 def deviation(cells: Iterable[Judgement]) -> Deviation | None:
     """Return how far cells are off; nothing of no cells."""
     residuals = [one.residual for one in cells]
@@ -133,6 +138,85 @@ class Pair:
     advice: str  # what to measure to tell them apart
 
 
+LEAST_CALLS = 3  # of a class of which keys are told
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key with the best of the values that were tried, and what it does to some calls.
+
+    Attributes:
+        key: The key with its sections; keys that change together are joined by commas.
+        value: The value, such as "= 64", or a factor, such as "x 2".
+        gain: The share that goes of the median of abs(ln(simulated / measured)) of the calls.
+        low: Where the 90 % interval of the gain begins.
+        high: Where it ends.
+        mends: The classes whose median falls by more than the noise.
+        spoils: The classes whose median rises by more than the noise, the worst first.
+    """
+
+    key: str
+    value: str
+    gain: float
+    low: float
+    high: float
+    mends: tuple[str, ...]
+    spoils: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CallClass:
+    """Calls of an algorithm on so many ranks, of small or large sizes, and what would mend them.
+
+    Attributes:
+        collective: Their collective.
+        algorithm: Their algorithm.
+        sizes: Their sizes, in words.
+        ranks: Their ranks.
+        calls: How many there are.
+        median: The median of abs(ln(simulated / measured)).
+        bias: The median of ln(simulated / measured).
+        changes: The key that takes away most; several if nobody can tell which; none if no key surely takes a tenth, if
+            the median is below the noise, or with fewer calls than `LEAST_CALLS`.
+    """
+
+    collective: str
+    algorithm: str
+    sizes: str
+    ranks: int
+    calls: int
+    median: float
+    bias: float
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What residuals say.
+
+    Attributes:
+        median: The mean of the medians of all classes.
+        noise: The noise of measurements: classes with a smaller median are right.
+        changes: What takes away most of the mean, as in a class.
+        classes: All classes, the worst first.
+        keys: The keys that were tried.
+    """
+
+    median: float
+    noise: float
+    changes: tuple[Change, ...]
+    classes: tuple[CallClass, ...]
+    keys: tuple[str, ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each change of each class, and one for each class without."""
+        return [
+            {**vars(one), "changes": len(one.changes), **(asdict(change) if change else {})}
+            for one in self.classes
+            for change in one.changes or (None,)
+        ]
+
+
 @dataclass(frozen=True)
 class Fit(Result):
     """A machine that was fitted to measured times, or judged by them; `plot` draws simulated over measured times.
@@ -153,6 +237,7 @@ class Fit(Result):
         noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
         ended: Why the search ended.
         seed: Its seed.
+        diagnosis: Which keys would take away most of the residuals, if that was asked for.
     """
 
     machine: Machine
@@ -169,6 +254,7 @@ class Fit(Result):
     noise: float | None
     ended: Ended
     seed: int
+    diagnosis: Diagnosis | None = field(default=None, repr=False)
 
     @property
     def title(self) -> str:
@@ -181,8 +267,7 @@ class Fit(Result):
     @property
     def is_beyond_noise(self) -> bool:
         """Whether simulated times are much farther from measured times than the noise of measurements explains."""
-        noise = _NOISE if self.noise is None else max(self.noise, _LEAST_NOISE)
-        return self.scatter > _FAR * noise
+        return self.scatter > _FAR * noise_of(self.noise)
 
     @cached_property
     def deviations(self) -> dict[Use, Deviation]:
@@ -214,4 +299,5 @@ class Fit(Result):
             "ratio_coverage": self.ratio_coverage,
             "regrets": [{**asdict(one), "regret": one.regret} for one in self.regrets],
             "left_out": dict(self.left_out),
+            "diagnosis": self.diagnosis and asdict(self.diagnosis),
         }
