@@ -25,19 +25,18 @@ from hocket.fitting.result import (
     AS_FAST,
     BANDS,
     LEAST_CALLS,
-    CallClass,
-    Change,
     Deviation,
     Diagnosis,
     Fit,
     Judgement,
+    Kind,
     deviation,
 )
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
 
-_MOST_NAMES = 6  # number of shown algorithms without a counterpart
+_MOST_NAMES = 6  # number of shown algorithms without a counterpart, and of shown changes that spoil
 
 
 _CONDITION = Read(Condition.parse, name="CONDITION")
@@ -198,52 +197,45 @@ def _print_discrepancies(fit: Fit) -> None:
 
 def _print_diagnosis(diagnosis: Diagnosis) -> None:
     """Print what would help most, what would help each kind of calls, and which changes spoil others."""
-    bad = [one for one in diagnosis.classes if one.median > diagnosis.noise]
-    kinds = format_count(len(diagnosis.classes), "kind")
+    bad = [one for one in diagnosis.kinds if one.median > diagnosis.noise]
     say()
-    print_words(_summary(diagnosis, bad))
+    print_words(_summary(diagnosis, has_bad=bool(bad)))
     if not bad:
         return
+    right = f"{len(diagnosis.kinds) - len(bad)} of {format_count(len(diagnosis.kinds), 'kind')} of calls"
     print_words(
-        f"{len(diagnosis.classes) - len(bad)} of {kinds} of calls are within {diagnosis.noise:.0%}; of the others, off: "
-        "the median of |ln(simulated / measured)|; gain: the share of it that the key takes away, with its 90 % "
-        "interval; spoils: kinds whose median the key makes larger"
+        f"{right} are within {diagnosis.noise:.0%}; of the others, off: median of |ln(simulated / measured)|; gain: "
+        "the share of it that the change takes away, and its 90 % interval; spoils: how many kinds get worse"
     )
     columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
-    rows = [[one.collective, one.algorithm, one.sizes, *_diagnosis_cells(one)] for one in bad]
-    print_table(["collective", "algorithm", "sizes", "key", *columns], rows, right=columns)
-    spoiling = {_setting(one): one for each in bad for one in each.changes[:1] if one.spoils}
-    for text, one in spoiling.items():
-        print_words(f"{text} spoils {format_count(len(one.spoils), 'kind')}, most of all {one.spoils[0]}")
+    rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
+    print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
+    spoiling = {one.changes[0].text: one.changes[0] for one in bad if len(one.changes) == 1 and one.changes[0].spoils}
+    for change in [*spoiling.values()][:_MOST_NAMES]:
+        print_words(f"{change.text} spoils {format_count(len(change.spoils), 'kind')}, most of all {change.spoils[0]}")
 
 
-def _summary(diagnosis: Diagnosis, bad: Sequence[CallClass]) -> str:
-    if not bad:
-        return f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: no key would help"
+def _summary(diagnosis: Diagnosis, *, has_bad: bool) -> str:
+    if not has_bad:
+        return f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: no change would help"
     if not diagnosis.changes:
-        return "no single key surely takes away a tenth of the deviations"
-    texts = " or ".join(map(_setting, diagnosis.changes))
+        return "no single change would take away much of the deviations"
+    texts = " or ".join(one.text for one in diagnosis.changes)
     if len(diagnosis.changes) > 1:
-        return f"cannot tell which key would help most: {texts}"
+        return f"cannot tell what would help most: {texts}"
     (best,) = diagnosis.changes
-    return (
-        f"{texts} would help most: it takes away {best.gain:.0%} ({best.low:.0%} to {best.high:.0%}) of the deviations, "
-        f"mends {format_count(len(best.mends), 'kind')} of calls and spoils {len(best.spoils) or 'none'}"
-    )
+    mends = f"mends {format_count(len(best.mends), 'kind')} of calls and spoils {len(best.spoils) or 'none'}"
+    share = f"{best.gain:.0%} ({best.low:.0%} to {best.high:.0%}) of the deviations"
+    return f"{texts} would help most: it takes away {share}, {mends}"
 
 
-def _diagnosis_cells(one: CallClass) -> list[str]:
+def _kind_cells(one: Kind) -> list[str]:
     numbers = [str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
     if not one.changes:
         return ["none" if one.calls >= LEAST_CALLS else "too few calls", *numbers, "-", "-", "-"]
-    best = one.changes[0]
-    text = " or ".join(map(_setting, one.changes))
-    key = text if len(one.changes) == 1 else f"cannot tell: {text}"
-    return [key, *numbers, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
-
-
-def _setting(change: Change) -> str:
-    return f"{change.key} {change.value}"
+    best, text = one.changes[0], " or ".join(change.text for change in one.changes)
+    change = f"cannot tell: {text}" if len(one.changes) > 1 else text
+    return [change, *numbers, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
 
 
 def _sizes(kind: Discrepancy) -> str:

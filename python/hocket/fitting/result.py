@@ -138,82 +138,60 @@ class Pair:
     advice: str  # what to measure to tell them apart
 
 
-LEAST_CALLS = 3  # of a class of which keys are told
+LEAST_CALLS = 3
+"""The fewest calls of a kind of which a `Diagnosis` tells changes."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A key with the best of the values that were tried, and what it does to some calls.
+    """A change of a machine file, and the gain: which share of the deviation of some calls it takes away."""
 
-    Attributes:
-        key: The key with its sections; keys that change together are joined by commas.
-        value: The value, such as "= 64", or a factor, such as "x 2".
-        gain: The share that goes of the median of abs(ln(simulated / measured)) of the calls.
-        low: Where the 90 % interval of the gain begins.
-        high: Where it ends.
-        mends: The classes whose median falls by more than the noise.
-        spoils: The classes whose median rises by more than the noise, the worst first.
-    """
-
-    key: str
-    value: str
-    gain: float
-    low: float
+    text: (
+        str  # the key with its sections, and the best of the values tried: "= 64", or "x 2" for twice those of the file
+    )
+    gain: float  # from 0, at the median
+    low: float  # where its 90 % interval begins
     high: float
-    mends: tuple[str, ...]
-    spoils: tuple[str, ...]
+    mends: tuple[str, ...]  # the kinds of calls whose deviation falls by more than the noise, the best first
+    spoils: tuple[str, ...]  # those whose deviation rises by more, the worst first
 
 
 @dataclass(frozen=True)
-class CallClass:
-    """Calls of an algorithm on so many ranks, of small or large sizes, and what would mend them.
-
-    Attributes:
-        collective: Their collective.
-        algorithm: Their algorithm.
-        sizes: Their sizes, in words.
-        ranks: Their ranks.
-        calls: How many there are.
-        median: The median of abs(ln(simulated / measured)).
-        bias: The median of ln(simulated / measured).
-        changes: The key that takes away most; several if nobody can tell which; none if no key surely takes a tenth, if
-            the median is below the noise, or with fewer calls than `LEAST_CALLS`.
-    """
+class Kind:
+    """Calls of an algorithm on so many ranks, of sizes below or from 64 KiB, and what would mend them."""
 
     collective: str
     algorithm: str
-    sizes: str
+    sizes: str  # in words
     ranks: int
-    calls: int
-    median: float
-    bias: float
-    changes: tuple[Change, ...]
+    calls: int  # how many
+    median: float  # the deviation: the median of abs(ln(simulated / measured))
+    bias: float  # the median of ln(simulated / measured)
+    # The best change; several if nobody can tell which; none if no one surely takes away a tenth, if the deviation is
+    # within the noise, or if there are fewer than `LEAST_CALLS`.
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The kind in words."""
+        return f"{self.collective} {self.algorithm} {self.sizes} on {self.ranks} ranks"
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What residuals say.
+    """Which changes of a machine file would take away most of the deviations."""
 
-    Attributes:
-        median: The mean of the medians of all classes.
-        noise: The noise of measurements: classes with a smaller median are right.
-        changes: What takes away most of the mean, as in a class.
-        classes: All classes, the worst first.
-        keys: The keys that were tried.
-    """
-
-    median: float
-    noise: float
-    changes: tuple[Change, ...]
-    classes: tuple[CallClass, ...]
-    keys: tuple[str, ...]
+    median: float  # the mean deviation of all kinds
+    noise: float  # of measurements: kinds with a smaller deviation are right
+    changes: tuple[Change, ...]  # those with which this mean would be least, as for a kind
+    kinds: tuple[Kind, ...]  # the worst first
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each change of each class, and one for each class without."""
+        """Return a row for each change of each kind, and one for each kind without."""
         return [
-            {**vars(one), "changes": len(one.changes), **(asdict(change) if change else {})}
-            for one in self.classes
-            for change in one.changes or (None,)
+            {**vars(kind), "changes": len(kind.changes), **(vars(change) if change else {})}
+            for kind in self.kinds
+            for change in kind.changes or (None,)
         ]
 
 
