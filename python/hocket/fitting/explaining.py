@@ -57,7 +57,7 @@ _FOLDS = (2, 4, 8, 16)  # of the axes of a job on a torus
 
 _RESAMPLES = 400
 _TAIL = 0.05  # of the resamples, beyond either end of an interval
-_LEAST_GAIN = 0.1  # where the interval of a gain begins, of a key that is worth telling
+_LEAST_GAIN = 0.1  # of a key that is worth telling
 _MOST_OF_IT = 2 / 3  # of the largest gain: nearly as much
 
 
@@ -159,7 +159,7 @@ class _Comparison:
         for number, trial in enumerate(self._trials[1:], start=1):
             numbers.setdefault(trial.key, []).append(number)
         gains = {key: 1 - medians[some].min(axis=0) / medians[0] for key, some in numbers.items()}
-        gains = {key: gain for key, gain in gains.items() if np.quantile(gain[1:], _TAIL) > _LEAST_GAIN}
+        gains = {key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and _is_no_loss(gain)}
         if not gains:
             return ()
         largest = max(gain[0] for gain in gains.values())
@@ -186,6 +186,10 @@ class _Comparison:
         mends = tuple(text for rise, text in reversed(rises) if rise < -self._noise)
         low, high = np.quantile(gain[1:], [_TAIL, 1 - _TAIL]).tolist()
         return Change(f"{trial.key} {trial.value}", float(gain[0]), low, high, mends, spoils)
+
+
+def _is_no_loss(gain: Floats) -> bool:
+    return bool(np.quantile(gain[1:], _TAIL) >= 0)
 
 
 def _may_be_equal(one: Floats, other: Floats) -> bool:

@@ -167,8 +167,8 @@ class Kind:
     calls: int  # how many
     median: float  # the deviation: the median of abs(ln(simulated / measured))
     bias: float  # the median of ln(simulated / measured)
-    # The best change; several if nobody can tell which; none if no one surely takes away a tenth, if the deviation is
-    # within the noise, or if there are fewer than `LEAST_CALLS`.
+    # The best change; several if nobody can tell which; none if each takes away less than a tenth or its interval begins
+    # below 0, if the deviation is within the noise, or if there are fewer than `LEAST_CALLS`.
     changes: tuple[Change, ...] = ()
 
     @property
