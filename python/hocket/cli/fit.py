@@ -210,9 +210,11 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
     rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
     print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
-    spoiling = {one.changes[0].text: one.changes[0] for one in bad if len(one.changes) == 1 and one.changes[0].spoils}
+    spoiling = {one.changes[0].change: one.changes[0] for one in bad if len(one.changes) == 1 and one.changes[0].spoils}
     for change in [*spoiling.values()][:_MOST_NAMES]:
-        print_words(f"{change.text} spoils {format_count(len(change.spoils), 'kind')}, most of all {change.spoils[0]}")
+        print_words(
+            f"{change.change} spoils {format_count(len(change.spoils), 'kind')}, most of all {change.spoils[0]}"
+        )
 
 
 def _summary(diagnosis: Diagnosis, *, has_bad: bool) -> str:
@@ -220,7 +222,7 @@ def _summary(diagnosis: Diagnosis, *, has_bad: bool) -> str:
         return f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: no change would help"
     if not diagnosis.changes:
         return "no single change would take away much of the deviations"
-    texts = " or ".join(one.text for one in diagnosis.changes)
+    texts = " or ".join(one.change for one in diagnosis.changes)
     if len(diagnosis.changes) > 1:
         return f"cannot tell what would help most: {texts}"
     (best,) = diagnosis.changes
@@ -233,7 +235,7 @@ def _kind_cells(one: Kind) -> list[str]:
     numbers = [str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
     if not one.changes:
         return ["none" if one.calls >= LEAST_CALLS else "too few calls", *numbers, "-", "-", "-"]
-    best, text = one.changes[0], " or ".join(change.text for change in one.changes)
+    best, text = one.changes[0], " or ".join(change.change for change in one.changes)
     change = f"cannot tell: {text}" if len(one.changes) > 1 else text
     return [change, *numbers, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
 

@@ -146,14 +146,18 @@ LEAST_CALLS = 3
 class Change:
     """A change of a machine file, and the gain: which share of the deviation of some calls it takes away."""
 
-    text: (
-        str  # the key with its sections, and the best of the values tried: "= 64", or "x 2" for twice those of the file
+    change: (
+        str  # the key, and the best of the values tried: "node.ports = 64"; "network.L x 2" is twice that of the file
     )
     gain: float  # from 0, at the median
     low: float  # where its 90 % interval begins
     high: float
     mends: tuple[str, ...]  # the kinds of calls whose deviation falls by more than the noise, the best first
     spoils: tuple[str, ...]  # those whose deviation rises by more, the worst first
+
+    def record(self) -> dict[str, Any]:
+        """Return its part of a row, with the numbers of kinds."""
+        return {**vars(self), "mends": len(self.mends), "spoils": len(self.spoils)}
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,8 @@ class Kind:
     calls: int  # how many
     median: float  # the deviation: the median of abs(ln(simulated / measured))
     bias: float  # the median of ln(simulated / measured)
-    # The best change; several if nobody can tell which; none if each takes away less than a tenth or its interval begins
-    # below 0, if the deviation is within the noise, or if there are fewer than `LEAST_CALLS`.
+    # The best change; several if nobody can tell which; none if each takes away less than a tenth, or may do harm by
+    # its interval, if the deviation is within the noise, or if there are fewer than `LEAST_CALLS`.
     changes: tuple[Change, ...] = ()
 
     @property
@@ -189,7 +193,7 @@ class Diagnosis:
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each change of each kind, and one for each kind without."""
         return [
-            {**vars(kind), "changes": len(kind.changes), **(vars(change) if change else {})}
+            {**vars(kind), "changes": len(kind.changes), **(change.record() if change else {})}
             for kind in self.kinds
             for change in kind.changes or (None,)
         ]

@@ -67,14 +67,14 @@ def diagnosis_of(some: Sequence[hocket.Measurement], text: str = FILE, **how: An
 def keys(diagnosis: Diagnosis, *kind: object) -> set[str]:
     """Return the keys named for a collective, an algorithm and sizes, or without these for all kinds."""
     named = [one for one in diagnosis.kinds if (one.collective, one.algorithm, one.sizes) == kind]
-    return {change.text.split()[0] for change in (named[0].changes if kind else diagnosis.changes)}
+    return {change.change.split()[0] for change in (named[0].changes if kind else diagnosis.changes)}
 
 
 def test_scratch_is_named_where_the_file_lacks_it() -> None:
     diagnosis = diagnosis_of(measured(FILE + SCRATCH, ALL, (*SMALL, *LARGE)))
     assert keys(diagnosis) == {"node.scratch.per_byte"}
     (change,) = diagnosis.changes
-    assert change.text in ("node.scratch.per_byte = 0.2 ns/B", "node.scratch.per_byte = 0.3 ns/B")
+    assert change.change in ("node.scratch.per_byte = 0.2 ns/B", "node.scratch.per_byte = 0.3 ns/B")
     assert not change.spoils
     assert change.low <= change.gain <= change.high <= 1
     worst = diagnosis.kinds[0]
@@ -106,7 +106,7 @@ def test_a_key_that_mends_a_kind_and_spoils_others_is_told() -> None:
     worst = diagnosis.kinds[0]
     assert worst.collective == "allreduce"
     assert not diagnosis.changes or len(diagnosis.changes[0].mends) == 1
-    spoils = {change.text.split()[0]: change.spoils for change in worst.changes}
+    spoils = {change.change.split()[0]: change.spoils for change in worst.changes}
     assert all("allgather ring below 64 KiB on 8 ranks" in some for key, some in spoils.items() if "network." in key)
 
 
@@ -119,7 +119,7 @@ def test_few_calls_tell_nothing_and_only_some_calls_are_tried() -> None:
 def test_other_layouts_of_a_job_are_tried() -> None:
     some = measured(TORUS.replace("8, 4", "4x2, 2x2"), ["alltoall/linear", "allgather/ring"], LARGE, ranks=32)
     diagnosis = diagnosis_of([replace(one, dims=(8, 4)) for one in some], TORUS)
-    assert [one.text.partition(",")[0] for one in diagnosis.changes] == ["network.layout folded by 2"]
+    assert [one.change.partition(",")[0] for one in diagnosis.changes] == ["network.layout folded by 2"]
     assert diagnosis.changes[0].gain > 0.9
 
 
@@ -135,5 +135,5 @@ def test_a_row_of_records_has_a_kind_with_one_change() -> None:
     rows = diagnosis.records()
     assert len(rows) == sum(max(len(one.changes), 1) for one in diagnosis.kinds)
     assert rows[0]["changes"] == len(diagnosis.kinds[0].changes)
-    assert rows[0]["text"] == diagnosis.kinds[0].changes[0].text
+    assert rows[0]["change"] == diagnosis.kinds[0].changes[0].change
     assert rows[0]["gain"] == pytest.approx(diagnosis.kinds[0].changes[0].gain)
