@@ -25,6 +25,7 @@ from hocket.fitting.result import (
     AS_FAST,
     BANDS,
     LEAST_CALLS,
+    Change,
     Deviation,
     Diagnosis,
     Fit,
@@ -199,9 +200,16 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     """Print what would help most, what would help each kind of calls, and which changes spoil others."""
     bad = [one for one in diagnosis.kinds if one.median > diagnosis.noise]
     say()
-    print_words(_summary(diagnosis, has_bad=bool(bad)))
     if not bad:
+        print_words(f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: nothing is to be mended")
         return
+    details = "".join(
+        f", which takes away {one.gain:.0%} ({one.low:.0%} to {one.high:.0%}) of the deviations, mends "
+        f"{format_count(len(one.mends), 'kind')} of calls and spoils {len(one.spoils) or 'none'}"
+        for one in diagnosis.changes
+        if len(diagnosis.changes) == 1
+    )
+    print_words(f"what would help most: {_names(diagnosis.changes)}{details}")
     right = f"{len(diagnosis.kinds) - len(bad)} of {format_count(len(diagnosis.kinds), 'kind')} of calls"
     print_words(
         f"{right} are within {diagnosis.noise:.0%}; of the others, off: median of |ln(simulated / measured)|; gain: "
@@ -210,34 +218,23 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
     rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
     print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
-    spoiling = {one.changes[0].change: one.changes[0] for one in bad if len(one.changes) == 1 and one.changes[0].spoils}
-    for change in [*spoiling.values()][:_MOST_NAMES]:
-        print_words(
-            f"{change.change} spoils {format_count(len(change.spoils), 'kind')}, most of all {change.spoils[0]}"
-        )
+    spoiling = {one.changes[0].change: one.changes[0].spoils for one in bad if len(one.changes) == 1}
+    for change, spoils in [(change, spoils) for change, spoils in spoiling.items() if spoils][:_MOST_NAMES]:
+        print_words(f"{change} spoils {format_count(len(spoils), 'kind')}, most of all {spoils[0]}")
 
 
-def _summary(diagnosis: Diagnosis, *, has_bad: bool) -> str:
-    if not has_bad:
-        return f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: no change would help"
-    if not diagnosis.changes:
-        return "no single change would take away much of the deviations"
-    texts = " or ".join(one.change for one in diagnosis.changes)
-    if len(diagnosis.changes) > 1:
-        return f"cannot tell what would help most: {texts}"
-    (best,) = diagnosis.changes
-    mends = f"mends {format_count(len(best.mends), 'kind')} of calls and spoils {len(best.spoils) or 'none'}"
-    share = f"{best.gain:.0%} ({best.low:.0%} to {best.high:.0%}) of the deviations"
-    return f"{texts} would help most: it takes away {share}, {mends}"
+def _names(changes: Sequence[Change]) -> str:
+    texts = " or ".join(one.change for one in changes)
+    return f"cannot tell: {texts}" if len(changes) > 1 else texts or "none"
 
 
 def _kind_cells(one: Kind) -> list[str]:
+    change = _names(one.changes) if one.calls >= LEAST_CALLS else "too few calls"
+    gains = [
+        (f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))) for best in one.changes[:1]
+    ]
     numbers = [str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
-    if not one.changes:
-        return ["none" if one.calls >= LEAST_CALLS else "too few calls", *numbers, "-", "-", "-"]
-    best, text = one.changes[0], " or ".join(change.change for change in one.changes)
-    change = f"cannot tell: {text}" if len(one.changes) > 1 else text
-    return [change, *numbers, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
+    return [change, *numbers, *(gains[0] if gains else "---")]
 
 
 def _sizes(kind: Discrepancy) -> str:

@@ -159,7 +159,9 @@ class _Comparison:
         for number, trial in enumerate(self._trials[1:], start=1):
             numbers.setdefault(trial.key, []).append(number)
         gains = {key: 1 - medians[some].min(axis=0) / medians[0] for key, some in numbers.items()}
-        gains = {key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and _is_no_loss(gain)}
+        gains = {
+            key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and np.quantile(gain[1:], _TAIL) >= 0
+        }
         if not gains:
             return ()
         largest = max(gain[0] for gain in gains.values())
@@ -186,10 +188,6 @@ class _Comparison:
         mends = tuple(text for rise, text in reversed(rises) if rise < -self._noise)
         low, high = np.quantile(gain[1:], [_TAIL, 1 - _TAIL]).tolist()
         return Change(f"{trial.key} {trial.value}", float(gain[0]), low, high, mends, spoils)
-
-
-def _is_no_loss(gain: Floats) -> bool:
-    return bool(np.quantile(gain[1:], _TAIL) >= 0)
 
 
 def _may_be_equal(one: Floats, other: Floats) -> bool:

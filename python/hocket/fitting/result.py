@@ -155,10 +155,6 @@ class Change:
     mends: tuple[str, ...]  # the kinds of calls whose deviation falls by more than the noise, the best first
     spoils: tuple[str, ...]  # those whose deviation rises by more, the worst first
 
-    def record(self) -> dict[str, Any]:
-        """Return its part of a row, with the numbers of kinds."""
-        return {**vars(self), "mends": len(self.mends), "spoils": len(self.spoils)}
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -192,11 +188,8 @@ class Diagnosis:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each change of each kind, and one for each kind without."""
-        return [
-            {**vars(kind), "changes": len(kind.changes), **(change.record() if change else {})}
-            for kind in self.kinds
-            for change in kind.changes or (None,)
-        ]
+        rows = [{**vars(kind), **vars(change or kind)} for kind in self.kinds for change in kind.changes or (None,)]
+        return [{key: len(one) if isinstance(one, tuple) else one for key, one in row.items()} for row in rows]
 
 
 @dataclass(frozen=True)
