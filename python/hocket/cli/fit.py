@@ -230,11 +230,11 @@ def _names(changes: Sequence[Change]) -> str:
 
 def _kind_cells(one: Kind) -> list[str]:
     change = _names(one.changes) if one.calls >= LEAST_CALLS else "too few calls"
-    gains = [
-        (f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))) for best in one.changes[:1]
-    ]
-    numbers = [str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
-    return [change, *numbers, *(gains[0] if gains else "---")]
+    cells = [change, str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
+    if not one.changes:
+        return [*cells, "-", "-", "-"]
+    best = one.changes[0]
+    return [*cells, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
 
 
 def _sizes(kind: Discrepancy) -> str:

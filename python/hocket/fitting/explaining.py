@@ -57,6 +57,7 @@ _FOLDS = (2, 4, 8, 16)  # of the axes of a job on a torus
 
 _RESAMPLES = 400
 _TAIL = 0.05  # of the resamples, beyond either end of an interval
+_LEAST_MEDIAN = 1e-6  # calls drawn again may all be exact
 _LEAST_GAIN = 0.1  # of a key that is worth telling
 _MOST_OF_IT = 2 / 3  # of the largest gain: nearly as much
 
@@ -158,16 +159,15 @@ class _Comparison:
         numbers: dict[str, list[int]] = {}
         for number, trial in enumerate(self._trials[1:], start=1):
             numbers.setdefault(trial.key, []).append(number)
-        gains = {key: 1 - medians[some].min(axis=0) / medians[0] for key, some in numbers.items()}
-        gains = {
-            key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and np.quantile(gain[1:], _TAIL) >= 0
-        }
-        if not gains:
+        base = np.maximum(medians[0], _LEAST_MEDIAN)
+        gains = {key: 1 - medians[some].min(axis=0) / base for key, some in numbers.items()}
+        sure = {key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and np.quantile(gain, _TAIL) >= 0}
+        if not sure:
             return ()
-        largest = max(gain[0] for gain in gains.values())
+        largest = max(gain[0] for gain in sure.values())
         best = {
             key: min(numbers[key], key=lambda number: (medians[number, 0], self._all[number, 0]))
-            for key, gain in gains.items()
+            for key, gain in sure.items()
             if gain[0] >= _MOST_OF_IT * largest
         }
         first = min(best, key=lambda key: self._all[best[key], 0])

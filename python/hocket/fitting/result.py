@@ -146,10 +146,9 @@ LEAST_CALLS = 3
 class Change:
     """A change of a machine file, and the gain: which share of the deviation of some calls it takes away."""
 
-    change: (
-        str  # the key, and the best of the values tried: "node.ports = 64"; "network.L x 2" is twice that of the file
-    )
-    gain: float  # from 0, at the median
+    # The key with the best of the values tried: "node.ports = 64", or "network.L x 2" for twice that of the file.
+    change: str
+    gain: float  # at most 1
     low: float  # where its 90 % interval begins
     high: float
     mends: tuple[str, ...]  # the kinds of calls whose deviation falls by more than the noise, the best first
@@ -167,8 +166,8 @@ class Kind:
     calls: int  # how many
     median: float  # the deviation: the median of abs(ln(simulated / measured))
     bias: float  # the median of ln(simulated / measured)
-    # The best change; several if nobody can tell which; none if each takes away less than a tenth, or may do harm by
-    # its interval, if the deviation is within the noise, or if there are fewer than `LEAST_CALLS`.
+    # The best change; several if nobody can tell which; none if each takes away less than a tenth or has an interval
+    # that begins below 0, if the deviation is within the noise, or with fewer calls than `LEAST_CALLS`.
     changes: tuple[Change, ...] = ()
 
     @property

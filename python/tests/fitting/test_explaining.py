@@ -44,15 +44,17 @@ ALL = (*RINGS, "reduce_scatter/recursive_halving", "alltoall/bruck", "broadcast/
 SMALL, LARGE = (8, 64, 512, 4096), (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)
 
 
-def measured(text: str, programs: Sequence[str], sizes: Sequence[int], *, ranks: int = 8) -> list[hocket.Measurement]:
-    """Return simulated times as measurements, with noise of 3 %."""
+def measured(
+    text: str, programs: Sequence[str], sizes: Sequence[int], *, ranks: int = 8, noise: float = 0.03
+) -> list[hocket.Measurement]:
+    """Return simulated times as measurements."""
     machine, chance = hocket.Machine.parse(text), random.Random(1)
     found = []
     for program in programs:
         collective, _, algorithm = program.partition("/")
         for size in sizes:
             call = hocket.Call(ranks=ranks, size_bytes=size)
-            time_s = hocket.simulate(program, call, machine=machine).time_s.mean * math.exp(chance.gauss(0, 0.03))
+            time_s = hocket.simulate(program, call, machine=machine).time_s.mean * math.exp(chance.gauss(0, noise))
             what: dict[str, Any] = {"collective": collective, "algorithm": algorithm, "ranks": ranks}
             found.append(hocket.Measurement(**what, size_bytes=size, time_s=time_s))
     return found
@@ -116,6 +118,13 @@ def test_few_calls_tell_nothing_and_only_some_calls_are_tried() -> None:
     some = measured(FILE.replace('"1.5 us"', '"4 us"'), RINGS, SMALL)
     assert not any(one.changes for one in diagnosis_of(some[:2]).kinds)
     assert sum(one.calls for one in diagnosis_of(some, cells=6).kinds) == 6
+
+
+def test_times_without_noise_are_explained() -> None:
+    """Calls that are exact do not divide by zero."""
+    some = measured(FILE, ["allgather/ring"], SMALL, noise=0)
+    slow = [replace(one, time_s=2 * one.time_s) for one in some[:3]]
+    assert keys(diagnosis_of([*slow, *some[3:]])) == {"network.L"}
 
 
 def test_other_layouts_of_a_job_are_tried() -> None:
