@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MEASURED = Path(__file__).parent / "measured"
 _CHOICES = "-choices"
+_DARKEST = 0.7  # residual, a factor of two, from which on tiles are equally dark
 _SLOWER = 1.1  # than the library's own choice, which is worth telling
 
 
@@ -192,6 +193,44 @@ def _draw_choices(rows: Rows, title: str) -> Any:
         .facet(alt.Facet("collective:N", title=None), columns=2)
         .resolve_scale(x="independent")
         .properties(title=alt.TitleParams(title, anchor="start"))
+    )
+
+
+def _draw_residuals(rows: Rows, title: str) -> Any:
+    """Draw how far off simulated times are: a tile for each algorithm, size and number of ranks."""
+    import altair as alt
+
+    shown = _of_fit_shown(rows)
+    held_out = {row["ranks"] for row in shown} - {row["ranks"] for row in shown if row["use"] != "held out"}
+    values = [
+        {
+            "program": f"{row['collective']} {row['algorithm']}",
+            "size": format_bytes(row["size_bytes"]),
+            "size_bytes": row["size_bytes"],
+            "ranks": row["ranks"],
+            "job": f"{row['ranks']} ranks{', held out' if row['ranks'] in held_out else ''}",
+            "residual": _judgement(row).residual,
+        }
+        for row in shown
+    ]
+    return (
+        alt.Chart({"values": values})
+        .mark_rect()
+        .encode(
+            x=alt.X("size:N", title=None, sort=alt.EncodingSortField("size_bytes", op="min")),
+            y=alt.Y("program:N", title=None),
+            color=alt.Color("median(residual):Q", title=["ln(simulated", "/ measured)"]).scale(
+                scheme="blueorange", domain=[-_DARKEST, _DARKEST], clamp=True
+            ),
+            tooltip=["program:N", "job:N", "size:N", "median(residual):Q"],
+        )
+        .properties(width=alt.Step(17), height=alt.Step(17))
+        .facet(alt.Facet("job:N", title=None, sort=alt.EncodingSortField("ranks", op="min")), columns=2)
+        .properties(
+            title=alt.TitleParams(
+                title, subtitle="blue: simulated too fast; orange: too slow; white: not measured", anchor="start"
+            )
+        )
     )
 
 
@@ -358,6 +397,7 @@ STUDY = Study(
         for figure in (
             Figure(2 * number + 1, f"{how.title}: simulated over measured times", name, _draw_times),
             Figure(2 * number + 2, f"{how.title}: what choices take", f"{name}{_CHOICES}", _draw_choices),
+            Figure(2 * len(MACHINES) + number + 1, f"{how.title}: where it is off", name, _draw_residuals),
         )
     ),
     scopes={

@@ -21,12 +21,23 @@ from hocket.definitions.machine import Discrepancy
 from hocket.fitting.conditions import Condition
 from hocket.fitting.fit import DEFAULT_CELLS, LEAST_STARTS
 from hocket.fitting.fit import fit as fit_machine
-from hocket.fitting.result import AS_FAST, BANDS, Deviation, Fit, Judgement, deviation
+from hocket.fitting.result import (
+    AS_FAST,
+    BANDS,
+    LEAST_CALLS,
+    Change,
+    Deviation,
+    Diagnosis,
+    Fit,
+    Judgement,
+    Kind,
+    deviation,
+)
 from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
 
-_MOST_NAMES = 6  # number of shown algorithms without a counterpart
+_MOST_NAMES = 6  # number of shown algorithms without a counterpart, and of shown changes that spoil
 
 
 _CONDITION = Read(Condition.parse, name="CONDITION")
@@ -38,7 +49,7 @@ _CONDITION = Read(Condition.parse, name="CONDITION")
     hold_out=_CONDITION,
     facts_of=facts_of,
     data_form=options.data_form,
-    search=("cells", "starts", "seed", "time_limit_s"),
+    search=("cells", "starts", "seed", "time_limit_s", "has_diagnosis"),
 )
 def fit(
     measurements: tuple[str, ...],
@@ -96,7 +107,7 @@ def _show(
         print_result({**fit.as_dict(), "no_counterpart": dict(unknown), **dict(files)})
         return
     if data_form == "csv":
-        print_csv(fit.records())
+        print_csv((fit.diagnosis or fit).records())
         return
     if fit.ended in ENDED:
         print_words(ENDED[fit.ended])
@@ -110,9 +121,12 @@ def _show(
             f"{100 * fit.scatter:.0f} %, {noise}; the intervals do not hold: check the algorithms, or try another "
             "model or topology"
         )
-    _print_deviations(fit)
-    _print_discrepancies(fit)
-    _print_regrets(fit)
+    if fit.diagnosis:
+        _print_diagnosis(fit.diagnosis)
+    else:
+        _print_deviations(fit)
+        _print_discrepancies(fit)
+        _print_regrets(fit)
     count = sum(is_taken(one) for reading in readings for one in reading.measurements)
     _print_left_out(unknown, f"of {count + unknown.total()} measurements have no counterpart in Hocket")
     _print_left_out(Counter(fit.left_out), "measured calls cannot be simulated on this machine")
@@ -180,6 +194,47 @@ def _print_discrepancies(fit: Fit) -> None:
         for one in kinds
     ]
     print_table(["collective", "algorithm", "sizes", *columns], rows, right=columns)
+
+
+def _print_diagnosis(diagnosis: Diagnosis) -> None:
+    """Print what would help most, what would help each kind of calls, and which changes spoil others."""
+    bad = [one for one in diagnosis.kinds if one.median > diagnosis.noise]
+    say()
+    if not bad:
+        print_words(f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: nothing is to be mended")
+        return
+    details = "".join(
+        f", which takes away {one.gain:.0%} ({one.low:.0%} to {one.high:.0%}) of the deviations, mends "
+        f"{format_count(len(one.mends), 'kind')} of calls and spoils {len(one.spoils) or 'none'}"
+        for one in diagnosis.changes
+        if len(diagnosis.changes) == 1
+    )
+    print_words(f"what would help most: {_names(diagnosis.changes)}{details}")
+    right = f"{len(diagnosis.kinds) - len(bad)} of {format_count(len(diagnosis.kinds), 'kind')} of calls"
+    print_words(
+        f"{right} are within {diagnosis.noise:.0%}; of the others, off: median of |ln(simulated / measured)|; gain: "
+        "the share of it that the change takes away, and its 90 % interval; spoils: how many kinds get worse"
+    )
+    columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
+    rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
+    print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
+    spoiling = {one.changes[0].change: one.changes[0].spoils for one in bad if len(one.changes) == 1}
+    for change, spoils in [(change, spoils) for change, spoils in spoiling.items() if spoils][:_MOST_NAMES]:
+        print_words(f"{change} spoils {format_count(len(spoils), 'kind')}, most of all {spoils[0]}")
+
+
+def _names(changes: Sequence[Change]) -> str:
+    texts = " or ".join(one.change for one in changes)
+    return f"cannot tell: {texts}" if len(changes) > 1 else texts or "none"
+
+
+def _kind_cells(one: Kind) -> list[str]:
+    change = _names(one.changes) if one.calls >= LEAST_CALLS else "too few calls"
+    cells = [change, str(one.ranks), str(one.calls), f"{one.median:.2f}", f"{one.bias:+.2f}"]
+    if not one.changes:
+        return [*cells, "-", "-", "-"]
+    best = one.changes[0]
+    return [*cells, f"{best.gain:.0%}", f"{best.low:.0%} to {best.high:.0%}", str(len(best.spoils))]
 
 
 def _sizes(kind: Discrepancy) -> str:

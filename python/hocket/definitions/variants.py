@@ -19,6 +19,9 @@ KINDS: Mapping[str, tuple[list[str], list[str]]] = {
 }
 """The keys of a machine file that determine each kind of cost: keys to halve, and rates to double."""
 
+COST_KEYS = tuple(name for names in KINDS.values() for each in names for name in each)
+"""The names of all keys that are costs or rates."""
+
 _OF_COSTS = ("network", "node", "host", "level", "protocol")  # sections that contain costs
 _OF_HOST = ("from", *_OVERHEADS, "both_ways", "S", "request", "answer")
 """The keys of a loggp network that may be in [host]."""
@@ -33,6 +36,7 @@ def variant(
     without: Iterable[str] = (),
     moves: Iterable[tuple[Sequence[str], Sequence[str]]] = (),
     factors: Mapping[str, float] = {},
+    sections: Sequence[str] = _OF_COSTS,
 ) -> Machine | None:
     """Return a machine with other values of some keys, without others; None if that changes nothing.
 
@@ -41,14 +45,15 @@ def variant(
         values: The values by key, such as "network.L".
         without: Keys that go; "*.S" goes from all sections.
         moves: Keys that move before, with the names of their sections, and where to.
-        factors: By which factor values of keys with these names rise, in sections of costs.
+        factors: By which factor values of keys with these names rise, in some sections.
+        sections: These sections; by default all that contain costs.
     """
     lines = (
         f"{'.'.join(map(json.dumps, key.split('.')))} = {json.dumps(value, ensure_ascii=False)}\n"
         for key, value in values.items()
     )
     paths = [key.split(".") for key in without]
-    handle = machine.handle.variant(list(moves), paths, "".join(lines), (_OF_COSTS, factors))
+    handle = machine.handle.variant(list(moves), paths, "".join(lines), (sections, factors))
     return handle and Machine.of(handle, machine.file)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -222,13 +222,15 @@ class Simulator:
 
     def times_s(self, points: Sequence[Floats], cells: Sequence[Cell]) -> Floats:
         """Return simulated times above zero, a row for each point and a column for each cell, or a TimeOverError."""
+        layouts = {cell.layout for cell in cells}
+        values = [np.exp(point).tolist() for point in points]
+        machines = [{layout: self.skeleton.with_values(each, layout) for layout in layouts} for each in values]
+        return self.times_on(machines, cells)
+
+    def times_on(self, machines: Sequence[Mapping[str | None, Machine]], cells: Sequence[Cell]) -> Floats:
+        """Return the times as `times_s` does, a row for each set of machines, by the layout of cells."""
         if monotonic() > self.until_s:
             raise TimeOverError
-        machines = {
-            (number, layout): self.skeleton.with_values(np.exp(point).tolist(), layout)
-            for number, point in enumerate(points)
-            for layout in {cell.layout for cell in cells}
-        }
 
         def report_done(*_: object) -> None:
             self.on_done()
@@ -237,14 +239,14 @@ class Simulator:
                 raise TimeOverError
 
         contenders = [
-            Contender(row, one.algorithm, one.call, machines[row, one.layout], "beside", one.measurement.measured_as)
-            for row in range(len(points))
+            Contender(row, one.algorithm, one.call, of_layout[one.layout], "beside", one.measurement.measured_as)
+            for row, of_layout in enumerate(machines)
             for one in cells
         ]
-        question = Question(next(iter(machines.values())), contenders, trials=_ONE_THREAD)
+        question = Question(next(iter(machines[0].values())), contenders, trials=_ONE_THREAD)
         answers = question.answer(report_done, executor=self.executor)
         times_s = [_time_s(answer.outcome, cells[answer.number % len(cells)]) for answer in answers]
-        return np.asarray(times_s).reshape(len(points), len(cells))
+        return np.asarray(times_s).reshape(len(machines), len(cells))
 
 
 def _time_s(outcome: Outcome, cell: Cell) -> float:

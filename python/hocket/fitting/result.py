@@ -88,6 +88,11 @@ class Regret:
         return self.regret < AS_FAST
 
 
+def noise_of(noise: float | None) -> float:
+    """Return the noise of measurements, given the deviation of times of the same call, if any call has several."""
+    return _NOISE if noise is None else max(noise, _LEAST_NOISE)
+
+
 def deviation(cells: Iterable[Judgement]) -> Deviation | None:
     """Return how far cells are off; nothing of no cells."""
     residuals = [one.residual for one in cells]
@@ -133,6 +138,59 @@ class Pair:
     advice: str  # what to measure to tell them apart
 
 
+LEAST_CALLS = 3
+"""The fewest calls of a kind of which a `Diagnosis` tells changes."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a machine file, and the gain: which share of the deviation of some calls it takes away."""
+
+    # The key with the best of the values tried: "node.ports = 64", or "network.L x 2" for twice that of the file.
+    change: str
+    gain: float  # at most 1
+    low: float  # where its 90 % interval begins
+    high: float
+    mends: tuple[str, ...]  # the kinds of calls whose deviation falls by more than the noise, the best first
+    spoils: tuple[str, ...]  # those whose deviation rises by more, the worst first
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Calls of an algorithm on so many ranks, of sizes below or from 64 KiB, and what would mend them."""
+
+    collective: str
+    algorithm: str
+    sizes: str  # in words
+    ranks: int
+    calls: int  # how many
+    median: float  # the deviation: the median of abs(ln(simulated / measured))
+    bias: float  # the median of ln(simulated / measured)
+    # The best change; several if nobody can tell which; none if each takes away less than a tenth or has an interval
+    # that begins below 0, if the deviation is within the noise, or with fewer calls than `LEAST_CALLS`.
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The kind in words."""
+        return f"{self.collective} {self.algorithm} {self.sizes} on {self.ranks} ranks"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Which changes of a machine file would take away most of the deviations."""
+
+    median: float  # the mean deviation of all kinds
+    noise: float  # of measurements: kinds with a smaller deviation are right
+    changes: tuple[Change, ...]  # those with which this mean would be least, as for a kind
+    kinds: tuple[Kind, ...]  # the worst first
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each change of each kind, and one for each kind without."""
+        rows = [{**vars(kind), **vars(change or kind)} for kind in self.kinds for change in kind.changes or (None,)]
+        return [{key: len(one) if isinstance(one, tuple) else one for key, one in row.items()} for row in rows]
+
+
 @dataclass(frozen=True)
 class Fit(Result):
     """A machine that was fitted to measured times, or judged by them; `plot` draws simulated over measured times.
@@ -153,6 +211,7 @@ class Fit(Result):
         noise: The standard deviation of ln(time) of the same call, if calls were measured several times.
         ended: Why the search ended.
         seed: Its seed.
+        diagnosis: Which keys would take away most of the residuals, if that was asked for.
     """
 
     machine: Machine
@@ -169,6 +228,7 @@ class Fit(Result):
     noise: float | None
     ended: Ended
     seed: int
+    diagnosis: Diagnosis | None = field(default=None, repr=False)
 
     @property
     def title(self) -> str:
@@ -181,8 +241,7 @@ class Fit(Result):
     @property
     def is_beyond_noise(self) -> bool:
         """Whether simulated times are much farther from measured times than the noise of measurements explains."""
-        noise = _NOISE if self.noise is None else max(self.noise, _LEAST_NOISE)
-        return self.scatter > _FAR * noise
+        return self.scatter > _FAR * noise_of(self.noise)
 
     @cached_property
     def deviations(self) -> dict[Use, Deviation]:
@@ -214,4 +273,5 @@ class Fit(Result):
             "ratio_coverage": self.ratio_coverage,
             "regrets": [{**asdict(one), "regret": one.regret} for one in self.regrets],
             "left_out": dict(self.left_out),
+            "diagnosis": self.diagnosis and asdict(self.diagnosis),
         }

@@ -57,6 +57,23 @@ def test_as_json_and_as_csv(folder: Path, hocket_command: Callable[..., Ran]) ->
     assert [float(row["residual"]) for row in rows] == [one["residual"] for one in found["cells"]]
 
 
+def test_explains(folder: Path, hocket_command: Callable[..., Ran]) -> None:
+    (folder / "known.toml").write_text(LOGGP_KNOWN)
+    (folder / "slow.toml").write_text(LOGGP_KNOWN.replace('"1.5 us"', '"4 us"'))
+    right = hocket_command("fit times.csv --machine known.toml --explain").out.splitlines()
+    assert right[-1] == "all kinds of calls are within the noise of 5%: nothing is to be mended"
+    options = "fit times.csv --machine slow.toml --only ranks=8 --explain"
+    ran = hocket_command(options)
+    assert "\nwhat would help most: network.L x 0.35, which takes away " in ran.out, ran.out
+    assert " too few calls " in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+    found = hocket_command(f"{options} --json").json["diagnosis"]
+    assert [one["change"] for one in found["changes"]] == ["network.L x 0.35"]
+    rows = [*csv.DictReader(io.StringIO(hocket_command(f"{options} --csv").out))]
+    assert [float(row["median"]) for row in rows] == [one["median"] for one in found["kinds"]]
+    assert hocket_command(options.replace("--explain", "--json")).json["diagnosis"] is None
+
+
 def test_the_machine_alone_goes_to_stdout(folder: Path, hocket_command: Callable[..., Ran]) -> None:
     out = hocket_command("fit times.csv --machine skeleton.toml --starts 1 -o -").out
     assert hocket.Machine.parse(out).name == "known"

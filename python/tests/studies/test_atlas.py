@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ def test_a_machine_is_fitted_and_judged(
 ) -> None:
     few = {"quick": replace(STUDIES["atlas"].scopes["quick"], points=16)}
     monkeypatch.setitem(STUDIES, "atlas", replace(STUDIES["atlas"], scopes=few))
-    found = hocket_command(f"study atlas --quick --figure 3 --figure 4 -o {tmp_path}")
+    found = hocket_command(f"study atlas --quick --figure 3 --figure 4 --figure 10 -o {tmp_path}")
     assert found.status == 0, found.err
     with (tmp_path / "lumi.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -44,7 +44,16 @@ def test_a_machine_is_fitted_and_judged(
         preset.quantities["network.link_latency_s"] == hocket.Machine.load("lumi").quantities["network.link_latency_s"]
     )
     assert preset.discrepancies[-1].calls == 80 and preset.discrepancies[-1].ranks == 16
-    assert (tmp_path / "figure-04.png").read_bytes().startswith(b"\x89PNG")
+    for number in ("04", "10"):
+        assert (tmp_path / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_tile_is_how_far_off_an_algorithm_is_at_a_size_and_ranks() -> None:
+    judged = hocket.fit(atlas._MEASURED / "pico.csv", machine="lumi", only=["system=lumi"], hold_out=["ranks>8"])
+    rows = [{**asdict(cell), "fitted_to": "4 and 8 ranks"} for cell in judged.cells]
+    (tiles,) = atlas._draw_residuals(rows, "LUMI").to_dict()["datasets"].values()
+    assert {tile["job"] for tile in tiles} == {"4 ranks", "8 ranks", "16 ranks, held out"}
+    assert sorted(tile["residual"] for tile in tiles) == sorted(cell.residual for cell in judged.cells)
 
 
 def test_the_noise_floor_is_of_pairs_of_the_same_call() -> None:
