@@ -40,7 +40,7 @@ _FUNCTIONS = {
 def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> str | None:
     """Return NCCL if a text is of NCCL, and the machine says what it decides by; None otherwise."""
     is_known = "gpu.generation" in machine.quantities and of_function(collective) in LIBRARIES[LIBRARY].algorithms
-    return LIBRARY if is_known and FORMS["output of NCCL"].search(mentions.text) is not None else None
+    return LIBRARY if is_known and mentions.says("output of NCCL") else None
 
 
 def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:

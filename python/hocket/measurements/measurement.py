@@ -110,7 +110,8 @@ class Measurement:
         for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, f"seconds above 0, {_TIMES}", is_right=_can_be_measured)
-        checks.mapping("parameters", self.parameters)
+        if self.parameters != {}:
+            checks.mapping("parameters", self.parameters)
         counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
         counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
         if self.dims is not None:
@@ -129,7 +130,7 @@ class Measurement:
     @property
     def label(self) -> str:
         """The algorithm and the values of its parameters: "trinaryx3 segment=4096"."""
-        return format_choice(self.algorithm, sorted(self.parameters.items()))
+        return format_choice(self.algorithm, sorted(self.parameters.items())) if self.parameters else self.algorithm
 
     @property
     def call(self) -> Call:

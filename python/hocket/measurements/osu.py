@@ -116,8 +116,11 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
 
 def _names(line: str) -> Sequence[str]:
     """Return the names of the columns; none if the line is another one."""
-    words = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
-    names = _HEAD.findall(words) if words[:1].isalpha() else []
+    words = line.strip("# \t")
+    if not words[:1].isalpha():
+        return []
+    words = re.sub(r"\((?:us|%)\)", " ", words)
+    names = _HEAD.findall(words)
     return names if not _HEAD.sub("", words).strip() and any(name in _TIMES for name in names) else []
 
 
