@@ -10,7 +10,7 @@ from hocket.base.units import format_count
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import FABRICS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import FORMS
+from hocket.judging.lines import FORMS, has_form
 from hocket.judging.mention import Mention, Mentions
 
 NORMAL_SHARE = 0.85
@@ -101,8 +101,9 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=next(filter(None, cards), None),
         cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
-        is_of_nccl=(is_of_nccl := mentions.says("NCCL")),
-        is_of_cpus=not (is_of_nccl or name or mentions.says("with GPUs")) and mentions.says("benchmark of MPI"),
+        is_of_nccl=(is_of_nccl := has_form(mentions.text, "NCCL")),
+        is_of_cpus=not (is_of_nccl or name or has_form(mentions.text, "with GPUs"))
+        and has_form(mentions.text, "benchmark of MPI"),
         bus=next(iter(mentions.of("bus")), None),
     )
 
@@ -182,7 +183,7 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
     if links in ("pairs", "no NVLink"):
         form = "PCIe"
     elif not form and (
-        links == "NVLink" or name in _ONLY_SXM or (links is None and mentions.says("with NVLink"))
+        links == "NVLink" or name in _ONLY_SXM or (links is None and has_form(mentions.text, "with NVLink"))
     ):
         form = "SXM"
     return name, None if not form and name in ("A100", "H100", "V100") else gpu_model(name, form)

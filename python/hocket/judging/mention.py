@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hocket.judging.lines import FORMS, with_words
 from hocket.measurements.measurement import Facts
 
 
@@ -66,10 +65,6 @@ class Mentions:
     disagreements: tuple[str, ...]  # sentences on facts that two lines state differently, without a full stop
     text: str
     figures: tuple[Figure, ...]
-
-    def says(self, form: str) -> bool:
-        """Return whether a line with words has one of `FORMS`."""
-        return any(FORMS[form].search(line) for _, line in with_words(self.text))
 
     def of(self, kind: str) -> tuple[Mention, ...]:
         """Return the mentions of a kind."""
