@@ -16,6 +16,7 @@ from hocket.measurements.measurement import DEFAULT, Measurement
 
 FOLDER = Path(__file__).parents[3] / "studies" / "hocket_studies" / "measured"
 MOST_RANKS, LEAST_SIZES, SMALL_BYTES, LARGE_BYTES = 64, 5, 1 << 10, 64 << 10
+HEALTHY_FACTOR = 1.5
 
 Change: TypeAlias = Literal["none", "latency", "rate", "one size"]
 CHANGES: tuple[Change, ...] = get_args(Change)
@@ -47,11 +48,29 @@ def _curves(measurements: Iterable[Measurement], *, keeps_names: bool = False) -
 
 
 def healthy_curves() -> list[Curve]:
-    """Return for each collective and job the curve of the fastest calls, and that of the library's own choices."""
-    own = [one for one in calls() if one.algorithm == DEFAULT]
-    curves = [*_curves(calls()), *_curves(own)]
-    times = [tuple((one.source, one.time_s) for one in curve.measurements) for curve in curves]
-    return sorted((curve for place, curve in enumerate(curves) if times[place] not in times[:place]), key=_order)
+    """Return for each collective and job the curve of the fastest calls, and that of the library's own choices.
+
+    A curve is left out if a call of it took 1.5 times as long as another measured one of the job, as large or larger.
+    """
+    fastest = [*_curves(calls())]
+    own = [curve for curve in _curves([one for one in calls() if one.algorithm == DEFAULT]) if curve not in fastest]
+    best_s = {_job(curve): [(one.size_bytes, one.time_s) for one in curve.measurements] for curve in fastest}
+    curves = (
+        curve
+        for curve in (*fastest, *own)
+        if all(
+            one.time_s < HEALTHY_FACTOR * time_s
+            for one in curve.measurements
+            for size_bytes, time_s in best_s[_job(curve)]
+            if size_bytes >= one.size_bytes
+        )
+    )
+    return sorted(curves, key=_order)
+
+
+def _job(curve: Curve) -> tuple[object, ...]:
+    one = curve.first
+    return one.system, one.collective, one.ranks, one.ranks_per_node, one.dims
 
 
 def named_curves() -> list[Curve]:
