@@ -60,7 +60,9 @@ def _suspects(expectation: Expectation, rows: Sequence[Row], mentions: Mentions)
     shape = shape_of(expectation.curve.measurements)
     if shape is not None and any(row.grade == "slow" for row in rows) and (slow_sizes := hump(shape)):
         yield slow_sizes
-    yield from _slowdown(expectation, rows)
+    is_of_algorithm = _is_of_algorithm(expectation, rows)
+    for one in _slowdown(expectation, rows):
+        yield replace(one, kind="hint") if is_of_algorithm else one
 
 
 def _worst(rows: Sequence[Row], grade: Grade) -> list[Row] | None:
@@ -86,9 +88,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
 
 
 def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give that large calls lose bandwidth, small ones have latency, or a single size, if no algorithm explains it."""
-    if _is_of_algorithm(expectation, rows):
-        return
+    """Give that large calls lose bandwidth, small ones have latency, or a single size."""
     (what, odd), one = slowdown_of(rows), expectation.curve.first
     is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
     blocks = one.ranks if is_of_blocks else 1
@@ -148,6 +148,8 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, additio
 
 def _or_else(expectation: Expectation, rows: Sequence[Row]) -> str:
     """Return that a program that libraries have takes as long as measured at each of some sizes; empty if none does."""
+    if _is_of_algorithm(expectation, rows):
+        return f"; or it runs {expectation.guess([row.size_bytes for row in rows]).programs[0]}"
     for label in expectation.of_libraries:
         if all(_takes_as_long(expectation, label, row.size_bytes, _SAME) for row in rows):
             return f"; or it runs {label}"

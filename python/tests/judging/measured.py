@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -74,13 +74,19 @@ def _job(curve: Curve) -> tuple[object, ...]:
 
 
 def named_curves() -> list[Curve]:
-    """Return the curves of each algorithm of the catalogue."""
-    return sorted(_curves([one for one in calls() if one.algorithm != DEFAULT], keeps_names=True), key=_order)
+    """Return the curves of each algorithm of the catalogue that ran under an MPI."""
+    named = [one for one in calls() if one.algorithm != DEFAULT and one.library]
+    return sorted(_curves(named, keeps_names=True), key=_order)
 
 
 def _order(curve: Curve) -> tuple[str, str, int, str, float]:
     one = curve.first
     return one.system, one.collective, one.ranks, one.label, one.time_s
+
+
+def odd_place(curve: Curve) -> int:
+    """Return the place of the size that is made odd."""
+    return len(curve.measurements) // 2
 
 
 def worse(curve: Curve, change: Change) -> Curve | None:
@@ -98,7 +104,7 @@ def worse(curve: Curve, change: Change) -> Curve | None:
         "none": [1.0 for _ in sizes],
         "latency": [1 + 2 * one.time_s / each.time_s for each in curve.measurements],
         "rate": [2.0 if size >= LARGE_BYTES else 1.0 for size in sizes],
-        "one size": [2.0 if place == len(sizes) // 2 else 1.0 for place in range(len(sizes))],
+        "one size": [2.0 if place == odd_place(curve) else 1.0 for place in range(len(sizes))],
     }[change]
     slowed = tuple(
         replace(each, time_s=factor * each.time_s) for each, factor in zip(curve.measurements, factors, strict=True)
