@@ -42,11 +42,8 @@ def causes_of(
     runs = _findings_of("cause", mentions.about("separate runs"))
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     is_of_trees = job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms
-    trees = (
-        [conclude("trees")]
-        if is_of_trees and (job.is_of_nccl or not has_form(mentions.text, "benchmark of MPI"))
-        else []
-    )
+    may_be_of_nccl = job.is_of_nccl or not has_form(mentions.text, "benchmark of MPI")
+    trees = [conclude("trees")] if is_of_trees and may_be_of_nccl else []
     if verdict.kind in ("fine", "fast"):
         of_shape = () if shape is None else (*_average(bus_bytes_per_s, mentions), *_kinks("hint", shape))
         lone = [conclude("one rank on a node", cards=job.cards_of_node)] if job.is_lone and job.cards_of_node else []

@@ -110,8 +110,7 @@ class Measurement:
         for name in ("collective", "algorithm", "layout", "system", "library", "buffers", "source"):
             checks.text(name, getattr(self, name))
         checks.number("time_s", self.time_s, f"seconds above 0, {_TIMES}", is_right=_can_be_measured)
-        if self.parameters != {}:
-            checks.mapping("parameters", self.parameters)
+        checks.mapping("parameters", self.parameters)
         counts = [("ranks", self.ranks), ("element_bytes", self.element_bytes)]
         counts += [("ranks_per_node", self.ranks_per_node)] if self.ranks_per_node is not None else []
         if self.dims is not None:

@@ -52,7 +52,6 @@ _HEAD = re.compile(
     r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
 )
 _UNIT = re.compile(rf"(?:{_HEAD.pattern}) ?\(([^()]*)\)")
-_UNITS = {"us", "%"}
 _ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?(?:[ \t]+(?:Pass|Fail))?\s*$"
 _TIMES: Mapping[str, tuple[MeasuredAs, str, str, SpreadOf]] = {
     "Max Comm.": ("pico", "Min Comm.", "Max Comm.", "ranks"),
@@ -112,7 +111,7 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
             table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
         elif heads := _names(line):
             table = replace(table, heads=heads)
-        elif _HEAD.match(line.strip("# \t")) and (units := {*_UNIT.findall(line)} - _UNITS):
+        elif _HEAD.match(line.strip("# \t")) and (units := {*_UNIT.findall(line)} - {"us", "%"}):
             raise at(file, number, f"got the unit {min(units):.20}, expected sizes in bytes and times in us")
     return Reading(tuple(rules))
 
@@ -130,10 +129,8 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
 
 def _names(line: str) -> Sequence[str]:
     """Return the names of the columns; none if the line is another one."""
-    words = line.strip("# \t")
-    if not words[:1].isalpha():
-        return []
-    words = re.sub(r"\((?:us|%)\)", " ", words)
+    bare = line.strip("# \t")
+    words = re.sub(r"\((?:us|%)\)", " ", bare) if bare[:1].isalpha() else ""
     names = _HEAD.findall(words)
     return names if not _HEAD.sub("", words).strip() and any(name in _TIMES for name in names) else []
 

@@ -177,13 +177,14 @@ class _Row:
 
     def measurement(self, call: Mapping[str, Any]) -> Measurement:
         """Return the measurement of the row, given what it has in common with other sizes."""
-        self._refuse_empty("size", "time")
-        size_bytes, time_s, spread = self._size_bytes(), self._time_s(), self._spread()
-        return Measurement(**call, size_bytes=size_bytes, time_s=time_s, source=self.source, spread=spread)
+        time_s, spread = self._time_s(), self._spread()
+        return Measurement(**call, size_bytes=self._size_bytes(), time_s=time_s, source=self.source, spread=spread)
 
     def call(self, facts: Facts) -> Mapping[str, Any]:
         """Return what the row may have in common with other sizes, and what is told where it has no cell."""
-        self._refuse_empty("collective", "algorithm", "ranks")
+        for role in ("collective", "algorithm", "ranks"):
+            if role in self.columns and not self._cell(role):
+                raise self._error(role, "is empty, expected a value")
         nodes, ranks_per_node = self._whole("nodes"), self._whole("ranks_per_node")
         whole = prod((nodes, ranks_per_node)) if nodes is not None and ranks_per_node is not None else None
         ranks = self._whole("ranks") or whole or facts.ranks
@@ -203,11 +204,6 @@ class _Row:
             "in_place": self._is_in_place(),
             **{role: self._cell(role) for role in ("layout", "system", "library", "buffers")},
         }
-
-    def _refuse_empty(self, *roles: str) -> None:
-        for role in roles:
-            if role in self.columns and not self._cell(role):
-                raise self._error(role, "is empty, expected a value")
 
     def _cell(self, role: str) -> str:
         """Return the text of a cell; empty if the table has no such column."""
