@@ -26,9 +26,10 @@ from hocket.measurements.measurement import Measurement
 
 _GAIN = 0.9  # a program is named as a better one if it takes at most this share of the time
 _MOST_SMALL_BYTES, _LEAST_LARGE_BYTES = 8 << 10, 64 << 10
-_LOSS, _MOST_LOSS, _SHARE_ERROR, _LEAST_LARGE, _MOST_KEPT = 1.3, 10.0, 0.15, 3, 1.5
-"""Sizes lose if they take so many times as long as expected; a factor is one of so many cards within this share. Where
-the largest call loses so much less than the others, a library switches too late."""
+_LOSS, _MOST_LOSS, _SHARE_ERROR, _ALIKE, _LEAST_LARGE, _MOST_KEPT = 1.3, 10.0, 0.15, 1.1, 3, 1.5
+"""Sizes lose if they take so many times as long as expected; a factor is one of so many cards within this share. Within
+the ratio `_ALIKE`, factors of some sizes are the same; where the largest call loses so much less than the others, a
+library switches too late."""
 _SAME = 1.12  # an algorithm takes as long as measured if it does within this ratio at each size
 _EXCESS, _EXCESS_OF_SEVERAL = 1.4, 1.25
 """A verdict needs a size so many times beyond the range of nine of ten, as of several sizes some are above it."""
@@ -96,7 +97,7 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
     small = [row for row in others if row.size_bytes * blocks <= _MOST_SMALL_BYTES]
     large = [row for row in others if row.size_bytes * blocks >= _LEAST_LARGE_BYTES]
     few, many = (_factor(part) if part else 1.0 for part in (small, large))
-    is_of_large = what == "rate" or (what == "all" and not small)
+    is_of_large = what == "rate" or (what == "all" and not small) or _are_alike(large, few)
     if max(row.factor for row in others) > _MOST_LOSS:
         return
     if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE and large[-1].factor > many / _MOST_KEPT:
@@ -108,6 +109,12 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
         kind: Kind = "slow" if _worst(others, "slow") is None else "hint"
         factor = height_of(rows, rows.index(odd))
         yield conclude("one size", kind=kind, size_bytes=odd.size_bytes, factor=factor)
+
+
+def _are_alike(large: Sequence[Row], few: float) -> bool:
+    """Return whether large sizes take the same factor longer, and small ones less, of which `few` is the factor."""
+    factors = [row.factor for row in large]
+    return bool(factors) and max(factors) < _ALIKE * min(factors) and min(factors) > _LOSS * few
 
 
 def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
