@@ -9,11 +9,11 @@ from functools import partial
 from itertools import chain, pairwise, permutations
 from statistics import fmean
 
-from hocket.judging.context import Job, bus_over_cards, is_of_mpi
+from hocket.judging.context import Job, bus_over_cards
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import fitting_fabrics
 from hocket.judging.finding import Finding, Kind, conclude
-from hocket.judging.lines import FORMS, lines_of, whole_number
+from hocket.judging.lines import FORMS, has_form, lines_of, whole_number
 from hocket.judging.mention import Mention, Mentions
 from hocket.rules.tuning_files.hocket_rules import of_function
 from hocket.rules.tuning_files.openmpi_han import FUNCTIONS_OF_HAN
@@ -42,13 +42,14 @@ def causes_of(
     runs = _findings_of("cause", mentions.about("separate runs"))
     algorithms = "".join(one.value.lower() for one in mentions.of("algorithm"))
     is_of_trees = job.nodes == 2 and job.collective == "allreduce" and (job.ranks or 3) > 2 and "ring" not in algorithms
-    trees = [conclude("trees")] if is_of_trees and (job.is_of_nccl or not is_of_mpi(mentions)) else []
+    may_be_of_nccl = job.is_of_nccl or not has_form(mentions.text, "benchmark of MPI")
+    trees = [conclude("trees")] if is_of_trees and may_be_of_nccl else []
     if verdict.kind in ("fine", "fast"):
         of_shape = () if shape is None else (*_average(bus_bytes_per_s, mentions), *_kinks("hint", shape))
         lone = [conclude("one rank on a node", cards=job.cards_of_node)] if job.is_lone and job.cards_of_node else []
         return (*runs, *_sockets(job, "hint"), *lone, *trees, *of_shape)
     kind: Kind = "cause" if verdict.kind == "slow" else "hint"
-    is_bound = job.is_of_cpus or not FORMS["mpirun"].search(mentions.text) or FORMS["binding"].search(mentions.text)
+    is_bound = job.is_of_cpus or not has_form(mentions.text, "mpirun") or has_form(mentions.text, "binding")
     candidates = [
         *runs,
         *_sockets(job, kind),

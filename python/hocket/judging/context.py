@@ -10,7 +10,7 @@ from hocket.base.units import format_count
 from hocket.judging.curves import Shape
 from hocket.judging.fabrics import FABRICS, Fabric, GpuModel, card_fabric, fitting_fabrics, gpu_model
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import FORMS
+from hocket.judging.lines import FORMS, has_form
 from hocket.judging.mention import Mention, Mentions
 
 NORMAL_SHARE = 0.85
@@ -24,7 +24,6 @@ _WITHIN_NODES = ("nvlink", "xgmi", "pcie", "shm")
 _OF_GPUS = ("nvlink", "xgmi", "pcie")
 _BETWEEN_NODES = ("tcp", "rdma", "efa", "slingshot", "omni-path")
 _ONLY_SXM = ("H200", "H800", "A800", "B300", "GB300")
-NCCL = FORMS["NCCL"]
 _SLOWEST_RDMA_GBIT = 100
 
 
@@ -102,8 +101,9 @@ def job_of(mentions: Mentions, shape: Shape | None) -> Job:
         cards=next(filter(None, cards), None),
         cards_of_node=max((count for count in cards if count is not None), default=None),
         sockets=sockets,
-        is_of_nccl=(is_of_nccl := NCCL.search(mentions.text) is not None),
-        is_of_cpus=not (is_of_nccl or name or FORMS["with GPUs"].search(mentions.text)) and is_of_mpi(mentions),
+        is_of_nccl=(is_of_nccl := has_form(mentions.text, "NCCL")),
+        is_of_cpus=not (is_of_nccl or name or has_form(mentions.text, "with GPUs"))
+        and has_form(mentions.text, "benchmark of MPI"),
         bus=next(iter(mentions.of("bus")), None),
     )
 
@@ -114,11 +114,6 @@ def _card(kind: str, rate: int | None, gpu: GpuModel | None) -> Fabric | None:
     if rate is None and own and not kind and (card := card_fabric("slingshot", own)) is not None:
         return replace(card, name=f"{own} Gbit/s, one beside each {gpu.name if gpu is not None else 'GPU'}")
     return card_fabric(kind, rate or own) if kind and (rate or own) else None
-
-
-def is_of_mpi(mentions: Mentions) -> bool:
-    """Return whether a text is of a benchmark of MPI."""
-    return FORMS["benchmark of MPI"].search(mentions.text) is not None
 
 
 def usual_rate_of(job: Job) -> UsualRate | None:
@@ -188,7 +183,7 @@ def _gpu(mentions: Mentions) -> tuple[str, GpuModel | None]:
     if links in ("pairs", "no NVLink"):
         form = "PCIe"
     elif not form and (
-        links == "NVLink" or name in _ONLY_SXM or (links is None and FORMS["with NVLink"].search(mentions.text))
+        links == "NVLink" or name in _ONLY_SXM or (links is None and has_form(mentions.text, "with NVLink"))
     ):
         form = "SXM"
     return name, None if not form and name in ("A100", "H100", "V100") else gpu_model(name, form)

@@ -171,7 +171,7 @@ class Shape:
         steps = [(less, size, size / less, time / less_time) for (less, less_time), (size, time) in pairs]
         kinks: list[Kink] = []
         for number, (less, size, growth, ratio) in enumerate(steps):
-            if growth > _MOST_GROWTH:
+            if growth > _MOST_GROWTH or _FALL_FACTOR <= ratio <= _KINK_FACTOR:
                 continue
             neighbours = [steps[other] for other in (number - 1, number + 1) if 0 <= other < len(steps)]
             trends = [

@@ -98,20 +98,24 @@ class Expectation:
         return np.array([[times_s.get((label, size), nan) for size in self.sizes_bytes] for label in self.labels])
 
     @cached_property
-    def _shares(self) -> Floats:
+    def _spread(self) -> float:
         widths = [np.log(high / low) for low, high in map(self.between_s, *zip(*self.simulations, strict=True)) if low]
+        return float(np.mean(widths)) / (2 * NINE_OF_TEN)
+
+    @cached_property
+    def _shares(self) -> Floats:
         return probabilities(
             self.sizes_bytes,
             [self.measured_s[size] for size in self.sizes_bytes],
             self.simulated_s,
-            float(np.mean(widths)) / (2 * NINE_OF_TEN),
+            self._spread,
             [self._prior(label) for label in self.labels],
         )
 
     def guess(self, sizes_bytes: Iterable[int]) -> Guess:
         """Return the programs that probably ran at some sizes."""
         columns = [self.sizes_bytes.index(size) for size in sizes_bytes]
-        ran = guess(self.labels, self._shares[columns], self.simulated_s[:, columns])
+        ran = guess(self.labels, self._shares[columns], self.simulated_s[:, columns], self._spread)
         large = [self.sizes_bytes[column] for column in columns if self.sizes_bytes[column] >= _LARGE_BYTES]
         if not (ran.programs and large):
             return ran

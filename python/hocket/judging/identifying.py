@@ -29,7 +29,6 @@ _OTHER_PRIOR, _OTHER_FACTOR, _OTHER_SPREAD = 0.05, 2.0, 1.2
 """A program that is none of these: its probability before, its times over the fastest, and their spread."""
 _LEVEL_PRIOR, _LEVEL_SPREAD = 0.1, 0.6
 """A constant factor between measured and simulated times: its probability before, and the spread of its logarithm."""
-_ALIKE = 0.05  # programs whose times differ by less than this share at all sizes cannot be told apart
 LEAST_PROBABILITY = 0.8  # the probability from which on a program counts as identified
 
 
@@ -110,14 +109,17 @@ def _posterior(likelihoods: Floats, priors: Floats) -> Floats:
     return np.stack([shares[:, : size + 1, size:].sum(axis=(1, 2)) for size in range(count)])
 
 
-def guess(labels: Sequence[str], shares: Floats, simulated_s: Floats) -> Guess:
-    """Return the likeliest programs at some sizes, by the probability of each, and of none, at each of the sizes."""
+def guess(labels: Sequence[str], shares: Floats, simulated_s: Floats, spread: float) -> Guess:
+    """Return the likeliest programs at some sizes, by the probability of each, and of none, at each of the sizes.
+
+    Programs cannot be told apart whose times differ by less than the error of a single size, in root mean square.
+    """
     likely = shares.mean(axis=0)
     best = int(np.argmax(likely))
     if best == len(labels):
         return Guess((), float(likely[best]))
     with np.errstate(invalid="ignore"):
-        differences = np.abs(np.log(simulated_s) - np.log(simulated_s[best])).max(axis=1)
-    alike = [program for program in range(len(labels)) if program == best or differences[program] < _ALIKE]
+        variances = ((np.log(simulated_s) - np.log(simulated_s[best])) ** 2).mean(axis=1)
+    alike = [program for program in range(len(labels)) if program == best or variances[program] < _OWN * spread**2]
     alike.sort(key=lambda program: -likely[program])
     return Guess(tuple(labels[program] for program in alike), min(1.0, float(likely[alike].sum())))

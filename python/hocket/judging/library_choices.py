@@ -18,7 +18,7 @@ from hocket.definitions.machine import Machine
 from hocket.judging.assessment import LibraryChoice
 from hocket.judging.expecting import Expectation, simulate_decision
 from hocket.judging.finding import Finding, conclude
-from hocket.judging.lines import FORMS
+from hocket.judging.lines import FORMS, has_form
 from hocket.judging.mention import Mentions
 from hocket.rules.nccl.defaults import largest_bytes, with_channels
 from hocket.rules.nccl.table import LIBRARY, VERSION, Version, nearest
@@ -40,7 +40,7 @@ _FUNCTIONS = {
 def library_of_text(mentions: Mentions, machine: Machine, collective: str) -> str | None:
     """Return NCCL if a text is of NCCL, and the machine says what it decides by; None otherwise."""
     is_known = "gpu.generation" in machine.quantities and of_function(collective) in LIBRARIES[LIBRARY].algorithms
-    return LIBRARY if is_known and FORMS["output of NCCL"].search(mentions.text) is not None else None
+    return LIBRARY if is_known and has_form(mentions.text, "output of NCCL") else None
 
 
 def choices_of(expectation: Expectation, mentions: Mentions) -> dict[int, LibraryChoice]:

@@ -66,6 +66,11 @@ def with_words(text: str) -> NumberedLines:
     return lines
 
 
+def has_form(text: str, name: str) -> bool:
+    """Return whether a line with words has a form of `FORMS`."""
+    return any(FORMS[name].search(line) for _, line in with_words(text))
+
+
 def whole_number(text: str) -> int | None:
     """Return a number above zero that is written in digits or as a word; None if it is none."""
     value = _NUMBERS.get(text.lower()) if not text.isdecimal() else int(text)

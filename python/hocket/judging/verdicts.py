@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from math import log
 from statistics import geometric_mean
@@ -46,7 +47,8 @@ def findings_of(
     suspects = [*_suspects(expectation, rows, mentions)] if is_open else []
     if suspects and suspects[0].subject == "default":
         return (*suspects, *_choices(rows), *_gains(expectation, rows))
-    verdict = suspects or [_verdict(expectation, rows, slow)]
+    is_first = not suspects or suspects[0].kind == "hint"
+    verdict = [*([_verdict(expectation, rows, slow)] if is_first else []), *suspects]
     programs = _programs(expectation, [row for row in rows if not _is_as_chosen(row)])
     advice = _advice(expectation, slow) if slow is not None and is_open and not suspects else ()
     return (*verdict, *_choices(rows), *programs, *advice)
@@ -59,7 +61,9 @@ def _suspects(expectation: Expectation, rows: Sequence[Row], mentions: Mentions)
     shape = shape_of(expectation.curve.measurements)
     if shape is not None and any(row.grade == "slow" for row in rows) and (slow_sizes := hump(shape)):
         yield slow_sizes
-    yield from _slowdown(expectation, rows)
+    is_of_algorithm = _is_of_algorithm(expectation, rows)
+    for one in _slowdown(expectation, rows):
+        yield replace(one, kind="hint") if is_of_algorithm else one
 
 
 def _worst(rows: Sequence[Row], grade: Grade) -> list[Row] | None:
@@ -85,9 +89,7 @@ def _hop(expectation: Expectation, rows: Sequence[Row], mentions: Mentions) -> I
 
 
 def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Give that large calls lose bandwidth, small ones have latency, or a single size, if no algorithm explains it."""
-    if _is_of_algorithm(expectation, rows):
-        return
+    """Give that large calls lose bandwidth, small ones have latency, or a single size."""
     (what, odd), one = slowdown_of(rows), expectation.curve.first
     is_of_blocks = COLLECTIVES[one.collective].size_is_one_block and not COLLECTIVES[one.collective].sends_blocks
     blocks = one.ranks if is_of_blocks else 1
@@ -101,12 +103,12 @@ def _slowdown(expectation: Expectation, rows: Sequence[Row]) -> Iterator[Finding
     if is_of_large and many > _LOSS and len(large) >= _LEAST_LARGE and large[-1].factor > many / _MOST_KEPT:
         yield from _share(expectation, large, many, addition=", small ones do not" if small else "")
     elif what == "latency" and few > _LOSS:
-        alike = _as_long(expectation, [row.size_bytes for row in small])
-        or_else = f"; or it runs {alike}" if alike else ""
+        or_else = _or_else(expectation, small)
         yield conclude("small messages", call=expectation.curve.call, small=few, large=many, or_else=or_else)
-    elif odd is not None and _worst(others, "slow") is None:
+    if odd is not None:
+        kind: Kind = "slow" if _worst(others, "slow") is None else "hint"
         factor = height_of(rows, rows.index(odd))
-        yield conclude("one size", kind="slow", size_bytes=odd.size_bytes, factor=factor)
+        yield conclude("one size", kind=kind, size_bytes=odd.size_bytes, factor=factor)
 
 
 def _are_alike(large: Sequence[Row], few: float) -> bool:
@@ -122,8 +124,12 @@ def _is_of_algorithm(expectation: Expectation, rows: Sequence[Row]) -> bool:
 
 
 def _share(expectation: Expectation, rows: Sequence[Row], factor: float, addition: str) -> Iterator[Finding]:
-    """Give which share of cards, lanes or rate makes large calls so many times longer, unless an algorithm does."""
-    if _as_long(expectation, [row.size_bytes for row in rows]) is not None:
+    """Give which share of cards, lanes or rate makes large calls so many times longer.
+
+    Where an algorithm takes as long, and the times are within the machine's error, it is the likelier reason.
+    """
+    or_else = _or_else(expectation, rows)
+    if or_else and geometric_mean([row.measured_s / row.high_s for row in rows]) < 1:
         return
     cards = int(expectation.machine.quantities.get("node.cards.count", 1))
     rate = expectation.machine.quantities.get("node.cards.bandwidth_bytes_per_s")
@@ -137,14 +143,18 @@ def _share(expectation: Expectation, rows: Sequence[Row], factor: float, additio
     else:
         what = f"as with {1 / factor:.0%} of the rate"
     call, where = expectation.curve.call, _from_to(rows)
-    yield conclude("share", call=call, factor=factor, where=where, addition=addition, what=what)
+    share = partial(conclude, "share", call=call, factor=factor, where=where, addition=addition)
+    yield share(what=what, or_else=or_else or ". No algorithm does that")
 
 
-def _as_long(expectation: Expectation, sizes_bytes: Sequence[int]) -> str | None:
-    """Return a program that libraries have and that takes as long as measured at each of some sizes."""
-    labels = expectation.of_libraries
-    alike = (each for each in labels if all(_takes_as_long(expectation, each, size, _SAME) for size in sizes_bytes))
-    return next(alike, None)
+def _or_else(expectation: Expectation, rows: Sequence[Row]) -> str:
+    """Return that a program that libraries have takes as long as measured at each of some sizes; empty if none does."""
+    if _is_of_algorithm(expectation, rows):
+        return f"; or it runs {expectation.guess([row.size_bytes for row in rows]).programs[0]}"
+    for label in expectation.of_libraries:
+        if all(_takes_as_long(expectation, label, row.size_bytes, _SAME) for row in rows):
+            return f"; or it runs {label}"
+    return ""
 
 
 def _takes_as_long(expectation: Expectation, label: str, size_bytes: int, ratio: float) -> bool:

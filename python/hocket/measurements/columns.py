@@ -88,7 +88,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
         return line.split()
     if delimiter == "|":
         return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
-    if '"' not in line and "\r" not in line:
+    if '"' not in line:
         return [cell.strip() for cell in line.split(delimiter)]
     return [cell.strip() for row in csv.reader([line], delimiter=delimiter, skipinitialspace=True) for cell in row]
 

@@ -39,9 +39,10 @@ def contradictions(tables: Iterable[Table], *, are_doubled: bool) -> Iterator[tu
                 if _number(cells[lower]) > _number(cells[higher]):
                     yield number, f"{lower} is {cells[lower]:.20}, more than {higher}, {cells[higher]:.20}"
                     break
-        sizes = {number: int(size[:15]) for number, cells in table if (size := _size(cells)).isdecimal()}
+        rows = table if are_doubled else ()
+        sizes = {number: int(size[:15]) for number, cells in rows if (size := _size(cells)).isdecimal()}
         odd = [number for number, size in sizes.items() if size & (size - 1)]
-        if are_doubled and len(odd) == 1 and len(sizes) > _LEAST_FELLOWS:
+        if len(odd) == 1 and len(sizes) > _LEAST_FELLOWS:
             yield odd[0], f"the size {sizes[odd[0]]} is no power of two, as the other sizes of the table are"
 
 

@@ -63,7 +63,7 @@ def odd_row(text: str, title: Mark, row: Mark) -> int | None:
         if _WITHOUT_SIZES in name:
             continue
         for number, (_, cells) in table.items():
-            if _looks_like_row(cells) and not cells[0].isdecimal() and (not widths or len(cells) in widths):
+            if not cells[0].isdecimal() and (not widths or len(cells) in widths) and _looks_like_row(cells):
                 return number
     return None
 

@@ -23,7 +23,7 @@ Key: TypeAlias = "tuple[str, tuple[str, ...]]"
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,6}|[a-z]{2,6});")
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
-_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
 _FRAMES = str.maketrans(
     {
         **dict.fromkeys("│┃║", "|"),

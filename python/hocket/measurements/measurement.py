@@ -129,7 +129,7 @@ class Measurement:
     @property
     def label(self) -> str:
         """The algorithm and the values of its parameters: "trinaryx3 segment=4096"."""
-        return format_choice(self.algorithm, sorted(self.parameters.items()))
+        return format_choice(self.algorithm, sorted(self.parameters.items())) if self.parameters else self.algorithm
 
     @property
     def call(self) -> Call:

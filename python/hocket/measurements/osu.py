@@ -39,6 +39,7 @@ from hocket.measurements.measurement import (
 
 _TITLE = r"#? *\bOSU (?:MPI|NCCL|RCCL)\S* (?P<name>.+?) Latency Test"
 _TITLE_LINE = re.compile(rf"\s*{_TITLE}")
+_ANY_TITLE_LINE = re.compile(r"\s*#? *OSU .+ Test\b")
 _DATATYPE = re.compile(r"\s*#? *Datatype: (?P<name>MPI_[A-Z]+)")
 _NAMES = {
     "all_to_all_personalized_exchange": "alltoall",
@@ -50,6 +51,7 @@ _HEAD = re.compile(
     r"(?:Avg|Min|Max) Latency|P[0-9]+ Tail Lat|(?:Pure|Min|Max) Comm\.|Coll\. Init|Transmit Size|Size|Latency|"
     r"Iterations|Overall|Compute|Overlap|Validation|MPI_\w+"
 )
+_UNIT = re.compile(rf"(?:{_HEAD.pattern}) ?\(([^()]*)\)")
 _ROW = r"(?<!\S)[0-9]+(?:[ \t]+[0-9]+\.[0-9]+)+(?:[ \t]+[0-9]+)?(?:[ \t]+(?:Pass|Fail))?\s*$"
 _TIMES: Mapping[str, tuple[MeasuredAs, str, str, SpreadOf]] = {
     "Max Comm.": ("pico", "Min Comm.", "Max Comm.", "ranks"),
@@ -84,6 +86,13 @@ class _Table:
         """The column of times that is read."""
         return next(name for name in _TIMES if name in self.heads)
 
+    def goes_on(self, cells: Sequence[str]) -> bool:
+        """Return whether a line is a row, of a size above zero if it has one; behind words, of the next size."""
+        if not self.has_sizes:
+            return bool(cells) and re.fullmatch(r"[0-9]+\.[0-9]+", cells[0]) is not None
+        is_row = bool(cells) and cells[0].isascii() and cells[0].isdecimal() and bool(cells[0].strip("0"))
+        return is_row and not (self.is_over and (len(cells) != len(self.heads) or int(cells[0][:15]) <= self.sizes[-1]))
+
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
     rules: list[Measurement] = []
@@ -92,14 +101,18 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
         cells = line.split()
         if (title := _TITLE_LINE.match(line)) is not None:
             table = _table(title["name"], facts, file)
-        elif table is not None and table.sizes and cells and cells[0].rstrip(":").isalpha():
+        elif table is None or _ANY_TITLE_LINE.match(line):
+            table = None
+        elif table.sizes and cells and cells[0].rstrip(":").isalpha():
             table.is_over = True
-        elif table is not None and _is_row(table, cells) and not (table.is_over and len(cells) != len(table.heads)):
+        elif table.goes_on(cells):
             rules.append(_measurement(table, cells, facts, (file, number)))
-        elif table is not None and (datatype := _DATATYPE.match(line)) and table.collective in REDUCTIONS:
+        elif (datatype := _DATATYPE.match(line)) and table.collective in REDUCTIONS:
             table.element_bytes = type_bytes(datatype["name"]) or table.element_bytes
-        elif table is not None and (heads := _names(line)):
+        elif heads := _names(line):
             table = replace(table, heads=heads)
+        elif _HEAD.match(line.strip("# \t")) and (units := {*_UNIT.findall(line)} - {"us", "%"}):
+            raise at(file, number, f"got the unit {min(units):.20}, expected sizes in bytes and times in us")
     return Reading(tuple(rules))
 
 
@@ -116,16 +129,10 @@ def _table(title: str, facts: Facts, file: str) -> _Table:
 
 def _names(line: str) -> Sequence[str]:
     """Return the names of the columns; none if the line is another one."""
-    words = re.sub(r"\((?:us|%)\)", " ", line.strip("# \t"))
-    names = _HEAD.findall(words) if words[:1].isalpha() else []
+    bare = line.strip("# \t")
+    words = re.sub(r"\((?:us|%)\)", " ", bare) if bare[:1].isalpha() else ""
+    names = _HEAD.findall(words)
     return names if not _HEAD.sub("", words).strip() and any(name in _TIMES for name in names) else []
-
-
-def _is_row(table: _Table, cells: Sequence[str]) -> bool:
-    """Return whether a line is a row, of a size above zero if it has one."""
-    if not table.has_sizes:
-        return bool(cells) and re.fullmatch(r"[0-9]+\.[0-9]+", cells[0]) is not None
-    return bool(cells) and cells[0].isascii() and cells[0].isdecimal() and bool(cells[0].strip("0"))
 
 
 def _measurement(table: _Table, cells: Sequence[str], facts: Facts, where: tuple[str, int]) -> Measurement:

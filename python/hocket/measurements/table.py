@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import prod
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from hocket._native import Error
 from hocket.base.call import MeasuredAs
@@ -59,6 +59,9 @@ _KINDS_OF_TIME: Mapping[str, int] = {"": 0, **{word: int(kind) for word, kind in
 _SIZE_WORDS = frozenset(_words("size"))
 _OF_SIZES = frozenset(_words("beside size"))
 _NAMES = _words("role")  # the roles of columns, by their names
+
+_OF_A_SIZE = ("size", "count", "time", "low", "high", "iterations")
+"""The roles of columns in which rows of a curve differ."""
 
 _SIZE_WORD = re.compile("size|byte|length|count|elem")
 _ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")
@@ -131,11 +134,16 @@ def lacking(text: str) -> tuple[int, str] | None:
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
     columns: dict[Head, Mapping[str, tuple[int, str, str]]] = {}
+    calls: dict[tuple[Head, tuple[str, ...]], Mapping[str, Any]] = {}
     rules = []
     for head, cells, where in rows_of(text, file, _COLUMNS):
         if head not in columns:
             columns[head] = _columns(head.names, where)
-        rules.append(_Row(columns[head], cells, where).measurement(facts))
+        row = _Row(columns[head], cells, where)
+        own = head, tuple(cells[place] for role, (place, *_) in columns[head].items() if role not in _OF_A_SIZE)
+        if own not in calls:
+            calls[own] = row.call(facts)
+        rules.append(row.measurement(calls[own]))
     return Reading(tuple(rules))
 
 
@@ -167,9 +175,14 @@ class _Row:
         """Its file and its line."""
         return f"{self.where[0]}:{self.where[1]}"
 
-    def measurement(self, facts: Facts) -> Measurement:
-        """Return the measurement of the row, and what is told where it has no cell."""
-        for role in ("collective", "algorithm", "ranks", "size", "time"):
+    def measurement(self, call: Mapping[str, Any]) -> Measurement:
+        """Return the measurement of the row, given what it has in common with other sizes."""
+        time_s, spread = self._time_s(), self._spread()
+        return Measurement(**call, size_bytes=self._size_bytes(), time_s=time_s, source=self.source, spread=spread)
+
+    def call(self, facts: Facts) -> Mapping[str, Any]:
+        """Return what the row may have in common with other sizes, and what is told where it has no cell."""
+        for role in ("collective", "algorithm", "ranks"):
             if role in self.columns and not self._cell(role):
                 raise self._error(role, "is empty, expected a value")
         nodes, ranks_per_node = self._whole("nodes"), self._whole("ranks_per_node")
@@ -179,25 +192,18 @@ class _Row:
             raise NoRanksError(self.where[0])
         collective = self._collective(facts)
         algorithm, parameters = self._program(collective, facts)
-        return Measurement(
-            collective=collective,
-            algorithm=algorithm,
-            ranks=ranks,
-            size_bytes=self._size_bytes(),
-            time_s=self._time_s(),
-            measured_as=cast(MeasuredAs, self._word("measured_as", get_args(MeasuredAs), facts.measured_as)),
-            parameters=parameters,
-            element_bytes=self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
-            dims=self._dims(),
-            ranks_per_node=ranks_per_node,
-            in_place=self._is_in_place(),
-            layout=self._cell("layout"),
-            system=self._cell("system"),
-            library=self._cell("library"),
-            buffers=self._cell("buffers"),
-            source=self.source,
-            spread=self._spread(),
-        )
+        return {
+            "collective": collective,
+            "algorithm": algorithm,
+            "ranks": ranks,
+            "measured_as": self._word("measured_as", get_args(MeasuredAs), facts.measured_as),
+            "parameters": parameters,
+            "element_bytes": self._whole("element_bytes") or (self._type_bytes() if "type" in self.columns else 1),
+            "dims": self._dims(),
+            "ranks_per_node": ranks_per_node,
+            "in_place": self._is_in_place(),
+            **{role: self._cell(role) for role in ("layout", "system", "library", "buffers")},
+        }
 
     def _cell(self, role: str) -> str:
         """Return the text of a cell; empty if the table has no such column."""

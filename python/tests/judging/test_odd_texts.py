@@ -281,3 +281,37 @@ def test_readers_are_fuzzed_for_a_moment(tmp_path: Path) -> None:
     command = [sys.executable, tool, "measurements", texts, "--inputs", "20", "--save", tmp_path]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0 and "nothing found" in found.stdout, found.stdout + found.stderr
+
+
+BCAST = osu([7 + size / 1e4 for size in SIZES], title="Broadcast")
+OTHER_ROWS = "".join(f"{size:<10}{3 + size / 1e4:12.2f}\n" for size in SIZES)
+
+
+@pytest.mark.parametrize("title", ["MPI Multiple Bandwidth / Message Rate", "MPI_Put", "OpenSHMEM Put", "MPI Init"])
+@pytest.mark.parametrize("ranks", [None, 16])
+def test_rows_of_another_test_behind_a_table_are_not_of_it(title: str, ranks: int | None) -> None:
+    text = f"{BCAST}# OSU {title} Test v7.4\n# Size    Rate\n{OTHER_ROWS}"
+    assert points(hocket.judge(text, ranks=ranks)) == points(hocket.judge(BCAST, ranks=ranks))
+
+
+def test_rows_behind_words_are_of_the_table_if_sizes_go_on() -> None:
+    own = points(hocket.judge(BCAST, ranks=16))
+    assert points(hocket.judge(f"{BCAST}Results of my own program follow\n{OTHER_ROWS}", ranks=16)) == own
+    lines = BCAST.split("\n")
+    assert points(hocket.judge("\n".join([*lines[:5], "WARNING: a retry", *lines[5:]]), ranks=16)) == own
+
+
+@pytest.mark.parametrize(("unit", "other"), [("Avg Latency(us)", "Avg Latency(ns)"), ("# Size ", "# Size(KB) ")])
+def test_a_table_in_other_units_is_refused(unit: str, other: str) -> None:
+    name = other.partition("(")[2].partition(")")[0]
+    with pytest.raises(hocket.Error, match=rf"^text:2: got the unit {name}, expected sizes in bytes and times in us$"):
+        hocket.judge(BCAST.replace(unit, other), ranks=16)
+
+
+def test_a_return_within_a_line_is_a_blank() -> None:
+    rows = "".join(f"{size};\r{9 + size / 1e4:.2f}\n" for size in SIZES)
+    assert points(hocket.judge(f"Size;Time_us\r\r\n{rows}", ranks=8, collective="reduce")) == {
+        (size, round((9 + size / 1e4) * 1e-6, 8)) for size in SIZES
+    }
+    with pytest.raises(hocket.Error, match=r"^text[^\n]*$"):
+        hocket.judge("Size;Time_us\r" + rows.replace("\n", "\r") + "\n", ranks=8, collective="reduce")
