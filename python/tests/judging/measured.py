@@ -41,7 +41,7 @@ def _curves(measurements: Iterable[Measurement], *, keeps_names: bool = False) -
         name = one.label if keeps_names else ""
         call = one.system, one.collective, one.ranks, one.ranks_per_node, one.dims, one.layout, name, one.size_bytes
         fastest[call] = min(one, fastest.get(call, one), key=lambda each: each.time_s)
-    ones = fastest.values()
+    ones = [*fastest.values()]
     if not keeps_names:
         ones = [replace(one, algorithm=DEFAULT, parameters={}) for one in ones]
     yield from (curve for curve in curves_of(ones) if len(curve.measurements) >= LEAST_SIZES)

@@ -78,3 +78,28 @@ def test_names_of_algorithms_are_right_or_not_told() -> None:
     print({outcome: count for outcome, count in sorted(outcomes.items())})
     assert outcomes["wrong", 0] + outcomes["wrong", 1] == 0
     assert (outcomes["right", 0], outcomes["right", 1]) == (4, 13)
+
+
+@pytest.mark.parametrize(
+    ("system", "collective", "ranks", "change", "subject", "kind"),
+    [
+        ("fugaku", "allgather", 8, "rate", "bandwidth", "slow"),
+        ("lumi", "allgather", 16, "rate", "bandwidth", "slow"),
+        ("fugaku", "reduce_scatter", 8, "latency", "latency", "hint"),
+    ],
+)
+def test_a_cause_and_an_algorithm_that_takes_as_long_are_both_told(
+    system: str, collective: str, ranks: int, change: Change, subject: str, kind: str
+) -> None:
+    curve = next(
+        curve
+        for curve in healthy_curves()
+        if (curve.first.system, curve.first.collective, curve.first.ranks) == (system, collective, ranks)
+    )
+    slowed = worse(curve, change)
+    assert slowed is not None
+    machine = preset(curve.first)
+    healthy, found = (judging.judge(each.measurements, machine=machine).curves[0] for each in (curve, slowed))
+    assert subject not in {one.subject for one in healthy.findings}
+    (cause,) = (one for one in found.findings if one.subject == subject)
+    assert cause.kind == kind and "; or it runs " in cause.sentence
