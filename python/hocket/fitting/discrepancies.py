@@ -110,8 +110,8 @@ def _made_of_others(
 def _widening(cells: Sequence[Judgement], whole: Callable[..., object]) -> float:
     """Return by how much intervals made of other wholes are widened, at least 1, to hold nine of ten calls."""
     kinds = _made_of_others(cells, _of_kinds, whole)
-    beyond = sorted(_error(cell) / kind.high for cell, kind in zip(cells, kinds, strict=True) if kind is not None)
-    return max(1.0, beyond[math.ceil(_INSIDE * len(beyond)) - 1]) if len(beyond) >= LEAST_CALLS else 1.0
+    ratios = sorted(_error(cell) / kind.high for cell, kind in zip(cells, kinds, strict=True) if kind is not None)
+    return max(1.0, ratios[math.ceil(_INSIDE * len(ratios)) - 1]) if len(ratios) >= LEAST_CALLS else 1.0
 
 
 def _of_kinds(cells: Iterable[Judgement]) -> list[Discrepancy]:
@@ -135,10 +135,10 @@ def _widen(kind: Discrepancy, widening: float) -> Discrepancy:
 
 def _factor_holding(errors: Iterable[float]) -> float | None:
     """Return the factor that holds nine of ten new errors; None if there are too few."""
-    known = sorted(errors)
-    if len(known) < LEAST_CALLS:
+    in_order = sorted(errors)
+    if len(in_order) < LEAST_CALLS:
         return None
-    return _round(known[math.ceil(_INSIDE * (len(known) + 1)) - 1], math.ceil)
+    return _round(in_order[math.ceil(_INSIDE * (len(in_order) + 1)) - 1], math.ceil)
 
 
 def _errors_of_ratios(cells: Iterable[Judgement]) -> list[tuple[Judgement, float]]:
