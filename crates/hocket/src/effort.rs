@@ -37,7 +37,7 @@ const WORK_S: f64 = 3e-8;
 const WORK_EVENT_S: f64 = 2e-7;
 
 /// The most steps of a rank that is run to count them.
-const MOST_STEPS: usize = 1 << 16;
+const MOST_STEPS: f64 = 65536.0;
 
 /// The cost of verifying a message, under both protocols, and of verifying an element of inputs and results.
 const VERIFIED_S: f64 = 1.5e-6;
@@ -126,55 +126,52 @@ fn work(entry: &Entry, call: &Call) -> Result<[f64; 2]> {
     let few = (1..=others.min(3)).map(|number| (call.root + number * others / others.min(3)) % call.ranks);
     let ranks = std::iter::once(call.root).chain(few).collect();
     let counts = run(entry.program(), call, Counting { ranks, counts: Vec::new() }).counts;
-    let total = |of_ranks: &[Counts], kind: usize| of_ranks.iter().map(|counts| counts.steps[kind]).sum::<f64>();
-    if counts.iter().any(|counts| counts.left == 0) {
-        let all_messages = messages(entry, call)?;
-        let of_messages = |kind| all_messages * total(&counts, kind) / total(&counts, SENDS).max(1.0);
-        return Ok([COPIES, REDUCTIONS].map(of_messages));
+    let total = |of_ranks: &[Steps], kind: usize| of_ranks.iter().map(|steps| steps[kind]).sum::<f64>();
+    if counts.iter().any(are_too_many) {
+        let (sends, all_messages) = (total(&counts, SENDS).max(1.0), messages(entry, call)?);
+        return Ok([COPIES, REDUCTIONS].map(|kind| all_messages * total(&counts, kind) / sends));
     }
     let (of_root, of_others) = counts.split_at(1);
     let all = |kind| total(of_root, kind) + total(of_others, kind) / of_others.len().max(1) as f64 * others as f64;
     Ok([COPIES, REDUCTIONS].map(all))
 }
 
-/// A world in which a few ranks run one after the other. Each message arrives at once, with nothing in it.
-struct Counting {
-    ranks: Vec<usize>,
-    /// The steps of each rank that has begun.
-    counts: Vec<Counts>,
-}
-
-/// The steps of a rank by kind, and how many it has left.
-struct Counts {
-    steps: [f64; 3],
-    left: usize,
-}
-
+/// The numbers of steps of a rank: copies, reductions, sends, and others.
+type Steps = [f64; 4];
 const COPIES: usize = 0;
 const REDUCTIONS: usize = 1;
 const SENDS: usize = 2;
 
+fn are_too_many(steps: &Steps) -> bool {
+    steps.iter().sum::<f64>() >= MOST_STEPS
+}
+
+/// A world in which a few ranks run one after the other. Each message arrives at once, with nothing in it.
+struct Counting {
+    ranks: Vec<usize>,
+    /// The steps of each rank that has begun.
+    counts: Vec<Steps>,
+}
+
 impl World for Counting {
     fn next(&mut self) -> Option<usize> {
         let rank = *self.ranks.get(self.counts.len())?;
-        self.counts.push(Counts { steps: [0.0; 3], left: MOST_STEPS });
+        self.counts.push([0.0; 4]);
         Some(rank)
     }
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let source = if let Step::Recv { from: Source::Rank(from), .. } = *step { from } else { 0 };
         let kind = match step {
-            Step::Copy { .. } => Some(COPIES),
-            Step::Combine { .. } => Some(REDUCTIONS),
-            Step::Send { .. } => Some(SENDS),
-            _ => None,
+            Step::Copy { .. } => COPIES,
+            Step::Combine { .. } => REDUCTIONS,
+            Step::Send { .. } => SENDS,
+            _ => SENDS + 1,
         };
-        let Some(counts) = self.counts.last_mut() else { return Progress::Never };
-        counts.left = counts.left.saturating_sub(1);
-        if counts.left == 0 {
-            return Progress::Never;
+        match self.counts.last_mut().filter(|steps| !are_too_many(steps)) {
+            Some(steps) => steps[kind] += 1.0,
+            None => return Progress::Never,
         }
-        kind.into_iter().for_each(|kind| counts.steps[kind] += 1.0);
         Progress::Done((at.now, Received { source, len: 0 }))
     }
 

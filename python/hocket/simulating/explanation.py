@@ -196,8 +196,7 @@ def explain(
 
 def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
     """Return the estimated seconds of an explanation on one core."""
-    work = _Work(algorithm, call, machine, among)
-    return (2 + len(_REMEDIES)) * work.own_s + sum(each_s for *_, each_s in (*work.routings, *work.algorithms))
+    return _Work(algorithm, call, machine, among).effort_s
 
 
 class _Work:
@@ -205,22 +204,28 @@ class _Work:
 
     def __init__(self, algorithm: Algorithm, call: Call, machine: Machine, among: Iterable[Algorithm] | None) -> None:
         self.call, self.machine = call, machine
-        self.own_s = simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
+        own_s = simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
         others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
         candidates = list(dict.fromkeys([algorithm, *others]))
         cells = [Contender(0, each, of_algorithm(each, call)) for each in candidates]
         efforts_s = Question(machine, cells, places=MOST_FASTER).efforts_s()
-        machines = other_routings(machine) if may_collide(machine) else {}
-        self.routings = [
-            (name, other, simulation_s(algorithm, of_algorithm(algorithm, call), machine=other))
-            for name, other in machines.items()
-        ]
-        self.algorithms = list(zip(candidates, efforts_s, strict=True))
-        most_s = max(_SHORT_S, _MOST_TIMES * self.own_s)
-        self.left_out_s = {each.name: each_s for each, each_s in self.algorithms if each_s > most_s}
-        self.left_out_s |= {f'routing = "{name}"': each_s for name, _, each_s in self.routings if each_s > most_s}
-        self.routings = [each for each in self.routings if each[-1] <= most_s]
-        self.algorithms = [each for each in self.algorithms if each[-1] <= most_s]
+        most_s = max(_SHORT_S, _MOST_TIMES * own_s)
+        self.left_out_s: dict[str, float] = {}
+        self.effort_s = (2 + len(_REMEDIES)) * own_s
+
+        def is_short(name: str, each_s: float) -> bool:
+            if each_s > most_s:
+                self.left_out_s[name] = each_s
+            else:
+                self.effort_s += each_s
+            return each_s <= most_s
+
+        self.algorithms = [one for one, each_s in zip(candidates, efforts_s, strict=True) if is_short(one.name, each_s)]
+        self.routings = {
+            name: other
+            for name, other in (other_routings(machine) if may_collide(machine) else {}).items()
+            if is_short(f'routing = "{name}"', simulation_s(algorithm, of_algorithm(algorithm, call), machine=other))
+        }
 
 
 def _collisions(work: _Work, run: Callable[..., Simulation]) -> Collisions | None:
@@ -236,7 +241,7 @@ def _collisions(work: _Work, run: Callable[..., Simulation]) -> Collisions | Non
 
 def _times_s(work: _Work, run: Callable[..., Simulation]) -> Iterator[tuple[str, float]]:
     """Give the time of the call with each other routing that can end it."""
-    for routing, machine, _ in work.routings:
+    for routing, machine in work.routings.items():
         with suppress(Error):
             yield routing, run(machine=machine).times_s[0]
 
@@ -257,13 +262,12 @@ def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) ->
 
 def _faster(work: _Work, scene: Scene, time_s: float, trials: Trials) -> list[Remedy]:
     """Return the faster algorithms; they have the parameters of the call that they declare, and others by formula."""
-    candidates = [each for each, _ in work.algorithms]
-    if not candidates:
+    if not work.algorithms:
         return []
     comparison = compare(
-        candidates, [work.call], machine=work.machine, scene=scene, trials=trials, first_places=MOST_FASTER
+        work.algorithms, [work.call], machine=work.machine, scene=scene, trials=trials, first_places=MOST_FASTER
     )
-    defaults = {(one.name, each.name): each.default for one in candidates for each in one.parameters}
+    defaults = {(one.name, each.name): each.default for one in work.algorithms for each in one.parameters}
     times = []
     for one in comparison.simulations:
         values = {name: value for name, value in one.parameters.items() if value != defaults[one.algorithm, name]}

@@ -40,8 +40,8 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
     if explanation.collisions:
         facts += _collisions(explanation.collisions, explanation.time_s)
     if explanation.left_out_s:
-        times = (f"{change} about {format_duration(each_s)}" for change, each_s in explanation.left_out_s.items())
-        facts.append(("left out", f"{', '.join(times)}: too long to simulate beside this call"))
+        changes = (f"{change} about {format_duration(each_s)}" for change, each_s in explanation.left_out_s.items())
+        facts.append(("left out", f"{', '.join(changes)}: too long to simulate beside this call"))
     return facts
 
 

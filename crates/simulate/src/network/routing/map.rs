@@ -319,7 +319,7 @@ impl Ways {
         at_vertices[0] = start;
         let mut links = Vec::new();
         for (place, (vertex, own)) in self.vertices.iter().enumerate() {
-            let (share, passed) = at_vertices[place];
+            let (share, hops) = at_vertices[place];
             if share == 0 || own.is_empty() {
                 continue;
             }
@@ -329,7 +329,7 @@ impl Ways {
             for (lane, link) in divide(share, &links) {
                 course.lanes.push(lane);
                 let (all, most) = &mut at_vertices[link.end as usize];
-                (*all, *most) = (*all + lane.share, (passed + 1).max(*most));
+                (*all, *most) = (*all + lane.share, (hops + 1).max(*most));
             }
         }
         (loads[0], at_vertices[at_vertices.len() - 1].1)
