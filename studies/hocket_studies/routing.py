@@ -6,7 +6,8 @@ on nodes in order only, as whoever knows where the nodes are numbers the ranks a
 
 - *few*: 64 ranks in groups of 16, all policies and algorithms.
 - *many*: 1,024 ranks in groups of 32. Algorithms of P steps and more are left out, and alltoalls of small blocks. With
-  detours, a message has hundreds of shares, so that only vectors of 4 KiB are simulated, with few messages.
+  detours, a message has hundreds of shares, so that only vectors of 4 KiB are simulated, with few messages, and of
+  allreduces none on scattered nodes.
 """
 
 from __future__ import annotations
@@ -162,7 +163,10 @@ def _is_simulated(data: str, case: _Case) -> bool:
         return True
     if name in _OF_MANY_STEPS or (case.collective == "alltoall" and case.size_bytes < 1024):
         return False
-    return case.routing not in _DETOURS or (case.size_bytes == 4096 and name not in _OF_MANY_MESSAGES)
+    if case.routing not in _DETOURS:
+        return True
+    is_calm = case.order == "in order" or case.collective == "broadcast"
+    return is_calm and case.size_bytes == 4096 and name not in _OF_MANY_MESSAGES
 
 
 def _cases(data: str, scope: Scope) -> list[_Case]:
@@ -201,8 +205,8 @@ _KEYS = ("network", "collective", "size_bytes", "routing")
 
 
 def worth(rows: Rows) -> list[dict[str, Any]]:
-    """Return, for each case, how many times as long the best that knows no topology takes as the best that does."""
-    cases = list(dict.fromkeys(tuple(row[key] for key in _KEYS) for row in rows))
+    """Return how many times as long the best that knows no topology takes as the best that does, if both are known."""
+    cases = dict.fromkeys(tuple(row[key] for key in _KEYS) for row in rows if row["nodes"] == "scattered")
     found = []
     for case in cases:
         labels = dict(zip(_KEYS, case, strict=True))
