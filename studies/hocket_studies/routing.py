@@ -260,19 +260,24 @@ def _draw(rows: Rows, title: str) -> alt.VConcatChart:
 
     def map_of(network: str) -> alt.LayerChart:
         base = alt.Chart(alt.InlineData(values=[v for v in values if v["network"] == network])).encode(
-            x=alt.X("routing:N", sort=list(POLICIES), title=None, axis=alt.Axis(orient="top", labelAngle=0)),
-            y=alt.Y("call:N", sort=calls, title=None, axis=alt.Axis(labelLimit=300)),
+            x=alt.X(
+                "routing:N",
+                sort=list(POLICIES),
+                title=None,
+                axis=alt.Axis(orient="top", labelAngle=0, labelFontSize=12),
+            ),
+            y=alt.Y("call:N", sort=calls, title=None, axis=alt.Axis(labelLimit=300, labelFontSize=12)),
         )
         colors = alt.Scale(domain=["no topology", knows], range=["#d6e4f2", "#f7cf9c"])
         cells = base.mark_rect(stroke="white").encode(
-            color=alt.Color("knows:N", title="The fastest knows", scale=colors),
+            color=alt.Color("knows:N", title="The fastest knows", scale=colors, legend=alt.Legend(orient="bottom")),
             tooltip=["algorithm:N", "time_s:Q", "low_s:Q", "high_s:Q"],
         )
-        names = base.mark_text(fontSize=10, dy=-6).encode(text="algorithm:N")
-        times = base.mark_text(fontSize=10, dy=7).encode(text="time:N")
+        names = base.mark_text(fontSize=12, dy=-7).encode(text="algorithm:N")
+        times = base.mark_text(fontSize=12, dy=8).encode(text="time:N")
         layers = alt.LayerChart(layer=[cells, names, times])
         return layers.properties(
-            title=alt.TitleParams(network, anchor="start"), width=alt.Step(140), height=alt.Step(32)
+            title=alt.TitleParams(network, anchor="start"), width=alt.Step(155), height=alt.Step(36)
         )
 
     subtitle = f"{rows[0]['ranks']} ranks, links of 25 GB/s at fair rates; the mean time of the fastest algorithm"
