@@ -78,6 +78,16 @@ def test_the_announced_effort_has_the_other_routings(pod: hocket.Machine) -> Non
     assert ecmp > spray
 
 
+def test_what_takes_much_longer_to_simulate_is_left_out_and_named(pod: hocket.Machine) -> None:
+    call = hocket.Call(ranks=8, size_bytes=1 << 30)
+    machine = with_network(pod, link_latency="1 ps")
+    explanation = hocket.explain("allreduce/ring", call, machine=machine)
+    assert explanation.left_out_s["dual_root"] > 5
+    assert {*explanation.left_out_s}.isdisjoint(one.change for one in explanation.faster)
+    assert "dual_root about" in dict(explanation_facts(explanation))["left out"]
+    assert not explained(machine).left_out_s
+
+
 def test_the_command_line_names_them_in_few_lines(tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:
     (tmp_path / "pod.toml").write_text(POD)
     line = f"explain alltoall pairwise_exchange --ranks 8 --size 1MiB --machine {tmp_path / 'pod.toml'}"
