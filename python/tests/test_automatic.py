@@ -65,6 +65,12 @@ def test_where_the_model_says_nothing_segments_are_as_large_as_by_default() -> N
         assert automatic("allreduce/trinaryx3_overlapped", call, where) == 65536
 
 
+def test_segments_are_as_large_as_by_default_where_messages_have_no_latency() -> None:
+    slow, free = machine(LINKS), machine(LINKS.replace('software_latency = "1 us"\n', ""))
+    call = hocket.Call(ranks=8, size_bytes=1 << 30, parameters={"segment": "auto"})
+    assert automatic("allreduce/dual_root", call, free) == 65536 != automatic("allreduce/dual_root", call, slow)
+
+
 @pytest.mark.parametrize("collective", ["allreduce", "barrier"])
 def test_exchanges_are_as_many_as_noise_and_their_cost_ask_for(collective: str) -> None:
     def exchanges(text: str, ranks: int = 256) -> int | str:

@@ -9,7 +9,7 @@ import pytest
 import hocket
 from hocket.definitions.library import as_algorithm
 from hocket.definitions.variants import with_network, with_routing
-from hocket.simulating.explanation import efforts_s
+from hocket.simulating.explanation import effort_s
 from hocket.words.explanations import explanation_facts
 from tests.conftest import Ran
 
@@ -74,8 +74,18 @@ def test_other_routings_are_simulated(pod: hocket.Machine) -> None:
 
 def test_the_announced_effort_has_the_other_routings(pod: hocket.Machine) -> None:
     algorithm = as_algorithm(ALGORITHM)
-    ecmp, spray = (next(efforts_s(algorithm, CALL, machine=with_routing(pod, one))) for one in ("ecmp", "spray"))
+    ecmp, spray = (effort_s(algorithm, CALL, machine=with_routing(pod, one)) for one in ("ecmp", "spray"))
     assert ecmp > spray
+
+
+def test_what_takes_much_longer_to_simulate_is_left_out_and_named(pod: hocket.Machine) -> None:
+    call = hocket.Call(ranks=8, size_bytes=1 << 30)
+    machine = with_network(pod, link_latency="1 ps")
+    explanation = hocket.explain("allreduce/ring", call, machine=machine)
+    assert explanation.left_out_s["dual_root"] > 5
+    assert {*explanation.left_out_s}.isdisjoint(one.change for one in explanation.faster)
+    assert "dual_root about" in dict(explanation_facts(explanation))["left out"]
+    assert not explained(machine).left_out_s
 
 
 def test_the_command_line_names_them_in_few_lines(tmp_path: Path, hocket_command: Callable[..., Ran]) -> None:

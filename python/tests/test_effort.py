@@ -44,6 +44,14 @@ def test_messages_and_packets_of_all_algorithms_are_about_those_of_the_simulatio
     assert compared > 90
 
 
+def test_long_pipelines_are_estimated_from_their_first_steps() -> None:
+    def effort_s(size_bytes: int) -> float:
+        call = hocket.Call(ranks=8, size_bytes=size_bytes, parameters={"segment": 64})
+        return simulation_s(hocket.find("allreduce/dual_root"), call, machine=hocket.Machine.load("cluster"))
+
+    assert effort_s(1 << 30) == pytest.approx(effort_s(1 << 20) * 1024, rel=0.04)
+
+
 def test_trials_are_counted_where_there_is_noise() -> None:
     call = hocket.Call(ranks=1024, size_bytes=8)
     noisy, quiet = hocket.Machine.load("jitter-paper"), hocket.Machine.load("cluster")

@@ -28,11 +28,16 @@ const RECORDED_S: f64 = 5e-7;
 const REPEATED_S: f64 = 3e-9;
 /// The cost of a message with contention.
 const SHARED_S: f64 = 2.5e-6;
+/// The cost of each switch by way of which a part of a message goes.
+const DETOUR_S: f64 = 4e-6;
 /// The cost of a packet on all links of its route together.
 const PACKET_S: f64 = 2e-7;
 /// The cost of a copy or reduction that takes no time or is in dataflow, and as an event.
 const WORK_S: f64 = 3e-8;
 const WORK_EVENT_S: f64 = 2e-7;
+
+/// The most steps of a rank that is run to count them.
+const MOST_STEPS: f64 = 65536.0;
 
 /// The cost of verifying a message, under both protocols, and of verifying an element of inputs and results.
 const VERIFIED_S: f64 = 1.5e-6;
@@ -84,7 +89,7 @@ pub fn effort_s(
     let are_one_by_one = arrivals.as_ref().is_some_and(Arrivals::are_drawn);
     let runs = if is_certain && !are_one_by_one { 1.0 } else { count };
     let work_s = |takes_time: bool| if by_events && takes_time { WORK_EVENT_S } else { WORK_S };
-    let [copies, reductions] = work(entry, call);
+    let [copies, reductions] = work(entry, call)?;
     let [copy_s, reduction_s] =
         [&platform.node.copy, &platform.node.reduce].map(|work| work_s(*work != Work::default()));
     let ranks_s = share * calls * (call.ranks as f64 * RANK_S + copies * copy_s + reductions * reduction_s);
@@ -95,7 +100,8 @@ pub fn effort_s(
             (false, false) => messages * (RECORDED_S + count * REPEATED_S / trials.threads as f64) + ranks_s,
         });
     }
-    let message_s = if meets { SHARED_S } else { EVENTS_S };
+    let detours = platform.network.shared_network().map_or(0, |network| network.detours());
+    let message_s = if meets { SHARED_S + detours as f64 * DETOUR_S } else { EVENTS_S };
     let packets = match &platform.network {
         NetworkModel::Packets(network) => calls * sent_bytes(entry, call)? / network.packet_bytes,
         _ => 0.0,
@@ -113,41 +119,58 @@ fn takes_events(entry: &Entry, call: &Call, platform: &Platform, engine: Engine)
         }
 }
 
-/// The numbers of copies and reductions of all ranks: of the root, and of the others as on average of three of them.
-fn work(entry: &Entry, call: &Call) -> [f64; 2] {
+/// The numbers of copies and reductions of all ranks: of the root, and of the others as on average of three of them. If a
+/// rank takes too many steps, of all messages as of those of its first steps.
+fn work(entry: &Entry, call: &Call) -> Result<[f64; 2]> {
     let others = call.ranks - 1;
     let few = (1..=others.min(3)).map(|number| (call.root + number * others / others.min(3)) % call.ranks);
     let ranks = std::iter::once(call.root).chain(few).collect();
-    let mut counts = run(entry.program(), call, Counting { ranks, counts: Vec::new() }).counts.into_iter();
-    let of_root = counts.next().unwrap_or_default();
-    let of_others = |kind: usize| counts.as_slice().iter().map(|of_rank| of_rank[kind]).sum::<f64>();
-    let all = |kind: usize| of_root[kind] + of_others(kind) / counts.len().max(1) as f64 * others as f64;
-    [all(0), all(1)]
+    let counts = run(entry.program(), call, Counting { ranks, counts: Vec::new() }).counts;
+    let total = |of_ranks: &[Steps], kind: usize| of_ranks.iter().map(|steps| steps[kind]).sum::<f64>();
+    if counts.iter().any(are_too_many) {
+        let (sends, all_messages) = (total(&counts, SENDS).max(1.0), messages(entry, call)?);
+        return Ok([COPIES, REDUCTIONS].map(|kind| all_messages * total(&counts, kind) / sends));
+    }
+    let (of_root, of_others) = counts.split_at(1);
+    let all = |kind| total(of_root, kind) + total(of_others, kind) / of_others.len().max(1) as f64 * others as f64;
+    Ok([COPIES, REDUCTIONS].map(all))
+}
+
+/// The numbers of steps of a rank: copies, reductions, sends, and others.
+type Steps = [f64; 4];
+const COPIES: usize = 0;
+const REDUCTIONS: usize = 1;
+const SENDS: usize = 2;
+
+fn are_too_many(steps: &Steps) -> bool {
+    steps.iter().sum::<f64>() >= MOST_STEPS
 }
 
 /// A world in which a few ranks run one after the other. Each message arrives at once, with nothing in it.
 struct Counting {
     ranks: Vec<usize>,
-    /// The copies and reductions of each rank that has begun.
-    counts: Vec<[f64; 2]>,
+    /// The steps of each rank that has begun.
+    counts: Vec<Steps>,
 }
 
 impl World for Counting {
     fn next(&mut self) -> Option<usize> {
         let rank = *self.ranks.get(self.counts.len())?;
-        self.counts.push([0.0; 2]);
+        self.counts.push([0.0; 4]);
         Some(rank)
     }
 
     fn issue(&mut self, at: At, step: &Step) -> Progress {
         let source = if let Step::Recv { from: Source::Rank(from), .. } = *step { from } else { 0 };
         let kind = match step {
-            Step::Copy { .. } => Some(0),
-            Step::Combine { .. } => Some(1),
-            _ => None,
+            Step::Copy { .. } => COPIES,
+            Step::Combine { .. } => REDUCTIONS,
+            Step::Send { .. } => SENDS,
+            _ => SENDS + 1,
         };
-        if let (Some(kind), Some(counts)) = (kind, self.counts.last_mut()) {
-            counts[kind] += 1.0;
+        match self.counts.last_mut().filter(|steps| !are_too_many(steps)) {
+            Some(steps) => steps[kind] += 1.0,
+            None => return Progress::Never,
         }
         Progress::Done((at.now, Received { source, len: 0 }))
     }

@@ -19,7 +19,7 @@ from hocket.definitions.machine import Machine
 from hocket.rules.nccl.defaults import decision_on
 from hocket.rules.nccl.table import LIBRARY
 from hocket.rules.tuning_files.hocket_rules import of_function
-from hocket.simulating.explanation import Explanation, efforts_s
+from hocket.simulating.explanation import Explanation, effort_s
 from hocket.simulating.explanation import explain as explain_call
 from hocket.simulating.simulation import Trials
 from hocket.words.explanations import explanation_facts, explanation_tables, ranks_of_path
@@ -52,7 +52,7 @@ def explain(
     """
     algorithm = options.one_algorithm(names, algorithms)
     call = call_of([algorithm], ranks=ranks, size_bytes=options.size_of(algorithm, size))
-    announce(efforts_s(algorithm, call, machine=machine, among=algorithms), yes=yes)
+    announce([effort_s(algorithm, call, machine=machine, among=algorithms)], yes=yes)
     with progress("explaining", None):
         trials = Trials(count=1, seed=seed)
         explanation = explain_call(algorithm, call, machine=machine, trials=trials, among=algorithms, **how)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,7 +13,7 @@ from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Link
 from hocket.definitions.variants import variant
-from hocket.simulating.simulation import Passage, Simulation
+from hocket.simulating.simulation import Passage
 
 ROUTINGS = ("fixed", "s-mod-k", "ecmp", "spray", "adaptive", "valiant", "ugal")
 _OF_ONE_WAY = ("fixed", "d-mod-k", "s-mod-k", "ecmp")
@@ -33,7 +33,7 @@ class Collisions:
         even: The most on any of its parallel links at that moment, if the flows were spread evenly over them.
         links: Number of links that carry more than their even share at some moment.
         parallel_links: Number of links between switches that have parallel ones.
-        times_s: By routing that the machine allows, the time of the call with it, in seconds; of `"ecmp"`, by the seed.
+        times_s: By routing, the time of the call with it, in seconds; of `"ecmp"`, by the seed.
     """
 
     link: str
@@ -51,15 +51,12 @@ def may_collide(machine: Machine) -> bool:
     return is_fair and machine.topology is not None and network.get("routing", "fixed") in _OF_ONE_WAY
 
 
-def collisions_of(
-    machine: Machine, passages: Iterable[Passage], run: Callable[[Machine], Simulation]
-) -> Collisions | None:
-    """Return the collisions of a call by the load of its links over time; None if flows are spread evenly.
+def collisions_of(machine: Machine, passages: Iterable[Passage]) -> Collisions | None:
+    """Return the collisions of a call, without times of routings; None if flows are spread evenly.
 
     Args:
         machine: A machine that `may_collide`.
-        passages: The load of its links, of one trial.
-        run: Simulates the call on a machine.
+        passages: The load of its links over time, of one trial.
     """
     topology = machine.topology
     if topology is None:
@@ -77,7 +74,7 @@ def collisions_of(
     _, flows, even, worst = loads[0]
     name = next(f"{vertices[one.source].name} > {vertices[one.target].name}" for one in links if one.id == worst)
     uneven_links = len({link for *_, link in loads})
-    return Collisions(name, flows, even, uneven_links, len(bundles), _times_s(machine, run))
+    return Collisions(name, flows, even, uneven_links, len(bundles), {})
 
 
 def _bundles(nodes: int, links: Iterable[Link]) -> dict[int, Bundle]:
@@ -120,14 +117,14 @@ def _uneven(passages: Iterable[Passage], links: int) -> Iterator[tuple[float, in
         yield from ((number / even, number, even, link) for link, number in flows.items() if number > even)
 
 
-def _times_s(machine: Machine, run: Callable[[Machine], Simulation]) -> dict[str, float]:
-    """Return the time of the call by each other routing that the machine allows."""
+def other_routings(machine: Machine) -> dict[str, Machine]:
+    """Return the machine with each other routing that its topology allows."""
     own = machine.network.get("routing", "fixed").replace("d-mod-k", "fixed")
-    times_s = {}
+    machines = {}
     for routing in ROUTINGS:
         with suppress(Error):
             without = ["network.flows_per_pair", "network.threshold"]
             other = None if routing == own else variant(machine, {"network.routing": routing}, without=without)
             if other is not None:
-                times_s[routing] = run(other).times_s[0]
-    return times_s
+                machines[routing] = other
+    return machines

@@ -18,7 +18,7 @@ from hocket.definitions.machine import Machine, MachineLike, as_machine
 from hocket.definitions.variants import halve, quiet, with_more_ports
 from hocket.simulating.arrivals import Arrivals
 from hocket.simulating.bounds import Bound, bounds_by_size
-from hocket.simulating.collisions import ROUTINGS, Collisions, collisions_of, may_collide
+from hocket.simulating.collisions import Collisions, collisions_of, may_collide, other_routings
 from hocket.simulating.effort import simulation_s
 from hocket.simulating.faults import Faults, as_faults
 from hocket.simulating.operations import PARTS, Step, total
@@ -28,6 +28,9 @@ from hocket.simulating.scenes import Scene, SceneLike, as_scene
 from hocket.simulating.simulation import ONE_TRIAL, Engine, Simulation, Trials, simulate
 
 MOST_FASTER = 5  # so many faster algorithms are named
+_MOST_TIMES, _SHORT_S = 10, 5.0
+"""A routing or an algorithm is left out if its simulation takes, by estimates, more than so many times as long as that
+of the call, and more than so many seconds."""
 _REMEDIES: tuple[tuple[str, Callable[[Machine], Machine | None]], ...] = (
     ("half the latency", partial(halve, kind="latency")),
     ("twice the bandwidth", partial(halve, kind="bandwidth")),
@@ -76,6 +79,7 @@ class Explanation(Result):
     remedies: tuple[Remedy, ...]
     faster: tuple[Remedy, ...]
     collisions: Collisions | None = None
+    left_out_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -112,6 +116,7 @@ class Explanation(Result):
             "remedies": [asdict(remedy) for remedy in self.remedies],
             "faster": [asdict(remedy) for remedy in self.faster],
             "collisions": self.collisions and asdict(self.collisions),
+            "left_out_s": self.left_out_s,
         }
 
     def records(self) -> list[dict[str, Any]]:
@@ -148,6 +153,8 @@ def explain(
 ) -> Explanation:
     """Explain the time of a call on a machine, and find changes that would shorten it.
 
+    Algorithms and routings are left out that take much longer to simulate than the call: see `Explanation.left_out_s`.
+
     Args:
         algorithm: An algorithm, or its label such as "allreduce/ring".
         call: The call.
@@ -175,40 +182,68 @@ def explain(
     one_trial = Trials(count=1, seed=trials.seed)
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
     simulation = run(machine=loaded_machine, scene=whole_scene, keep=["events", "critical_path"])
+    work = _Work(loaded_algorithm, call, loaded_machine, among)
     bounds = {} if whole_scene.starts else bounds_by_size(loaded_algorithm.collective, [call], loaded_machine)
     return Explanation(
         simulation,
         bounds.get(call.size_bytes),
         tuple(_remedies(run, loaded_machine, whole_scene)),
-        tuple(_faster(loaded_algorithm, call, loaded_machine, whole_scene, simulation.times_s[0], one_trial, among)),
-        _collisions(partial(run, scene=whole_scene), loaded_machine),
+        tuple(_faster(work, whole_scene, simulation.times_s[0], one_trial)),
+        _collisions(work, partial(run, scene=whole_scene)),
+        work.left_out_s,
     )
 
 
-def efforts_s(
-    algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None
-) -> Iterator[float]:
-    """Give the estimated seconds of the call and its changes on one core, then of each algorithm that may be faster."""
-    changes = len(_REMEDIES) + (1 + len(ROUTINGS) if may_collide(machine) else 0)
-    yield (2 + changes) * simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
-    cells = [Contender(0, each, of_algorithm(each, call)) for each in _candidates_for(algorithm, machine, among)]
-    yield from Question(machine, cells, places=MOST_FASTER).efforts_s()
+def effort_s(algorithm: Algorithm, call: Call, *, machine: Machine, among: Iterable[Algorithm] | None = None) -> float:
+    """Return the estimated seconds of an explanation on one core."""
+    return _Work(algorithm, call, machine, among).effort_s
 
 
-def _candidates_for(algorithm: Algorithm, machine: Machine, among: Iterable[Algorithm] | None) -> list[Algorithm]:
-    """Return an algorithm and the algorithms that may be faster."""
-    others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
-    return list(dict.fromkeys([algorithm, *others]))
+class _Work:
+    """What is simulated besides the call itself and remedies, with estimates in seconds."""
+
+    def __init__(self, algorithm: Algorithm, call: Call, machine: Machine, among: Iterable[Algorithm] | None) -> None:
+        self.call, self.machine = call, machine
+        own_s = simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
+        others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
+        candidates = list(dict.fromkeys([algorithm, *others]))
+        cells = [Contender(0, each, of_algorithm(each, call)) for each in candidates]
+        efforts_s = Question(machine, cells, places=MOST_FASTER).efforts_s()
+        most_s = max(_SHORT_S, _MOST_TIMES * own_s)
+        self.left_out_s: dict[str, float] = {}
+        self.effort_s = (2 + len(_REMEDIES)) * own_s
+
+        def is_short(name: str, each_s: float) -> bool:
+            if each_s > most_s:
+                self.left_out_s[name] = each_s
+            else:
+                self.effort_s += each_s
+            return each_s <= most_s
+
+        self.algorithms = [one for one, each_s in zip(candidates, efforts_s, strict=True) if is_short(one.name, each_s)]
+        self.routings = {
+            name: other
+            for name, other in (other_routings(machine) if may_collide(machine) else {}).items()
+            if is_short(f'routing = "{name}"', simulation_s(algorithm, of_algorithm(algorithm, call), machine=other))
+        }
 
 
-def _collisions(run: Callable[..., Simulation], machine: Machine) -> Collisions | None:
+def _collisions(work: _Work, run: Callable[..., Simulation]) -> Collisions | None:
     """Return the collisions of the call; None where there are none, or more passages than are kept."""
-    if not may_collide(machine):
+    if not may_collide(work.machine):
         return None
     with suppress(Error):
-        passages = run(machine=machine, keep=["passages"]).passages
-        return collisions_of(machine, passages, lambda other: run(machine=other))
+        collisions = collisions_of(work.machine, run(machine=work.machine, keep=["passages"]).passages)
+        if collisions is not None:
+            return replace(collisions, times_s=dict(_times_s(work, run)))
     return None
+
+
+def _times_s(work: _Work, run: Callable[..., Simulation]) -> Iterator[tuple[str, float]]:
+    """Give the time of the call with each other routing that can end it."""
+    for routing, machine in work.routings.items():
+        with suppress(Error):
+            yield routing, run(machine=machine).times_s[0]
 
 
 def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) -> Iterator[Remedy]:
@@ -225,19 +260,14 @@ def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) ->
                 yield Remedy(change, run(machine=changed_machine, scene=changed_scene).times_s[0])
 
 
-def _faster(
-    algorithm: Algorithm,
-    call: Call,
-    machine: Machine,
-    scene: Scene,
-    time_s: float,
-    trials: Trials,
-    among: Iterable[Algorithm] | None,
-) -> list[Remedy]:
+def _faster(work: _Work, scene: Scene, time_s: float, trials: Trials) -> list[Remedy]:
     """Return the faster algorithms; they have the parameters of the call that they declare, and others by formula."""
-    candidates = _candidates_for(algorithm, machine, among)
-    comparison = compare(candidates, [call], machine=machine, scene=scene, trials=trials, first_places=MOST_FASTER)
-    defaults = {(one.name, each.name): each.default for one in candidates for each in one.parameters}
+    if not work.algorithms:
+        return []
+    comparison = compare(
+        work.algorithms, [work.call], machine=work.machine, scene=scene, trials=trials, first_places=MOST_FASTER
+    )
+    defaults = {(one.name, each.name): each.default for one in work.algorithms for each in one.parameters}
     times = []
     for one in comparison.simulations:
         values = {name: value for name, value in one.parameters.items() if value != defaults[one.algorithm, name]}

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from hocket.base.results import TextTable
-from hocket.base.units import format_bytes, format_time
+from hocket.base.units import format_bytes, format_duration, format_time
 from hocket.words.simulations import late, measured
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ def explanation_facts(explanation: Explanation) -> list[tuple[str, str]]:
         facts.append(("lower bound", f"{format_time(bound.time_s)}{times}; {demands}"))
     if explanation.collisions:
         facts += _collisions(explanation.collisions, explanation.time_s)
+    if explanation.left_out_s:
+        changes = (f"{change} about {format_duration(each_s)}" for change, each_s in explanation.left_out_s.items())
+        facts.append(("left out", f"{', '.join(changes)}: too long to simulate beside this call"))
     return facts
 
 

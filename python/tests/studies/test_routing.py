@@ -16,8 +16,8 @@ def rows() -> Rows:
     scope = study.scopes["quick"]
     done: list[None] = []
     with ThreadPoolExecutor(1) as executor:
-        found = study.compute("times", scope, Work(executor, lambda: done.append(None)))
-    assert len(done) == study.pieces("times", scope) == len(found)
+        found = study.compute("few", scope, Work(executor, lambda: done.append(None)))
+    assert len(done) == study.pieces("few", scope) == len(found)
     return found
 
 
@@ -52,9 +52,22 @@ def test_the_worth_is_a_quotient_of_the_best_times(rows: Rows) -> None:
         assert row["groups_and_order"] == pytest.approx(plain["time_s"] / min(in_order))
 
 
-def test_the_map_and_the_table_have_each_case(rows: Rows) -> None:
+def test_the_maps_and_the_tables_have_each_case(rows: Rows) -> None:
     study = STUDIES["routing"]
-    (figure,) = study.figures
-    drawn = figure.draw(rows, figure.title).to_dict()
-    assert sorted(map(len, drawn["datasets"].values())) == [36, 36]
-    assert len(study.texts({"times": rows})["routing.md"].splitlines()) == 2 + 2 * 3
+    many = [row for row in rows if row["routing"] != "ugal" or row["size_bytes"] == 4096]
+    for figure, data, cases in zip(study.figures, (rows, many), (36, 34), strict=True):
+        drawn = figure.draw(data, figure.title).to_dict()
+        assert sorted(map(len, drawn["datasets"].values())) == [cases, cases]
+    tables = study.texts({"few": rows, "many": many})
+    assert [len(tables[f"routing-{name}.md"].splitlines()) for name in ("few", "many")] == [2 + 2 * 3] * 2
+    assert tables["routing-many.md"].count("|  |") == 2  # UGAL, alltoall, on both networks
+
+
+def test_many_ranks_leave_out_what_takes_long_to_simulate() -> None:
+    study = STUDIES["routing"]
+    few, many = (study.pieces(name, study.scopes["default"]) for name in ("few", "many"))
+    assert few == 2 * 6 * 2 * (7 + 4 + 5 + 3 + 6 + 4)
+    shortest = 2 * 4 * (2 * (5 + 3 + 6 + 4) + 4 + 2)
+    assert many == shortest + 2 * 2 * (4 + 4 + 3)
+    sizes = {machine(name, "fixed", "in order", 1024, 0).topology.nodes for name in ("dragonfly", "fat tree 2:1")}  # type: ignore[union-attr]
+    assert sizes == {1024, 1056}

@@ -36,13 +36,16 @@ pub const OF_TREES: Automatic = Automatic {
 };
 
 /// The power of two, up to the size of the message, with which the cost formula of the algorithm is least; the largest
-/// of several. The default if the formula has no value.
+/// of several. The default if the formula has no value, or if messages have no latency: the least would be best.
 pub const BY_FORMULA: Automatic = Automatic { parameter: SEGMENT.name, read: by_formula };
 
 fn by_formula(formula: Formula, surroundings: &Surroundings) -> Result<Decide> {
     let costs = surroundings.costs.clone();
     Ok(Arc::new(move |call| {
         let (least, size) = ((call.element_bytes as u64).max(1), call.size_bytes());
+        if costs(least).alpha_s == 0.0 {
+            return call.parameter(SEGMENT.name);
+        }
         let segments = successors(Some(size.max(least).next_power_of_two()), |bytes| Some(bytes / 2));
         let times = segments
             .take_while(|bytes| *bytes >= least)

@@ -251,6 +251,10 @@ pub trait SharedNetwork: Sync {
     fn burst_s(&self, _bytes: f64) -> Option<f64> {
         None
     }
+    /// Number of switches, or of groups, by way of which parts of one message can go.
+    fn detours(&self) -> usize {
+        0
+    }
     /// Whether the ways of messages depend on the seed.
     fn is_random(&self) -> bool {
         false

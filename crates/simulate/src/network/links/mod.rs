@@ -79,6 +79,11 @@ impl SharedNetwork for Links {
         self.fabric.routing.is_random(self.sharing == Sharing::Fair)
     }
 
+    fn detours(&self) -> usize {
+        let is_in_parts = self.sharing == Sharing::Fair;
+        if is_in_parts { self.fabric.routing.detours(&self.fabric.topology) } else { 0 }
+    }
+
     fn latency_s(&self, nodes: [usize; 2]) -> f64 {
         self.fabric.distance(nodes) * self.link_latency_s
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hocket_machine::AnyTopology;
 use rustc_hash::FxHashMap;
 
+use super::super::Memo;
 use super::super::faults::Faults;
 use super::course::{Course, Lane, one_of};
 
@@ -67,8 +68,8 @@ pub(crate) struct Map<'a> {
     /// The times at which links change, and how many of them have passed.
     changes_s: Vec<f64>,
     changes_passed: usize,
-    /// The places of vertices among the ways that are looked at; others are not in range.
-    places: Vec<usize>,
+    /// The shortest ways between pairs of vertices.
+    ways: Option<Memo<Ways>>,
 }
 
 /// No way leads there.
@@ -80,8 +81,8 @@ impl<'a> Map<'a> {
         let has_gaps = changes.iter().any(|(.., part)| *part <= 0.0);
         let mut changes_s: Vec<_> = changes.into_iter().map(|(time_s, ..)| time_s).collect();
         changes_s.sort_by(f64::total_cmp);
-        let (distances, places) = (FxHashMap::default(), Vec::new());
-        Self { topology, roads, distances, faults, has_gaps, changes_s, changes_passed: 0, places }
+        let distances = FxHashMap::default();
+        Self { topology, roads, distances, faults, has_gaps, changes_s, changes_passed: 0, ways: None }
     }
 
     /// Whether links never change, once the run has begun.
@@ -95,6 +96,7 @@ impl<'a> Map<'a> {
         let has_changed = std::mem::replace(&mut self.changes_passed, count) != count;
         if has_changed {
             self.distances.clear();
+            self.ways = None;
         }
         has_changed
     }
@@ -234,7 +236,7 @@ impl<'a> Map<'a> {
     }
 
     /// Walks over the ways of the least load: all of them, or those that `one` of so many links of a vertex takes.
-    /// Returns this load; infinite if no way leads there.
+    /// Returns this load; infinite if no way leads there. Nodes of a switch have the ways of this switch.
     pub fn lead_least(
         &mut self,
         [from, to]: [usize; 2],
@@ -243,73 +245,109 @@ impl<'a> Map<'a> {
         one: &mut dyn FnMut(u32, &mut Vec<Edge>),
         course: &mut Course,
     ) -> f64 {
-        let distances = self.distances_to(Target::Vertex(to as u32));
-        let mut ways = self.ways(from as u32, &distances);
-        let mut links = Vec::new();
-        for way in (0..ways.len()).rev() {
-            if ways[way].vertex == to as u32 {
-                continue;
-            }
-            let of_link = |link: &Edge| load(link.number).max(ways[self.places[link.end as usize]].load);
-            ways[way].load = ways[way].links.iter().map(of_link).fold(f64::INFINITY, f64::min);
+        if from == to {
+            return 0.0;
         }
-        ways[0].share = share;
-        for way in 0..ways.len() {
-            let Way { vertex, load: least, share, behind, .. } = ways[way];
-            if vertex == to as u32 {
-                course.links = course.links.max(behind);
-            }
-            if share == 0 || ways[way].links.is_empty() {
-                continue;
-            }
-            let is_least = |link: &&Edge| load(link.number).max(ways[self.places[link.end as usize]].load) == least;
-            links.clear();
-            links.extend(ways[way].links.iter().filter(is_least));
-            one(vertex, &mut links);
-            for (lane, link) in divide(share, &links) {
-                course.lanes.push(lane);
-                let next = &mut ways[self.places[link.end as usize]];
-                (next.share, next.behind) = (next.share + lane.share, next.behind.max(behind + 1));
-            }
-        }
-        ways.iter().for_each(|way| self.places[way.vertex as usize] = usize::MAX);
-        ways[0].load
+        let (first, out) = self.switch_of(from as u32, &self.roads.out[from]);
+        let (last, into) = self.switch_of(to as u32, &self.roads.into[to]);
+        let mut memo = self.ways.take().unwrap_or_else(|| Memo::new(self.roads.out.len()));
+        let ways = memo.get([first, last], |ways| self.find_ways([first, last], ways));
+        let least = if ways.vertices.last().is_some_and(|(vertex, _)| *vertex == last) {
+            let behind = into.map_or(0.0, |link| load(link.number));
+            course.lanes.extend(out.map(|link| Lane { link: link.number, share }));
+            let (least, links) = ways.lead_least((share, u32::from(out.is_some())), (load, behind), one, course);
+            course.lanes.extend(into.map(|link| Lane { link: link.number, share }));
+            course.links = course.links.max(links + u32::from(into.is_some()));
+            least
+        } else {
+            f64::INFINITY
+        };
+        self.ways = Some(memo);
+        out.map_or(least, |link| load(link.number).max(least))
     }
 
-    /// The vertices on shortest ways from a vertex, the farthest first, with their places in this order.
-    fn ways(&mut self, from: u32, distances: &[u16]) -> Vec<Way> {
-        let way = |vertex: u32| Way { vertex, links: Vec::new(), load: 0.0, share: 0, behind: 0 };
-        let mut ways = vec![way(from)];
-        self.places.resize(self.roads.out.len(), usize::MAX);
+    /// The switch of a node that has one link, with this link; else the vertex itself.
+    fn switch_of(&self, vertex: u32, links: &[Edge]) -> (u32, Option<Edge>) {
+        match links {
+            [link] if !self.has_gaps && !self.is_switch(vertex) && self.is_switch(link.end) => (link.end, Some(*link)),
+            _ => (vertex, None),
+        }
+    }
+
+    fn find_ways(&mut self, [from, to]: [u32; 2], ways: &mut Ways) {
+        let distances = self.distances_to(Target::Vertex(to));
+        let Ways { vertices, links } = ways;
+        *vertices = vec![(from, 0..0)];
+        links.clear();
+        let (mut nearer, mut places) = (Vec::new(), FxHashMap::from_iter([(from, 0)]));
         let mut next = 0;
-        while next < ways.len() {
-            let mut links = Vec::new();
-            self.nearer(ways[next].vertex, distances, &mut links);
-            for link in &links {
-                if self.places[link.end as usize] == usize::MAX {
-                    self.places[link.end as usize] = 0;
-                    ways.push(way(link.end));
-                }
-            }
-            ways[next].links = links;
+        while let Some((vertex, own)) = vertices.get_mut(next) {
+            self.nearer(*vertex, &distances, &mut nearer);
+            *own = links.len()..links.len() + nearer.len();
+            links.extend_from_slice(&nearer);
+            vertices
+                .extend(nearer.iter().filter(|link| places.insert(link.end, 0).is_none()).map(|link| (link.end, 0..0)));
             next += 1;
         }
-        ways.sort_by_key(|way| Reverse(distances[way.vertex as usize]));
-        ways.iter().enumerate().for_each(|(place, way)| self.places[way.vertex as usize] = place);
-        ways
+        vertices.sort_by_key(|(vertex, _)| Reverse(distances[*vertex as usize]));
+        places.extend((0..).zip(&*vertices).map(|(place, (vertex, _))| (*vertex, place)));
+        links.iter_mut().for_each(|link| link.end = places[&link.end]);
     }
 }
 
-/// A vertex on shortest ways.
-struct Way {
-    vertex: u32,
-    /// Its links that come nearer.
+/// The shortest ways from a vertex to another.
+#[derive(Clone, Default)]
+struct Ways {
+    /// The vertices on them, the farthest first, with the range of their links that come nearer.
+    vertices: Vec<(u32, Range<usize>)>,
+    /// The links. Their ends are places in `vertices`.
     links: Vec<Edge>,
-    /// The load of the least loaded way from here.
-    load: f64,
-    /// The share of the message that passes here, and the number of links behind it.
-    share: u32,
-    behind: u32,
+}
+
+impl Ways {
+    /// Walks over the ways of the least load with a share, which has passed so many links. Ways go on behind with a load.
+    /// Returns the load of these ways, and the number of links of the longest one.
+    fn lead_least(
+        &self,
+        start: (u32, u32),
+        (load, behind): (&dyn Fn(u32) -> f64, f64),
+        one: &mut dyn FnMut(u32, &mut Vec<Edge>),
+        course: &mut Course,
+    ) -> (f64, u32) {
+        let (loads, by_link) = self.loads(load, behind);
+        let mut at_vertices = vec![(0, 0); self.vertices.len()];
+        at_vertices[0] = start;
+        let mut links = Vec::new();
+        for (place, (vertex, own)) in self.vertices.iter().enumerate() {
+            let (share, hops) = at_vertices[place];
+            if share == 0 || own.is_empty() {
+                continue;
+            }
+            links.clear();
+            links.extend(own.clone().filter(|link| by_link[*link] == loads[place]).map(|link| self.links[link]));
+            one(*vertex, &mut links);
+            for (lane, link) in divide(share, &links) {
+                course.lanes.push(lane);
+                let (all, most) = &mut at_vertices[link.end as usize];
+                (*all, *most) = (*all + lane.share, (hops + 1).max(*most));
+            }
+        }
+        (loads[0], at_vertices[at_vertices.len() - 1].1)
+    }
+
+    /// The load of the least loaded way from each vertex, and of the one by each link.
+    fn loads(&self, load: &dyn Fn(u32) -> f64, behind: f64) -> (Vec<f64>, Vec<f64>) {
+        let (mut loads, mut by_link) = (vec![behind; self.vertices.len()], vec![0.0; self.links.len()]);
+        for (place, (_, own)) in self.vertices.iter().enumerate().rev().skip(1) {
+            loads[place] = f64::INFINITY;
+            for link in own.clone() {
+                let Edge { number, end, .. } = self.links[link];
+                by_link[link] = load(number).max(loads[end as usize]);
+                loads[place] = loads[place].min(by_link[link]);
+            }
+        }
+        (loads, by_link)
+    }
 }
 
 /// The lanes of equal parts of a share on these links, without those that round to nothing.

@@ -147,6 +147,11 @@ impl Routing {
         self.policy().map(|policy| (policy.lengthening() * topology.longest_route()).max(1))
     }
 
+    /// Number of switches, or of groups, by way of which parts of a whole message can go.
+    pub(super) fn detours(&self, topology: &AnyTopology) -> usize {
+        self.policy().filter(|policy| policy.lengthening() > 1).map_or(0, |_| topology.middles().len())
+    }
+
     /// Whether ways depend on the seed, of whole messages or of packets.
     pub(super) fn is_random(&self, is_whole: bool) -> bool {
         self.policy().is_some_and(|policy| policy.is_random(is_whole))
