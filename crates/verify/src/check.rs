@@ -20,7 +20,8 @@ pub fn results(world: &Symbolic<'_>, first: &mut [Option<Results>; 2]) -> Option
 }
 
 fn wrong_element(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
-    let is_alike = world.call.collective == Collective::Allreduce;
+    let is_alike =
+        matches!(world.call.collective, Collective::Allreduce | Collective::Allgather | Collective::Broadcast);
     let is_known = |rank: usize, element: usize| rank > 0 && is_alike && results[0][element] == results[rank][element];
     let mut walk = Walk::default();
     let elements = results.iter().enumerate().flat_map(|(rank, values)| (0..values.len()).map(move |at| (rank, at)));
