@@ -43,21 +43,12 @@ pub fn verify(
     let mut arena = Arena::new(call);
     let mut results = [None, None];
     let (mut overtaking, mut work) = (0, 0);
-    let mut is_settled = false;
     let repetition = limits.runs_again.then_some((Kind::NotRepeatable, program));
     let mut further: Vec<_> = repetition
         .into_iter()
         .chain(second_program.map(|second_program| (Kind::SharedState, second_program)))
         .collect();
     let verdict = explore(&PROTOCOLS, limits, |is_rendezvous, choices| {
-        // Without decisions, every branch takes the same steps with the same data: only a deadlock may be new.
-        if is_rendezvous && is_settled {
-            let world = run(program, call, Messages::new(call, is_rendezvous, choices, is_interrupted));
-            work += limits.work_per_step * world.resumes();
-            if world.finding()?.is_none() {
-                return Ok(None);
-            }
-        }
         let world = Symbolic::new(call, is_rendezvous, &mut arena, choices, is_interrupted);
         let world = run(program, call, world);
         world.check_ran()?;
@@ -65,7 +56,6 @@ pub fn verify(
         work += world.work();
         let counterexample = world.finding().or_else(|| check::results(&world, &mut results));
         if counterexample.is_some() || further.is_empty() {
-            is_settled = choices.decisions() == 0;
             return Ok(counterexample);
         }
         let first = world.step_records();

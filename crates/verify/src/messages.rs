@@ -25,13 +25,13 @@ pub struct Messages<'a> {
     ready: ReadyRanks,
     has_ended: Vec<bool>,
     finding: Option<Counterexample>,
-    resumes: usize,
+    resumes: u32,
     is_interrupted: &'a dyn Fn() -> bool,
     is_stopped: bool,
 }
 
 /// Number of resumptions of ranks between two calls of `is_interrupted`.
-const RESUMES_PER_LOOK: usize = 1 << 16;
+const RESUMES_PER_LOOK: u32 = 1 << 16;
 
 struct WaitingMessage {
     len: usize,
@@ -91,11 +91,6 @@ impl<'a> Messages<'a> {
             is_interrupted,
             is_stopped: false,
         }
-    }
-
-    /// Number of times that a rank was resumed.
-    pub fn resumes(&self) -> usize {
-        self.resumes
     }
 
     pub fn finding(self) -> Result<Option<Counterexample>> {
