@@ -20,7 +20,8 @@ pub fn results(world: &Symbolic<'_>, first: &mut [Option<Results>; 2]) -> Option
 }
 
 fn wrong_element(world: &Symbolic<'_>, results: &Results) -> Option<Counterexample> {
-    let is_alike = world.call.collective == Collective::Allreduce;
+    let is_alike =
+        matches!(world.call.collective, Collective::Allreduce | Collective::Allgather | Collective::Broadcast);
     let is_known = |rank: usize, element: usize| rank > 0 && is_alike && results[0][element] == results[rank][element];
     let mut walk = Walk::default();
     let elements = results.iter().enumerate().flat_map(|(rank, values)| (0..values.len()).map(move |at| (rank, at)));
@@ -48,7 +49,6 @@ fn expected(call: &Call, rank: usize, element: usize) -> Expectation {
         |ranks: usize, element: usize| Expectation { ranks: 0..ranks as u32, element: element as u32 };
     let contribution =
         |rank: usize, element: usize| Expectation { ranks: rank as u32..rank as u32 + 1, element: element as u32 };
-    let block_of = || block_with(call, element);
     match call.collective {
         Collective::Barrier => from_first_ranks(0, 0),
         Collective::Allreduce | Collective::Reduce => from_first_ranks(call.ranks, element),
@@ -58,7 +58,7 @@ fn expected(call: &Call, rank: usize, element: usize) -> Expectation {
         Collective::Broadcast => contribution(call.root, element),
         Collective::Scatter | Collective::Scatterv => contribution(call.root, call.offset(rank) + element),
         Collective::Allgather | Collective::Gather | Collective::Gatherv => {
-            let block = block_of();
+            let block = block_with(call, element);
             contribution(block, element - call.offset(block))
         }
         Collective::Alltoallv => {
@@ -74,7 +74,7 @@ fn expected(call: &Call, rank: usize, element: usize) -> Expectation {
             edge.map_or(from_first_ranks(0, 0), |edge| contribution(edge.rank, sent(edge)))
         }
         Collective::Alltoall => {
-            let block = block_of();
+            let block = block_with(call, element);
             contribution(block, call.offset(rank) + element - call.offset(block))
         }
     }
