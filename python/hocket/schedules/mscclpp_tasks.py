@@ -64,10 +64,8 @@ class _Tasks(Walk[int]):
             what = f"gpu {gpu} puts data to gpu {peer} without a signal afterwards"
             raise Error(f"{self.plan.name}: {what}, expected a signal")
 
-    def can_transfer(self, execution: Execution) -> bool:
-        operation = execution.operation
-        waits = (self.layout.region(execution, one) for one in operation.sources if one.has_packets)
-        return operation.is_sent_whole or all(map(self._writers, waits))
+    def has_packets(self, region: Region) -> bool:
+        return bool(self._writers(region))
 
     def transfer(self, execution: Execution) -> None:
         operation, block, gpu = execution.operation, execution.block, execution.block[0]

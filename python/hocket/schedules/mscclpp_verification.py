@@ -243,14 +243,9 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         yield from self._races_found()
         yield from wrong
 
-    def can_transfer(self, execution: Execution) -> bool:
-        operation = execution.operation
-        packets = (one for one in operation.sources if one.has_packets and not operation.is_sent_whole)
-        for region in (self.layout.region(execution, operand) for operand in packets):
-            flags = self._memory(region).flags[region.begin : region.begin + region.length]
-            if any(flag != self._call for flag in flags):
-                return False
-        return True
+    def has_packets(self, region: Region) -> bool:
+        flags = self._memory(region).flags[region.begin : region.begin + region.length]
+        return all(flag == self._call for flag in flags)
 
     def transfer(self, execution: Execution) -> None:
         operation = execution.operation
