@@ -111,7 +111,11 @@ class _Files:
         """Give the actions of a file, each with its rank and the number of its line."""
         with lines_of(name, self._budget) as lines:
             for line in filter(is_meant, lines):
-                yield _rank_of(name, lines.number, line), lines.number, line
+                word = line.split(None, 1)[0]
+                if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
+                    got = f"got {excerpt(line)}, expected a rank below {_MOST_RANKS} and its action"
+                    raise Error(f"{name}, line {lines.number}: {got}")
+                yield int(word), lines.number, line
 
 
 def is_meant(line: bytes) -> bool:
@@ -137,13 +141,6 @@ def _file_of(index: str, line: bytes) -> str | None:
     name = os.fsdecode(line.strip())
     path_beside = os.path.join(os.path.dirname(index), name)
     return next((path for path in (path_beside, name) if "\0" not in path and os.path.isfile(path)), None)
-
-
-def _rank_of(name: str, number: int, line: bytes) -> int:
-    word = line.split(None, 1)[0]
-    if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
-        raise Error(f"{name}, line {number}: got {excerpt(line)}, expected a rank below {_MOST_RANKS} and its action")
-    return int(word)
 
 
 def excerpt(line: bytes) -> str:
