@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.schedules.mscclpp import Channel, Plan
+from hocket.schedules.mscclpp import FORMS, Channel, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 from hocket.schedules.schedule import Schedule
 
@@ -69,8 +69,7 @@ class _Tasks(Walk[int]):
 
     def transfer(self, execution: Execution) -> None:
         operation, block, gpu = execution.operation, execution.block, execution.block[0]
-        form = operation.form
-        assert form is not None
+        form = FORMS[operation.name]
         first = operation.sources[0]
         size_bytes = self.layout.region(execution, first).length // (2 if first.has_packets else 1)
         ready = list(self._last[block])

@@ -24,7 +24,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.units import format_bytes, format_count, format_ranks, runs
 from hocket.definitions.verification import Finding, Verdict
-from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Plan
+from hocket.schedules.mscclpp import BUFFERS, FORMS, Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 
 _Clock = NDArray[np.int32]
@@ -41,8 +41,6 @@ _NO_ORDER = "signals, packets or barriers that order its uses", "two uses that m
 _INVISIBLE = "a signal that shows what was written", "relaxed signals or packets between its uses only"
 """What is expected between two uses of memory, and what is there instead."""
 _NOTHING = 0  # the value of memory that was never written
-_CALLS = {False: 2, True: 3}
-"""Calls one after another that use all of the scratch memory twice, without and with two halves in turn."""
 
 
 def verify_plan(content: Plan) -> Verdict:
@@ -225,8 +223,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def faults(self) -> Iterator[_Fault]:
         """Give what is wrong."""
         wrong: list[_Fault] = []
-        calls = _CALLS[self.plan.has_two_scratches and any(gpu.scratch_chunks for gpu in self.plan.gpus)]
-        for _ in range(calls):
+        has_halves = self.plan.has_two_scratches and any(gpu.scratch_chunks for gpu in self.plan.gpus)
+        for _ in range(3 if has_halves else 2):  # calls use all of the scratch memory twice
             self._start()
             self.run()
             if self.next:
@@ -298,8 +296,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _send(self, execution: Execution, thread: int, channel: Channel) -> None:
         """Let a channel do what a thread orders: it reads and writes by itself, in the order of its orders."""
         operation = execution.operation
-        form = operation.form
-        assert form is not None
+        form = FORMS[operation.name]
         sender = self._agents[execution.block, channel]
         sender.knowledge |= self._agents[execution.block].known_to(thread)
         source = operation.sources[0 if operation.name == "rppkt" else thread]
@@ -314,8 +311,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         self, execution: Execution, agent: _Agent, sources: Sequence[Operand], targets: Sequence[Operand]
     ) -> None:
         """Read the sources and write the targets, part by part."""
-        form = execution.operation.form
-        assert form is not None
+        form = FORMS[execution.operation.name]
         self._steps += 1
         operands = (*execution.operation.sources, *execution.operation.targets)
         width = 8 if any(operand.has_packets for operand in operands) else 16
