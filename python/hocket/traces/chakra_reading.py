@@ -19,14 +19,13 @@ from hocket.base import checks
 from hocket.base.files import read_rows
 from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, graphs_of
 from hocket.traces.lines import reading
-from hocket.traces.reconstruction import RankLog, Request, trace_of
+from hocket.traces.reconstruction import UNKNOWN_OPERATOR, RankLog, Request, trace_of
 from hocket.traces.trace import SELF, WORLD, Call, Communicator, Trace
 
 _MOST_BYTES = 1 << 53
 _LARGEST_TAG = (1 << 31) - 1
 _MOST_US = 1 << 53
 _WORLD_GROUPS = ("", "0")
-_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
 
 _COLLECTIVES: Mapping[str, tuple[str, str] | None] = {
     row["type"]: (row["function"], row["arguments"]) if row["function"] else None
@@ -214,7 +213,7 @@ class _Rank:
             raise self._error(f"comm_size: got {size_bytes}, expected a multiple of the {ranks} ranks")
         data = _data(size_bytes // ranks if "part" in fields else size_bytes)
         arguments |= {"root": 0} if "root" in fields else {}
-        arguments |= _OPERATOR if "op" in fields else {}
+        arguments |= UNKNOWN_OPERATOR if "op" in fields else {}
         arguments |= data if "send" in fields else {}
         arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in fields else {}
         self._start(f"MPI_{function}", arguments)

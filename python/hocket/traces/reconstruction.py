@@ -14,6 +14,9 @@ from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, Ra
 MOST_BYTES = (1 << 63) - 1
 """The largest size and count in traces."""
 
+UNKNOWN_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
+"""The operator of reductions in traces that do not name it."""
+
 _GOT_NOTHING = [NOBODY, ANY, 0]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.files import read_rows
 from hocket.traces.lines import Budget, lines_of, reading
-from hocket.traces.reconstruction import MOST_BYTES, RankLog, number_in, trace_of
+from hocket.traces.reconstruction import MOST_BYTES, UNKNOWN_OPERATOR, RankLog, number_in, trace_of
 from hocket.traces.trace import ANY, WORLD, Call, Trace
 
 _FLOPS_PER_S = 1e9
@@ -38,8 +38,6 @@ _TYPES: Mapping[str, tuple[str, int]] = {
 """SimGrid's types by number: name and size in bytes."""
 
 _BYTE, _DOUBLE = ("MPI_BYTE", 1), ("MPI_DOUBLE", 8)
-_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
-"""The operator of all reductions: traces do not name it, and SimGrid passes none either."""
 
 
 def _is_action(line: bytes) -> bool:
@@ -317,7 +315,7 @@ class _Rank:
             arguments["root"] = values.get("root", 0)
             is_root = arguments["root"] == self._number
         if "flops" in values:
-            arguments.update(_OPERATOR)
+            arguments.update(UNKNOWN_OPERATOR)
         if values.keys() & {"size", "sizes"} and (is_root or not action.startswith("scatter")):
             arguments.update(self._data(values))
         if values.keys() & {"recv_size", "recv_sizes"} and (is_root or not action.startswith("gather")):
