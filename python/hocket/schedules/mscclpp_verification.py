@@ -123,11 +123,13 @@ class _Knowledge:
         """Return what is known to be over, without the knowledge that writes can be seen."""
         return _Knowledge(np.stack((np.zeros_like(self.clock[_SEEN]), self.clock[_ENDS])), self.steps)
 
-    def has(self, access: _Access) -> bool:
-        """Return whether an access is over, and a write can be seen; packets can be seen at once."""
-        if access.is_write and not access.has_packets and access.execution is not None:
-            return bool(self.clock[_SEEN, access.agent] >= access.stretch)
-        return self.has_end_of(access)
+    def orders(self, earlier: _Access, access: _Access) -> bool:
+        """Return whether an access is of the same thread, or over, and a write can be seen; packets can be at once."""
+        if (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread):
+            return True
+        if earlier.is_write and not earlier.has_packets and earlier.execution is not None:
+            return bool(self.clock[_SEEN, earlier.agent] >= earlier.stretch)
+        return self.has_end_of(earlier)
 
     def has_end_of(self, access: _Access) -> bool:
         """Return whether an access is over."""
@@ -362,11 +364,11 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _check(self, memory: _Memory, region: Region, cell: int, access: _Access, knowledge: _Knowledge) -> None:
         """Note the accesses that may happen at the same time as this one, if one of the two writes."""
         write = memory.writes[cell]
-        if write is not None and not _is_before(write, access, knowledge):
+        if write is not None and not knowledge.orders(write, access):
             self._note(write, access, region, cell, is_over=knowledge.has_end_of(write))
         if access.is_write:
             for read in memory.reads[cell].values():
-                if not _is_before(read, access, knowledge):
+                if not knowledge.orders(read, access):
                     self._note(read, access, region, cell, is_over=False)
 
     def _note(self, earlier: _Access, access: _Access, region: Region, cell: int, *, is_over: bool) -> None:
@@ -528,11 +530,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                 often = "" if times == 1 else f", {times} times"
                 parts.append(f"{BUFFERS['i']}[{cell / self.layout.chunk:g}] of {name}{often}")
         return " + ".join(parts[:_MOST_LINES]) + (" + .." if len(parts) > _MOST_LINES else "")
-
-
-def _is_before(earlier: _Access, access: _Access, knowledge: _Knowledge) -> bool:
-    is_same_thread = (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread)
-    return is_same_thread or knowledge.has(earlier)
 
 
 def _layouts(plan: Plan) -> Iterator[tuple[Layout, str]]:
