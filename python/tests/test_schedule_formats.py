@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import hocket
-from hocket.schedules.chunks import COLLECTIVES
 from hocket.schedules.formats import FORMATS, format_for, format_of, load, save
-from hocket.schedules.msccl import Msccl
+from hocket.schedules.msccl import COLLECTIVES, Msccl
 from hocket.schedules.msccl_verification import verify_msccl
 from hocket.schedules.msccl_writing import as_msccl
 from tests.foreign.astra_sim import read_by_astra_sim

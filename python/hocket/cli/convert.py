@@ -10,8 +10,8 @@ from hocket.cli.printing import say
 from hocket.cli.schedules import ENDINGS, FORMAT, hand_out, read_schedule
 from hocket.cli.values import OneOf
 from hocket.definitions.machine import Machine
-from hocket.schedules.chunks import COLLECTIVES
 from hocket.schedules.formats import format_for
+from hocket.schedules.msccl import COLLECTIVES
 
 
 @command(fields=ENDINGS, form=FORMAT, collective=OneOf(COLLECTIVES))

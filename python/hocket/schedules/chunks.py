@@ -9,9 +9,8 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
+from hocket.schedules.msccl import COLLECTIVES
 from hocket.schedules.schedule import Schedule
-
-COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "alltoall")
 
 _MOST_CHUNKS = 1 << 15  # the readers of MSCCL XML keep offsets in 16 bits
 _SPANS = ("data", "into", "source", "target")

@@ -48,7 +48,9 @@ def dependency_graph(schedule: Schedule) -> str:
         lines.append(f'  subgraph cluster_{rank} {{ label="rank {rank}";')
         labels = (_label(task["action"], data["element_bytes"]) for task in tasks)
         lines += [f'    r{rank}t{number} [label="{label}"];' for number, label in enumerate(labels)]
-        lines += [f"    r{rank}t{one} -> r{rank}t{other}{style};" for one, other, style in _waits(tasks)]
+        for number, task in enumerate(tasks):
+            for key, style in (("after", ""), ("after_start", " [style=dashed]")):
+                lines += [f"    r{rank}t{earlier} -> r{rank}t{number}{style};" for earlier in task.get(key, ())]
         lines.append("  }")
     names = ([f"r{rank}t{number}" for rank, number in ends] for ends in messages_of(data["ranks"]))
     lines += [f'  {send} -> {recv} [color="#4c78a8"];' for send, recv in names]
@@ -79,12 +81,6 @@ def _label(action: Mapping[str, Any], element_bytes: int) -> str:
     if kind == "recv":
         return f"recv{size} from {'any' if keys['from'] is None else keys['from']}"
     return kind + size
-
-
-def _waits(tasks: list[dict[str, Any]]) -> Iterator[tuple[int, int, str]]:
-    for number, task in enumerate(tasks):
-        for key, style in (("after", ""), ("after_start", " [style=dashed]")):
-            yield from ((earlier, number, style) for earlier in task.get(key, ()))
 
 
 def messages_of(ranks: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

@@ -91,7 +91,6 @@ class Block:
     send: int
     recv: int
     channel: int
-    line: int = field(default=0, compare=False)
     steps: list[Step] = field(default_factory=list)
 
 
@@ -345,7 +344,7 @@ class _Reader:
                 if peer == theirs != -1 and channel == block.channel:
                     what = f"thread blocks {other} and {number} both {verb} gpu {peer} on channel {channel}"
                     raise self._error(f"{what}, expected one thread block for each direction of a connection")
-        self._block = blocks[number] = Block(send, recv, channel, self._parser.CurrentLineNumber)
+        self._block = blocks[number] = Block(send, recv, channel)
 
     def _start_step(self, attributes: dict[str, str]) -> None:
         kind = self._text(attributes, "type")

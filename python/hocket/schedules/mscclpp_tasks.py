@@ -11,7 +11,7 @@ from typing import Any
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.schedules.mscclpp import Channel, Plan
+from hocket.schedules.mscclpp import FORMS, Channel, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 from hocket.schedules.schedule import Schedule
 
@@ -64,15 +64,12 @@ class _Tasks(Walk[int]):
             what = f"gpu {gpu} puts data to gpu {peer} without a signal afterwards"
             raise Error(f"{self.plan.name}: {what}, expected a signal")
 
-    def can_transfer(self, execution: Execution) -> bool:
-        operation = execution.operation
-        waits = (self.layout.region(execution, one) for one in operation.sources if one.has_packets)
-        return operation.is_sent_whole or all(map(self._writers, waits))
+    def has_packets(self, region: Region) -> bool:
+        return bool(self._writers(region))
 
     def transfer(self, execution: Execution) -> None:
         operation, block, gpu = execution.operation, execution.block, execution.block[0]
-        form = operation.form
-        assert form is not None
+        form = FORMS[operation.name]
         first = operation.sources[0]
         size_bytes = self.layout.region(execution, first).length // (2 if first.has_packets else 1)
         ready = list(self._last[block])

@@ -24,7 +24,7 @@ from hocket._native import Error
 from hocket.base import checks
 from hocket.base.units import format_bytes, format_count, format_ranks, runs
 from hocket.definitions.verification import Finding, Verdict
-from hocket.schedules.mscclpp import BUFFERS, Channel, Operand, Plan
+from hocket.schedules.mscclpp import BUFFERS, FORMS, Channel, Operand, Plan
 from hocket.schedules.mscclpp_walk import Block, Execution, Layout, Region, Walk
 
 _Clock = NDArray[np.int32]
@@ -41,8 +41,6 @@ _NO_ORDER = "signals, packets or barriers that order its uses", "two uses that m
 _INVISIBLE = "a signal that shows what was written", "relaxed signals or packets between its uses only"
 """What is expected between two uses of memory, and what is there instead."""
 _NOTHING = 0  # the value of memory that was never written
-_CALLS = {False: 2, True: 3}
-"""Calls one after another that use all of the scratch memory twice, without and with two halves in turn."""
 
 
 def verify_plan(content: Plan) -> Verdict:
@@ -125,11 +123,13 @@ class _Knowledge:
         """Return what is known to be over, without the knowledge that writes can be seen."""
         return _Knowledge(np.stack((np.zeros_like(self.clock[_SEEN]), self.clock[_ENDS])), self.steps)
 
-    def has(self, access: _Access) -> bool:
-        """Return whether an access is over, and a write can be seen; packets can be seen at once."""
-        if access.is_write and not access.has_packets and access.execution is not None:
-            return bool(self.clock[_SEEN, access.agent] >= access.stretch)
-        return self.has_end_of(access)
+    def orders(self, earlier: _Access, access: _Access) -> bool:
+        """Return whether an access is of the same thread, or over, and a write can be seen; packets can be at once."""
+        if (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread):
+            return True
+        if earlier.is_write and not earlier.has_packets and earlier.execution is not None:
+            return bool(self.clock[_SEEN, earlier.agent] >= earlier.stretch)
+        return self.has_end_of(earlier)
 
     def has_end_of(self, access: _Access) -> bool:
         """Return whether an access is over."""
@@ -225,8 +225,8 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def faults(self) -> Iterator[_Fault]:
         """Give what is wrong."""
         wrong: list[_Fault] = []
-        calls = _CALLS[self.plan.has_two_scratches and any(gpu.scratch_chunks for gpu in self.plan.gpus)]
-        for _ in range(calls):
+        has_halves = self.plan.has_two_scratches and any(gpu.scratch_chunks for gpu in self.plan.gpus)
+        for _ in range(3 if has_halves else 2):  # calls use all of the scratch memory twice
             self._start()
             self.run()
             if self.next:
@@ -243,14 +243,9 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         yield from self._races_found()
         yield from wrong
 
-    def can_transfer(self, execution: Execution) -> bool:
-        operation = execution.operation
-        packets = (one for one in operation.sources if one.has_packets and not operation.is_sent_whole)
-        for region in (self.layout.region(execution, operand) for operand in packets):
-            flags = self._memory(region).flags[region.begin : region.begin + region.length]
-            if any(flag != self._call for flag in flags):
-                return False
-        return True
+    def has_packets(self, region: Region) -> bool:
+        flags = self._memory(region).flags[region.begin : region.begin + region.length]
+        return all(flag == self._call for flag in flags)
 
     def transfer(self, execution: Execution) -> None:
         operation = execution.operation
@@ -303,8 +298,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _send(self, execution: Execution, thread: int, channel: Channel) -> None:
         """Let a channel do what a thread orders: it reads and writes by itself, in the order of its orders."""
         operation = execution.operation
-        form = operation.form
-        assert form is not None
+        form = FORMS[operation.name]
         sender = self._agents[execution.block, channel]
         sender.knowledge |= self._agents[execution.block].known_to(thread)
         source = operation.sources[0 if operation.name == "rppkt" else thread]
@@ -319,8 +313,7 @@ class _Run(Walk[tuple[int, _Knowledge]]):
         self, execution: Execution, agent: _Agent, sources: Sequence[Operand], targets: Sequence[Operand]
     ) -> None:
         """Read the sources and write the targets, part by part."""
-        form = execution.operation.form
-        assert form is not None
+        form = FORMS[execution.operation.name]
         self._steps += 1
         operands = (*execution.operation.sources, *execution.operation.targets)
         width = 8 if any(operand.has_packets for operand in operands) else 16
@@ -371,11 +364,11 @@ class _Run(Walk[tuple[int, _Knowledge]]):
     def _check(self, memory: _Memory, region: Region, cell: int, access: _Access, knowledge: _Knowledge) -> None:
         """Note the accesses that may happen at the same time as this one, if one of the two writes."""
         write = memory.writes[cell]
-        if write is not None and not _is_before(write, access, knowledge):
+        if write is not None and not knowledge.orders(write, access):
             self._note(write, access, region, cell, is_over=knowledge.has_end_of(write))
         if access.is_write:
             for read in memory.reads[cell].values():
-                if not _is_before(read, access, knowledge):
+                if not knowledge.orders(read, access):
                     self._note(read, access, region, cell, is_over=False)
 
     def _note(self, earlier: _Access, access: _Access, region: Region, cell: int, *, is_over: bool) -> None:
@@ -537,11 +530,6 @@ class _Run(Walk[tuple[int, _Knowledge]]):
                 often = "" if times == 1 else f", {times} times"
                 parts.append(f"{BUFFERS['i']}[{cell / self.layout.chunk:g}] of {name}{often}")
         return " + ".join(parts[:_MOST_LINES]) + (" + .." if len(parts) > _MOST_LINES else "")
-
-
-def _is_before(earlier: _Access, access: _Access, knowledge: _Knowledge) -> bool:
-    is_same_thread = (earlier.agent, earlier.stretch, earlier.thread) == (access.agent, access.stretch, access.thread)
-    return is_same_thread or knowledge.has(earlier)
 
 
 def _layouts(plan: Plan) -> Iterator[tuple[Layout, str]]:

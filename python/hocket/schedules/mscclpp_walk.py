@@ -182,8 +182,14 @@ class Walk(Generic[T]):
             return f"{blocks} thread blocks at barrier {number}, where {arrived} arrive"
         return "packets that nobody writes"
 
-    def can_transfer(self, execution: Execution) -> bool:
-        """Return whether the packets are there that an operation waits for."""
+    def packets(self, execution: Execution) -> list[Region]:
+        """Return the memory whose packets an operation waits for."""
+        operation = execution.operation
+        sources = (one for one in operation.sources if one.has_packets and not operation.is_sent_whole)
+        return [self.layout.region(execution, one) for one in sources]
+
+    def has_packets(self, region: Region) -> bool:
+        """Return whether the packets of a region are there."""
         raise NotImplementedError
 
     def transfer(self, execution: Execution) -> None:
@@ -218,7 +224,7 @@ class Walk(Generic[T]):
         """Execute an operation, and return whether it could go on."""
         name = execution.operation.name
         if execution.operation.form is not None:
-            if not self.can_transfer(execution):
+            if not all(map(self.has_packets, self.packets(execution))):
                 return False
             self.transfer(execution)
         elif name == "nop":

@@ -15,7 +15,7 @@ from hocket.rules.tuning_files.deciding import component_for, situation, starts
 from hocket.rules.tuning_files.decisions import default_rules, defaults_of
 from hocket.rules.tuning_files.form import Choice, Rule, Span
 from hocket.rules.tuning_files.grid import merged, size_starts, spans
-from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES, SEGMENT_BYTES
+from hocket.rules.tuning_files.han import CALLS, PRIORITIES, SEGMENT_BYTES
 from hocket.rules.tuning_files.hocket_rules import has_size, line_of, of_function
 from hocket.rules.tuning_files.translation import to_hocket
 from hocket.traces.functions import FUNCTIONS
@@ -64,7 +64,7 @@ def rules_on_nodes(library: str, rank_counts: Iterable[int], ranks_per_node: int
     by_component = (
         rule
         for ranks in sorted(set(rank_counts))
-        for function in (ALGORITHMS if library in PRIORITIES else WHOLE_COMPOSITIONS)
+        for function in (CALLS if library in PRIORITIES else WHOLE_COMPOSITIONS)
         for rule in _by_component(library, function, ranks, ranks_per_node)
     )
     text = defaults_of(library).text if library in PRIORITIES else LIBRARY_RULES[library]
@@ -91,12 +91,12 @@ def _starts(function: str, ranks: int, ranks_per_node: int) -> set[int]:
     """Return the sizes at which a choice within HAN may change."""
     starts = {0, SEGMENT_BYTES, SEGMENT_BYTES + 1}
     parts = {"node": ranks_per_node, "all": ranks}
-    for one in ALGORITHMS[function].calls:
+    for one in CALLS[function]:
         members = ranks_per_node if one.is_within else -(-ranks // ranks_per_node)
         inner = one.function.removeprefix("i")
         rules = [rule for rule in default_rules("openmpi-5.0").of(inner) if members in rule.ranks]
         element = usual_element_bytes(inner, SEGMENT_BYTES)
         few = [count * element for count in fewest_elements(members).values()]
         starts |= {-(-start // parts.get(one.of, 1)) for start in (*size_starts(rules, members, "size"), *few)}
-    is_in_segments = any(one.of == "segment" for one in ALGORITHMS[function].calls)
+    is_in_segments = any(one.of == "segment" for one in CALLS[function])
     return {start for start in starts if not (is_in_segments and start > SEGMENT_BYTES + 1)}

@@ -132,7 +132,13 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return 0, at
 
 
-def files_of(first: str) -> list[str]:
+def graphs_of(first: str) -> dict[str, list[Node]]:
+    """Return the nodes of each rank by its file, as `_in_order` sorts them, given the file of rank 0."""
+    budget = Budget()
+    return {file: _in_order(nodes_of(file, budget), file) for file in _files_of(first)}
+
+
+def _files_of(first: str) -> list[str]:
     """Return the files of all ranks: the given PREFIX.0.et or PREFIX.0.json, and those beside it; refuse others."""
     parts = re.fullmatch(r"(?s)(.*)\.0\.(et|json)", first)
     if not parts:
@@ -173,7 +179,7 @@ def _messages(lines: Lines) -> Iterator[Node]:
         yield _node(message, lines)
 
 
-def in_order(nodes: Sequence[Node], file: str) -> list[Node]:
+def _in_order(nodes: Sequence[Node], file: str) -> list[Node]:
     """Return nodes sorted by id, but each after the nodes it waits for; refuse equal ids, and cycles of waits."""
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):

@@ -13,19 +13,8 @@ from os import PathLike, fspath
 
 from hocket._native import Error
 from hocket.base import checks
-from hocket.traces.chakra import (
-    COLLECTIVE,
-    FIRST_BYTES,
-    METADATA,
-    RECEIVE,
-    SEND,
-    Node,
-    begins,
-    files_of,
-    in_order,
-    nodes_of,
-)
-from hocket.traces.lines import Budget, lines_of, reading
+from hocket.traces.chakra import COLLECTIVE, FIRST_BYTES, METADATA, RECEIVE, SEND, Node, begins, graphs_of
+from hocket.traces.lines import lines_of, reading
 
 _COMMUNICATION = (SEND, RECEIVE, COLLECTIVE)
 _NCCL = "nccl"
@@ -71,8 +60,7 @@ def lint(first: str | PathLike[str]) -> Lint:
         if not begins(lines.read(FIRST_BYTES)):
             raise Error(f"{name}: expected a Chakra execution trace, PREFIX.0.et or PREFIX.0.json")
     with reading(name):
-        budget, files = Budget(), files_of(name)
-        ranks = [_Rank(file, in_order(nodes_of(file, budget), file)) for file in files]
+        ranks = [_Rank(file, nodes) for file, nodes in graphs_of(name).items()]
         gaps = tuple(gap for rank in ranks for gap in rank.gaps())
     return Lint(len(ranks), sum(len(rank.nodes) for rank in ranks), gaps)
 

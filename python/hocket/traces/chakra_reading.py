@@ -17,16 +17,15 @@ from typing import Any
 from hocket._native import Error
 from hocket.base import checks
 from hocket.base.files import read_rows
-from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, files_of, in_order, nodes_of
-from hocket.traces.lines import Budget, reading
-from hocket.traces.reconstruction import RankLog, Request, trace_of
+from hocket.traces.chakra import COLLECTIVE, METADATA, RECEIVE, SEND, Node, graphs_of
+from hocket.traces.lines import reading
+from hocket.traces.reconstruction import UNKNOWN_OPERATOR, RankLog, Request, trace_of
 from hocket.traces.trace import SELF, WORLD, Call, Communicator, Trace
 
 _MOST_BYTES = 1 << 53
 _LARGEST_TAG = (1 << 31) - 1
 _MOST_US = 1 << 53
 _WORLD_GROUPS = ("", "0")
-_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
 
 _COLLECTIVES: Mapping[str, tuple[str, str] | None] = {
     row["type"]: (row["function"], row["arguments"]) if row["function"] else None
@@ -54,32 +53,31 @@ def read_chakra(first: str | PathLike[str]) -> Trace:
     """
     name = fspath(first)
     with reading(name):
-        budget, files = Budget(), files_of(name)
-        nodes = [in_order(nodes_of(file, budget), file) for file in files]
-        groups = _groups(files, nodes)
-        exchanges = [_exchanges(own) for own in nodes]
-        ranks = [_Rank(file, rank, groups, exchanges) for rank, file in enumerate(files)]
-        for rank, own in zip(ranks, nodes, strict=True):
+        graphs = graphs_of(name)
+        groups = _groups(graphs)
+        exchanges = [_exchanges(own) for own in graphs.values()]
+        ranks = [_Rank(file, rank, groups, exchanges) for rank, file in enumerate(graphs)]
+        for rank, own in zip(ranks, graphs.values(), strict=True):
             rank.take(own)
         program = re.sub(r"\.0\.(et|json)$", "", Path(name).name)
         return trace_of([rank.log for rank in ranks], program, "Chakra", name)
 
 
-def _groups(files: Sequence[str], nodes: Sequence[Sequence[Node]]) -> dict[str, tuple[int, ...]]:
+def _groups(graphs: Mapping[str, Sequence[Node]]) -> dict[str, tuple[int, ...]]:
     """Return the ranks of each group: from its metadata, else the ranks whose traces name it."""
     ranks_by_name: dict[str, tuple[int, ...]] = {}
     naming: dict[str, list[int]] = {}
-    for rank, (file, own) in enumerate(zip(files, nodes, strict=True)):
+    for rank, (file, own) in enumerate(graphs.items()):
         for node in own:
             if node.kind == METADATA or _GROUPS in node.name:
                 for group, ranks in _told_groups(node):
-                    if ranks_by_name.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(files)):
+                    if ranks_by_name.setdefault(group, ranks) != ranks or not _are_ranks(ranks, len(graphs)):
                         where = f"{file}, node {node.id}: group {checks.quote(group)}"
-                        expected = f"different ranks below {len(files)}, the same in all traces"
+                        expected = f"different ranks below {len(graphs)}, the same in all traces"
                         raise Error(f"{where}: got {checks.quote(list(ranks))}, expected {expected}")
             elif node.kind in (COLLECTIVE, SEND, RECEIVE) and rank not in naming.setdefault(_group(node), [])[-1:]:
                 naming[_group(node)].append(rank)
-    world = tuple(range(len(files)))
+    world = tuple(range(len(graphs)))
     groups_by_name = {**naming, **dict.fromkeys(_WORLD_GROUPS, world), **ranks_by_name}
     return {**{name: tuple(ranks) or world for name, ranks in groups_by_name.items()}, "": world}
 
@@ -215,7 +213,7 @@ class _Rank:
             raise self._error(f"comm_size: got {size_bytes}, expected a multiple of the {ranks} ranks")
         data = _data(size_bytes // ranks if "part" in fields else size_bytes)
         arguments |= {"root": 0} if "root" in fields else {}
-        arguments |= _OPERATOR if "op" in fields else {}
+        arguments |= UNKNOWN_OPERATOR if "op" in fields else {}
         arguments |= data if "send" in fields else {}
         arguments |= {f"recv_{key}": value for key, value in data.items()} if "recv" in fields else {}
         self._start(f"MPI_{function}", arguments)

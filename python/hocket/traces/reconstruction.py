@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,9 @@ from hocket.traces.trace import ANY, NOBODY, SELF, WORLD, Call, Communicator, Ra
 
 MOST_BYTES = (1 << 63) - 1
 """The largest size and count in traces."""
+
+UNKNOWN_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
+"""The operator of reductions in traces that do not name it."""
 
 _GOT_NOTHING = [NOBODY, ANY, 0]
 
@@ -240,22 +243,18 @@ def _tell(rank: RankLog, receive: Receive, source: int, message: Message | None)
 
 def _in_order(messages: Sequence[Message], receives: Iterable[Receive]) -> Iterator[Message | None]:
     """Give the message of each receive from one rank: the first that fits it and that no earlier receive got."""
-    by_tag: dict[int, deque[int]] = defaultdict(deque)
-    for index, message in enumerate(messages):
-        by_tag[message.tag].append(index)
-    receives_taken, first = set[int](), 0
+    left = OrderedDict(enumerate(messages))
+    by_tag: dict[int, OrderedDict[int, Message]] = defaultdict(OrderedDict)
+    for index, message in left.items():
+        by_tag[message.tag][index] = message
     for receive in receives:
-        if receive.tag == ANY:
-            while first in receives_taken:
-                first += 1
-            index = first
+        first = next(iter(left if receive.tag == ANY else by_tag[receive.tag]), None)
+        if first is None:
+            yield None
         else:
-            waiting = by_tag[receive.tag]
-            while waiting and waiting[0] in receives_taken:
-                waiting.popleft()
-            index = waiting.popleft() if waiting else len(messages)
-        receives_taken.add(index)
-        yield messages[index] if index < len(messages) else None
+            message = left.pop(first)
+            del by_tag[message.tag][first]
+            yield message
 
 
 def _sources(rank: RankLog, sent: dict[int, list[Message]], receives: Sequence[Receive]) -> Iterator[int]:

@@ -17,7 +17,7 @@ from typing import Any
 from hocket._native import Error
 from hocket.base.files import read_rows
 from hocket.traces.lines import Budget, lines_of, reading
-from hocket.traces.reconstruction import MOST_BYTES, RankLog, number_in, trace_of
+from hocket.traces.reconstruction import MOST_BYTES, UNKNOWN_OPERATOR, RankLog, number_in, trace_of
 from hocket.traces.trace import ANY, WORLD, Call, Trace
 
 _FLOPS_PER_S = 1e9
@@ -38,8 +38,6 @@ _TYPES: Mapping[str, tuple[str, int]] = {
 """SimGrid's types by number: name and size in bytes."""
 
 _BYTE, _DOUBLE = ("MPI_BYTE", 1), ("MPI_DOUBLE", 8)
-_OPERATOR = {"op": "MPI_OP_NULL", "commutative": True}
-"""The operator of all reductions: traces do not name it, and SimGrid passes none either."""
 
 
 def _is_action(line: bytes) -> bool:
@@ -111,7 +109,11 @@ class _Files:
         """Give the actions of a file, each with its rank and the number of its line."""
         with lines_of(name, self._budget) as lines:
             for line in filter(is_meant, lines):
-                yield _rank_of(name, lines.number, line), lines.number, line
+                word = line.split(None, 1)[0]
+                if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
+                    got = f"got {excerpt(line)}, expected a rank below {_MOST_RANKS} and its action"
+                    raise Error(f"{name}, line {lines.number}: {got}")
+                yield int(word), lines.number, line
 
 
 def is_meant(line: bytes) -> bool:
@@ -137,13 +139,6 @@ def _file_of(index: str, line: bytes) -> str | None:
     name = os.fsdecode(line.strip())
     path_beside = os.path.join(os.path.dirname(index), name)
     return next((path for path in (path_beside, name) if "\0" not in path and os.path.isfile(path)), None)
-
-
-def _rank_of(name: str, number: int, line: bytes) -> int:
-    word = line.split(None, 1)[0]
-    if not (word.isdigit() and len(word) <= 7 and int(word) < _MOST_RANKS):
-        raise Error(f"{name}, line {number}: got {excerpt(line)}, expected a rank below {_MOST_RANKS} and its action")
-    return int(word)
 
 
 def excerpt(line: bytes) -> str:
@@ -320,7 +315,7 @@ class _Rank:
             arguments["root"] = values.get("root", 0)
             is_root = arguments["root"] == self._number
         if "flops" in values:
-            arguments.update(_OPERATOR)
+            arguments.update(UNKNOWN_OPERATOR)
         if values.keys() & {"size", "sizes"} and (is_root or not action.startswith("scatter")):
             arguments.update(self._data(values))
         if values.keys() & {"recv_size", "recv_sizes"} and (is_root or not action.startswith("gather")):

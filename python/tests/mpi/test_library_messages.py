@@ -352,7 +352,7 @@ def test_messages_on_nodes_are_those_of_the_component_that_takes_the_call(
     ranks = sum(nodes)
     wanted = [
         Case(function, ranks, root, size_bytes)
-        for function in han.ALGORITHMS
+        for function in han.CALLS
         for size_bytes in ((0,) if function == "barrier" else (8, 2**16, 2**20))
         for root in ((0, ranks - 1) if COLLECTIVES.get(function, function) in WITH_ROOT else (0,))
     ]

@@ -12,7 +12,7 @@ from hocket.base.call import Call
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.deciding import component_for, library_decision, situation
 from hocket.rules.tuning_files.form import Choice, Rule, Rules, Span
-from hocket.rules.tuning_files.han import ALGORITHMS, PRIORITIES
+from hocket.rules.tuning_files.han import CALLS, PRIORITIES
 from hocket.rules.tuning_files.hocket_rules import collective_of
 from hocket.simulating.library_rules import rules_on_nodes
 from tests.conftest import Ran
@@ -70,7 +70,7 @@ def test_nodes_of_a_machine_may_have_different_numbers_of_ranks(
     assert hocket.simulate(*decision.equivalent, machine=machine).time_s.mean > 0
 
 
-@pytest.mark.parametrize("function", ALGORITHMS)
+@pytest.mark.parametrize("function", CALLS)
 def test_a_file_may_choose_every_algorithm_of_tuned_within_han(function: str) -> None:
     call = situation(function, 8, 1 << 16, ranks_per_node=4)
     for own in LIBRARIES["openmpi-5.0"].algorithms[function]:
@@ -116,7 +116,7 @@ def test_a_last_segment_with_another_choice_is_told() -> None:
 @pytest.mark.parametrize(("ranks", "ranks_per_node"), [(8, 4), (12, 3), (7, 4), (8, 1)])
 def test_rules_for_nodes_choose_what_the_component_runs(ranks: int, ranks_per_node: int) -> None:
     rules = rules_on_nodes("openmpi-5.0", [ranks], ranks_per_node)
-    for function in ALGORITHMS:
+    for function in CALLS:
         collective = (collective_of(function) or ("",))[0]
         for size_bytes in (0,) if function == "barrier" else (4, 8, 16, 1000, 4096, 65532, 65536, 100_000, 1 << 20):
             call = Call(ranks=ranks, size_bytes=size_bytes)

@@ -75,12 +75,8 @@ def explain(
         _print(rules, call, component)
 
 
-def _verdicts(rules: Rules, call: Situation, component: Component | None) -> list[Verdict]:
-    """Return what the lines say of a call; nothing where a component takes it that does not ask them for all ranks."""
-    return [] if _divides(component) else list(verdicts(rules, call))
-
-
 def _divides(component: Component | None) -> bool:
+    """Return whether a component takes a call that does not ask the lines for all ranks."""
     return component is not None and (component.name == "han" or bool(component.inner))
 
 
@@ -94,16 +90,16 @@ def _print(rules: Rules, call: Situation, component: Component | None) -> None:
         _print_component(component)
         if _divides(component):
             return
-    all_verdicts = _verdicts(rules, call, component)
-    verdicts = [each for each in all_verdicts if call.ranks in each.rule.ranks]
+    all_verdicts = list(verdicts(rules, call))
+    verdicts_of_ranks = [each for each in all_verdicts if call.ranks in each.rule.ranks]
     rows = [
         (str(each.rule.line or "-"), str(each.rule.choice or "left to the library"), each.why_not or "decides")
-        for each in verdicts
+        for each in verdicts_of_ranks
     ]
     if rows:
         print_table(["line", "algorithm", "why"], rows, right=["line"])
-    if len(verdicts) < len(all_verdicts):
-        say(f"before these: {format_count(len(all_verdicts) - len(verdicts), 'line')} for other numbers of ranks")
+    if others := len(all_verdicts) - len(verdicts_of_ranks):
+        say(f"before these: {format_count(others, 'line')} for other numbers of ranks")
     print_words(_conclusion(rules, call, all_verdicts))
     if remark_text := _remark(rules, call, _decides(all_verdicts)):
         print_words(remark_text)
@@ -142,7 +138,7 @@ def _remark(rules: Rules, call: Situation, rule: Rule | None) -> str:
 
 
 def _entry(rules: Rules, call: Situation, component: Component | None) -> dict[str, Any]:
-    all_verdicts = _verdicts(rules, call, component)
+    all_verdicts = [] if _divides(component) else list(verdicts(rules, call))
     decides = _decides(all_verdicts)
     return {
         "collective": call.function,

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from hocket.base.files import read_rows
 from hocket.definitions.libraries import BY_MACHINE
-from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES
+from hocket.rules.tuning_files.counterparts import ALGORITHMS, LIBRARIES, PROTOCOLS
 
 Version: TypeAlias = Literal["2.20", "2.27"]
 """A version of NCCL whose constants are known: 2.20 also has those of the versions up to 2.22."""
@@ -22,8 +22,6 @@ VERSION: Version = "2.27"
 
 _FIRST_OF_OLD, _LAST_OF_OLD, _LAST_OF_NEW = 20, 22, 27
 """The minor versions to which the constants of 2.20 apply, and the last one to which those of 2.27 do."""
-
-_PROTOCOLS = ("ll", "ll128", "simple")  # as in the file
 
 Values: TypeAlias = tuple[float, ...]
 
@@ -40,7 +38,7 @@ def constants(version: Version = VERSION) -> Mapping[tuple[str, str], Values]:
 
 def by_protocol(version: Version, table: str, key: str, protocol: str) -> float:
     """Return the value for a protocol: "ll", "ll128" or "simple"."""
-    return constants(version)[table, key][_PROTOCOLS.index(protocol)]
+    return constants(version)[table, key][PROTOCOLS.index(protocol)]
 
 
 def by_nodes(version: Version, table: str, key: str, nodes: int) -> float:

@@ -90,7 +90,7 @@ class _Conversion:
     def _line_by_line(self, function: str) -> Iterator[Rule]:
         """Give rules for a library that asks for the same; what only one of the two asks for is left out."""
         for rule in self._rules.of(function):
-            choice = self._words(function, rule.choice, function).choice
+            choice = self._words(function, rule.choice).choice
             conditions = tuple(pair for pair in rule.conditions if pair[0] not in NOT_ASKED)
             if len(conditions) < len(rule.conditions):
                 self.notes.append(f"{function}: {self._library} does not ask for {' and '.join(NOT_ASKED)}")
@@ -150,11 +150,11 @@ class _Conversion:
         elif value == "no" and self._rules.library == HOCKET:
             self.notes.append(f"{function}: rules for at least as many elements as {LIMITS[name]} also get fewer")
 
-    def _words(self, function: str, choice: Choice | None, of: str) -> Translation:
+    def _words(self, function: str, choice: Choice | None) -> Translation:
         """Return the choice in the other library's words; note what is lost."""
         if choice is None:
             return Translation(None)
-        translation = translate(of if self._library == HOCKET else function, choice, self._rules.library, self._library)
+        translation = translate(function, choice, self._rules.library, self._library)
         if translation.note:
             self.notes.append(translation.note + (", left to the library" if translation.choice is None else ""))
         return translation
@@ -169,7 +169,7 @@ class _Conversion:
         for rule in rules:
             for bare in self._with_sizes_of_hocket(rule):
                 if not bare.ranks.is_empty and not bare.sizes.is_empty:
-                    choice = self._words(function, rule.choice, function).choice
+                    choice = self._words(function, rule.choice).choice
                     rules_made.append(replace(bare, choice=choice, power_of_two=rule.power_of_two or None))
         while rules_made and rules_made[-1].choice is None:
             rules_made.pop()
@@ -213,7 +213,7 @@ class _Conversion:
             return None
         rules_made = []
         for rule in rules:
-            translation = self._words(target, rule.choice, rule.function)
+            translation = self._words(target, rule.choice)
             own = translation.counterpart if translation.choice else None
             power = True if own and own.needs_power_of_two else rule.power_of_two
             own_rule = replace(rule, function=target, choice=translation.choice, power_of_two=power, measure=measure)
@@ -296,5 +296,5 @@ class _Conversion:
                 continue
             if self._rules.library == HOCKET and not accepts(rule.function, rule.choice, ranks, size_bytes):
                 continue
-            return self._words(target, rule.choice, rule.function).choice
+            return self._words(target, rule.choice).choice
         return None

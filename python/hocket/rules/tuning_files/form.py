@@ -59,7 +59,7 @@ class Span:
         return Span(max(self.first, other.first), min(lasts, default=None))
 
 
-ANY = Span()
+ANY, NOTHING = Span(), Span(1, 0)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ beside them, `libnbc/nbc_ibcast.c` and `nbc_ireduce.c`; of 4.1 and 6.0 the prior
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hocket.base.files import read_rows
 from hocket.base.units import format_bytes, format_count, parse_choice
@@ -31,25 +31,12 @@ TunedTable = Callable[[str, int, int], Choice | None]
 """What tuned chooses for a function, ranks and bytes, as an algorithm of Hocket; None if that has none such."""
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """An algorithm of HAN: its name, and its calls in order."""
-
-    name: str
-    calls: tuple[Inner, ...]
-
-    @property
-    def hocket(self) -> str:
-        """Hocket's algorithm of the same parts."""
-        return _PIPELINE if any(one.of == "segment" for one in self.calls) else _PHASES
-
-
-_PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"
+_PIPELINE, _PHASES = "hierarchical_pipeline", "hierarchical"  # Hocket's algorithms of the same parts
 _ROWS = {row["function"]: row for row in read_rows(__file__, "han.csv")}
-ALGORITHMS: Mapping[str, Algorithm] = {
-    function: Algorithm(row["algorithm"], calls_of(row["calls"])) for function, row in _ROWS.items() if row["calls"]
+CALLS: Mapping[str, tuple[Inner, ...]] = {
+    function: calls_of(row["calls"]) for function, row in _ROWS.items() if row["calls"]
 }
-"""What HAN runs by default for the functions that it has, at every size."""
+"""The calls, in order, of what HAN runs by default for the functions that it has, at every size."""
 
 
 def _has(function: str, term: str) -> bool:
@@ -67,13 +54,14 @@ def component(version: str, call: Situation, tuned_table: TunedTable) -> Compone
     most = format_count(call.ranks_per_node, "rank")
     nodes = f"{format_count(call.nodes, 'node')} with {f'{most} each' if call.is_even else f'at most {most}'}"
     why = f"its priority is {priorities['han']} ({others}), and the ranks are on {nodes}"
-    if call.function not in ALGORITHMS:
+    if call.function not in CALLS:
         return Component("han", why)
-    algorithm = ALGORITHMS[call.function]
-    segments = max(1, -(-call.size_bytes // _segment_bytes(call))) if algorithm.hocket == _PIPELINE else 1
-    calls = (one for one in algorithm.calls if segments > 1 or one.segments != "later")
+    is_pipeline = any(one.of == "segment" for one in CALLS[call.function])
+    segments = max(1, -(-call.size_bytes // _segment_bytes(call))) if is_pipeline else 1
+    calls = (one for one in CALLS[call.function] if segments > 1 or one.segments != "later")
     inner = tuple(_inner_choice(one, call, tuned_table) for one in calls)
-    return Component("han", why, algorithm.name, segments, inner, _in_hocket(algorithm, call, inner))
+    ours = _in_hocket(_PIPELINE if is_pipeline else _PHASES, call, inner)
+    return Component("han", why, _ROWS[call.function]["algorithm"], segments, inner, ours)
 
 
 def why_not_han(version: str, call: Situation) -> str:
@@ -152,8 +140,8 @@ def _by_libnbc(function: str, ranks: int, size_bytes: int, element_bytes: int) -
     return Choice("chain", (("segment", 8192),))
 
 
-def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
-    """Return the algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
+def _in_hocket(ours: str, call: Situation, inner: tuple[InnerChoice, ...]) -> Choice:
+    """Return this algorithm of Hocket: the parts by name, and their parameters as `reduce_shape`.
 
     Without a group, it takes the nodes of the machine. Tuned does not cut what it sends, and parts within nodes do not
     cut the segments of a pipeline.
@@ -162,8 +150,8 @@ def _in_hocket(algorithm: Algorithm, call: Situation, inner: tuple[InnerChoice, 
     for one in inner:
         values[one.call.part] = one.choice.algorithm
         has_segments = one.component == "tuned" and one.choice.algorithm in ("chain", "tree")
-        if has_segments and algorithm.hocket == _PHASES:
+        if has_segments and ours == _PHASES:
             values["segment"] = WHOLE_BYTES
         own = [pair for pair in one.choice.parameters if not (has_segments and pair[0] == "segment")]
         values |= {f"{one.call.part}_{name}": value for name, value in own}
-    return Choice(algorithm.hocket, tuple(values.items()))
+    return Choice(ours, tuple(values.items()))

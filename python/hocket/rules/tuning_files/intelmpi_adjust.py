@@ -23,7 +23,7 @@ from hocket._native import Error
 from hocket.base.checks import hint
 from hocket.base.files import read_rows
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Place, Rule, Rules, Span, quote_text
+from hocket.rules.tuning_files.form import ANY, NOTHING, Choice, Format, Place, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import Row, rows
 
 LIBRARY = "intelmpi-2021"
@@ -32,7 +32,6 @@ _PRESETS = {row["function"]: int(row["largest"]) for row in read_rows(__file__, 
 _MOST = (1 << 31) - 1
 _RANGE = r"([0-9]{1,10})(?:-([0-9]{1,10}))?"
 _CONDITION = re.compile(rf"(?:{_RANGE})?(?:@{_RANGE})?")
-_NOTHING = Span(1, 0)
 
 
 def has_preset(function: str, name: str) -> bool:
@@ -115,7 +114,7 @@ def _rules(entries: Iterator[list[Rule]], *, has_ranks: bool) -> Iterator[Rule]:
         for sizes, rule in zip(_effective_spans([*group]), group.values(), strict=True):
             yield _effective(rule, ranks, sizes)
     for rule in lost_leaves:
-        yield _effective(rule, ANY, _NOTHING)
+        yield _effective(rule, ANY, NOTHING)
 
 
 def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
@@ -123,7 +122,7 @@ def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
     start: int | None = 0
     for place, last in enumerate(lasts):
         if start is None:
-            yield _NOTHING
+            yield NOTHING
         elif last is None or place == len(lasts) - 1:
             yield Span(start)
             start = None
@@ -135,7 +134,7 @@ def _effective_spans(lasts: Sequence[int | None]) -> Iterator[Span]:
 def _effective(rule: Rule, ranks: Span, sizes: Span) -> Rule:
     """Return a rule for the calls that the library takes it for, in place of those that are written."""
     if rule.measure == "nothing" and not sizes.is_empty:  # the size of such a call is larger than all numbers
-        sizes = ANY if sizes.last is None else _NOTHING
+        sizes = ANY if sizes.last is None else NOTHING
     sizes_asked = Span(rule.sizes.first) if rule.sizes.last == _MOST else rule.sizes
     is_other = not sizes.is_empty and not (sizes_asked.has(sizes) and rule.ranks.has(ranks))
     meant_calls = f"sizes {sizes_asked}, ranks {rule.ranks}" if is_other else ""

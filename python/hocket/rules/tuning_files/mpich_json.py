@@ -24,7 +24,7 @@ from hocket.base.files import read_rows
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.compositions import COMPOSITIONS, WHOLE_COMPOSITIONS
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Choice, Format, Rule, Rules, Span, quote_text
+from hocket.rules.tuning_files.form import ANY, NOTHING, Choice, Format, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.grid import boundaries, merged, spans
 from hocket.rules.tuning_files.hocket_rules import has_blocks
 
@@ -34,7 +34,6 @@ SHARED_MEMORY = "mpich-5.0-shared-memory"
 Tree = dict[str, Any]
 
 _MOST = (1 << 31) - 1  # MPICH reads numbers by atoi
-_NOTHING = Span(1, 0)
 _NEEDS_ANY = re.compile(r"comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn")
 _NUMBERS = re.compile(rf"({_NEEDS_ANY.pattern})(<=|<)(\d{{1,10}})")
 _ASKED_EARLY = re.compile(r"comm_|any$|is_node_consecutive=")
@@ -161,7 +160,7 @@ def _answers(name: str, member: json_nodes.Member, left: Rule, *, is_late: bool)
 
 def _limit(rule: Rule, *, is_possible: bool, **changes: Any) -> Rule:
     """Return a rule with one more answer: for no call if an answer before it says otherwise."""
-    return replace(rule, ranks=rule.ranks if is_possible else _NOTHING, **changes)
+    return replace(rule, ranks=rule.ranks if is_possible else NOTHING, **changes)
 
 
 def _condition(rule: Rule, name: str, value: str) -> Rule:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from hocket._native import Error
 from hocket.rules.tuning_files import json_nodes
 from hocket.rules.tuning_files.counterparts import LIBRARIES
-from hocket.rules.tuning_files.form import ANY, Format, Rule, Rules, Span, quote_text
+from hocket.rules.tuning_files.form import ANY, NOTHING, Format, Rule, Rules, Span, quote_text
 from hocket.rules.tuning_files.nccl_csv import Line, lines, name_of, words_of
 
 _LIBRARY = "ncclx-2"
@@ -34,7 +34,6 @@ _PARTS = {
 _UNTOLD = ("*", "-1", "")
 _OTHERWISE = "for which NCCLX refuses the file"
 _LARGEST = (1 << 63) - 1
-_NOTHING = Span(1, 0)
 _NUMBER = r"\s*(\d{1,19})\s*"
 _RANGE = re.compile(rf"\*|{_NUMBER}|([\[(])(?:{_NUMBER}|\s*),(?:{_NUMBER}|\s*)([\])])", re.ASCII)
 _FIELD_ENDS = re.compile(r",(?![^\[(]*[\])])")  # commas that are not in an interval
@@ -74,7 +73,7 @@ def _span(line: Line, place: int) -> Span:
     if most is not None and closing == ")":
         most -= 1
     span = Span(least, most)
-    return _NOTHING if span.is_empty else span
+    return NOTHING if span.is_empty else span
 
 
 def _product(one: Span, two: Span) -> Span:

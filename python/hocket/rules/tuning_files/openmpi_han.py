@@ -24,13 +24,13 @@ from hocket.base.checks import hint
 from hocket.rules.tuning_files.counterparts import LIBRARIES
 from hocket.rules.tuning_files.form import Choice, Format, Rule, Rules, Situation, Span, quote_text
 from hocket.rules.tuning_files.grid import rows
-from hocket.rules.tuning_files.han import ALGORITHMS, SEGMENT_BYTES, why_not_han
+from hocket.rules.tuning_files.han import CALLS, SEGMENT_BYTES, why_not_han
 from hocket.rules.tuning_files.openmpi_classic import FUNCTIONS, MOST, WordReader, find_miscount, rules_of
 
 LIBRARY = "openmpi-5.0-han"
 LEVELS = ("intra_node", "inter_node", "global_communicator")
 """The levels; the place of each is its number."""
-FUNCTIONS_OF_HAN = tuple(ALGORITHMS)
+FUNCTIONS_OF_HAN = tuple(CALLS)
 """The functions whose calls HAN takes."""
 COMPONENTS = ("self", "basic", "libnbc", "tuned", "sm", "adapt", "han")
 """The components that a rule can name."""
@@ -190,7 +190,7 @@ def ignored_text(rule: Rule) -> str:
 
 def inner_levels(rule: Rule, ranks_per_node: int, nodes: int | None) -> Iterator[str]:
     """Give the levels at which the communicators that HAN makes by default have calls that a rule of `tuned` is for."""
-    calls = [one for each in ALGORITHMS.values() for one in each.calls if one.function == rule.function]
+    calls = [one for each in CALLS.values() for one in each if one.function == rule.function]
     for level, ranks, is_within in (("intra_node", ranks_per_node, True), ("inter_node", nodes, False)):
         some = (one for one in calls if one.is_within == is_within)
         is_met = any(one.of != "segment" or rule.sizes.first <= SEGMENT_BYTES for one in some)

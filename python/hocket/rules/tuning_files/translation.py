@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from hocket.definitions.library import algorithms
@@ -40,9 +40,7 @@ def translate(function: str, choice: Choice, source: str, target: str) -> Transl
     if translation.choice is None or target == HOCKET:
         return translation
     onward = _from_hocket(function, translation.choice, LIBRARIES[target])
-    return Translation(
-        onward.choice, onward.counterpart, "; ".join(note for note in (translation.note, onward.note) if note)
-    )
+    return replace(onward, note="; ".join(filter(None, (translation.note, onward.note))))
 
 
 def passes_over(rule: Rule, library: str, *, ranks: Span | None = None, nodes: Span | None = None) -> str:

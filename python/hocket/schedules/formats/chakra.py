@@ -15,8 +15,8 @@ from hocket.definitions.machine import Machine
 from hocket.schedules.dependencies import ends_awaited
 from hocket.schedules.formats.format import Format
 from hocket.schedules.schedule import Schedule, length_bytes
-from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encode, files_of, in_order, nodes_of
-from hocket.traces.lines import Budget, reading
+from hocket.traces.chakra import COLLECTIVE, COMPUTE, RECEIVE, SEND, Node, begins, encode, graphs_of
+from hocket.traces.lines import reading
 
 _ENDING = ".et"
 _MOST_BYTES = 1 << 53
@@ -62,8 +62,8 @@ def _nodes(schedule: Schedule, tasks: Sequence[Mapping[str, Any]]) -> Iterator[N
 
 def _read(file: str, _size_bytes: int | None) -> Schedule:
     with reading(file):
-        budget, names = Budget(), files_of(file)
-        ranks = [[*_tasks(in_order(nodes_of(name, budget), name), name, len(names))] for name in names]
+        graphs = graphs_of(file)
+        ranks = [[*_tasks(nodes, name, len(graphs))] for name, nodes in graphs.items()]
     actions = ([keys for task in tasks for keys in task["action"].values()] for tasks in ranks)
     longest = [max((length_bytes(keys, 1) or 0 for keys in of_rank), default=0) for of_rank in actions]
     read = Schedule.of(file, {"format": 1, "element_bytes": 1, "scratch": longest, "ranks": ranks})
