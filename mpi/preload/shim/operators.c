@@ -1,6 +1,4 @@
 /* Operators that the program frees while calls need them. A later MPI_Op_free, or the end, frees them in MPI. */
-#include "operators.h"
-
 #include <stdlib.h>
 
 #include "persistent.h"

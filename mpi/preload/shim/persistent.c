@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "meeting.h"
 #include "started_calls.h"
 
 struct persistent {

@@ -53,6 +53,8 @@ void unlock_active(void);
 void reap_ended(void);
 /* Completes all calls under way. */
 void end_started_calls(void);
+/* Frees the operators that the program has freed while calls needed them, after all calls have ended. */
+void end_operators(void);
 
 #pragma GCC visibility pop
 
