@@ -95,17 +95,10 @@ void prepare_nonblocking(MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
-static int is_first(void)
-{
-    int number;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &number);
-    return number == 0;
-}
-
 /* Says something to the director, the process that started the program. */
 static void say(const char *text)
 {
-    if (!has_director || !is_first())
+    if (!has_director || world_rank != 0)
         return;
     puts(text);
     fflush(stdout);
@@ -116,7 +109,7 @@ static double start_of_director_s(void)
 {
     struct timespec now;
     double start_s = 0;
-    if (is_first()) {
+    if (world_rank == 0) {
         if (scanf("%lf", &start_s) != 1)
             fail("start", "expected a time on standard input");
         clock_gettime(CLOCK_MONOTONIC, &now);
