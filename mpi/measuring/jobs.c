@@ -81,13 +81,13 @@ static void prove_all(const char *rule)
 static void play(int number)
 {
     int is_missed;
+    double own_s[2] = {0, 0};
     do {
         write_input();
         double start_s = scene_start_s(&is_missed);
         if (number == ALL || number == own)
-            make_calls(start_s, 0);
+            make_calls(start_s, 0, own_s);
     } while (end_scene(is_missed));
-    double own_s[2] = {first_begin_s(), last_end_s()};
     PMPI_Gather(own_s, 2, MPI_DOUBLE, all_s, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 

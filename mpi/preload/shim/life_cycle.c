@@ -170,7 +170,7 @@ void shim_begin(void)
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
-    begin_communicators(&transport);
+    begin_communicators();
     read_settings();
     end_presence();
     begin_job_log();

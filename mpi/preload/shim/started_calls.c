@@ -11,7 +11,7 @@ static struct started_call *active;
 static int active_count;
 /* Persistent calls that are not idle; atomic. */
 static int started_count;
-static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct started_call *ended;
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -225,16 +225,6 @@ void activate(struct started_call *started_call)
     __atomic_add_fetch(&active_count, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&active_lock);
     shim_progress();
-}
-
-void lock_active(void)
-{
-    pthread_mutex_lock(&active_lock);
-}
-
-void unlock_active(void)
-{
-    pthread_mutex_unlock(&active_lock);
 }
 
 int shim_start(struct call *call, MPI_Request *request)

@@ -63,14 +63,27 @@ def lines_of(
     does.
     """
     has_printed = False
-    with Dialogue(command, variables, is_told=asks) as job:
-        for line in job.lines:
-            has_printed = True
-            answer = on_line(line.rstrip("\n"))
-            if answer is not None and asks:
-                with suppress(OSError):  # the job has ended; its status says why
-                    job.write(answer)
-        status, text = job.result()
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        job = _start(command, variables, errors, subprocess.PIPE if asks else subprocess.DEVNULL)
+        assert job.stdout is not None
+        try:
+            for line in job.stdout:
+                has_printed = True
+                answer = on_line(line.rstrip("\n"))
+                if answer is not None and job.stdin is not None:
+                    with suppress(OSError):  # the job has ended; its status says why
+                        job.stdin.write(f"{answer}\n")
+                        job.stdin.flush()
+            _close_input(job)
+            status = job.wait()
+        except BaseException:
+            end(job)
+            raise
+        finally:
+            _close_input(job)
+            job.stdout.close()
+        errors.seek(0)
+        text = errors.read()
     problem = _problem_in(text)
     if problem is not None and (status or not has_printed):
         raise Error(problem)
@@ -83,6 +96,12 @@ def _problem_in(errors: str) -> str | None:
     """Return what the preloaded library, or a program of Hocket, says is wrong; None if it says nothing."""
     lines = (line.strip() for line in errors.splitlines())
     return next((line.removeprefix("hocket: ") for line in lines if line.startswith("hocket: ")), None)
+
+
+def _start(command: Sequence[str], variables: Mapping[str, str], errors: IO[str], stdin: int) -> subprocess.Popen[str]:
+    """Start a job that prints lines."""
+    environment = {**os.environ, **variables}
+    return subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
 def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
@@ -99,79 +118,59 @@ def parse_line(line: str, program: str, expected: str) -> dict[str, Any]:
 class Dialogue:
     """A job that reads orders, one per line, and answers some by a line. On an interruption, the job is ended first."""
 
-    def __init__(self, command: Sequence[str], variables: Mapping[str, str], *, is_told: bool = True) -> None:
-        self._command, self._environment = command, {**os.environ, **variables}
-        self._stdin = subprocess.PIPE if is_told else subprocess.DEVNULL
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        self._command, self._variables = command, variables
 
     def __enter__(self) -> Dialogue:
         self._errors = tempfile.TemporaryFile("w+", errors="replace")
-        self._job = subprocess.Popen(
-            self._command,
-            env=self._environment,
-            stdin=self._stdin,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-        )
+        self._job = _start(self._command, self._variables, self._errors, subprocess.PIPE)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close_input()
+        assert self._job.stdout is not None
+        _close_input(self._job)
         try:
             if kind is None:
                 with suppress(subprocess.TimeoutExpired):
                     self._job.wait(_MOST_SECONDS_TO_END)
         finally:
             end(self._job)
-            self.lines.close()
+            self._job.stdout.close()
             self._errors.close()
-
-    @property
-    def lines(self) -> IO[str]:
-        """What the job prints."""
-        assert self._job.stdout is not None
-        return self._job.stdout
 
     def tell(self, order: str) -> None:
         """Give an order; a JobEndedError if the job has ended."""
+        assert self._job.stdin is not None
         try:
-            self.write(order)
+            self._job.stdin.write(f"{order}\n")
+            self._job.stdin.flush()
         except OSError:
             raise self._ended() from None
 
-    def write(self, line: str) -> None:
-        """Write a line that the job reads; an OSError if it does not read any more."""
-        assert self._job.stdin is not None
-        self._job.stdin.write(f"{line}\n")
-        self._job.stdin.flush()
-
     def answer(self) -> str:
         """Return the next line that the job prints; a JobEndedError with its last line if it ends instead."""
-        answer = self.lines.readline()
+        assert self._job.stdout is not None
+        answer = self._job.stdout.readline()
         if not answer.endswith("\n"):
             raise self._ended()
         return answer.rstrip("\n")
 
-    def result(self) -> tuple[int, str]:
-        """Wait until the job ends; return its exit status, and what it has written to stderr."""
-        self._close_input()
+    def _ended(self) -> JobEndedError:
         status = self._job.wait()
         self._errors.seek(0)
-        return status, self._errors.read()
-
-    def _ended(self) -> JobEndedError:
-        status, text = self.result()
+        text = self._errors.read()
         problem = _problem_in(text)
         if problem is not None:
             return JobEndedError(problem)
         last_line = (text.strip().splitlines() or ["no error message"])[-1].strip()
         return JobEndedError(f"{self._command[0]} ended with status {status}: {last_line}")
 
-    def _close_input(self) -> None:
-        """Close what the job reads; what it has not read is lost."""
-        if self._job.stdin is not None:
-            with suppress(OSError):
-                self._job.stdin.close()
+
+def _close_input(job: subprocess.Popen[str]) -> None:
+    """Close what a job reads; what it has not read is lost."""
+    if job.stdin is not None:
+        with suppress(OSError):
+            job.stdin.close()
 
 
 def end(job: subprocess.Popen[Any]) -> None:
