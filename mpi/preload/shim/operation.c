@@ -68,8 +68,8 @@ static const char *describe_elements(struct operation *operation, struct call *c
     return shape->bytes ? NULL : "a type without data";
 }
 
-/* Takes an operation from libhocket, and tags that no other operation under way uses; returns why there is none, or NULL.
- * A persistent call keeps its tags. Its starts may reuse them: MPI keeps the order of messages between two ranks, and no
+/* Takes an operation from libhocket, and tags that no other operation under way uses; returns why it cannot, or NULL. A
+ * persistent call keeps its tags. Its starts may reuse them: MPI keeps the order of messages between two ranks, and no
  * algorithm receives from any rank. */
 static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
 {
@@ -143,8 +143,8 @@ int prepare(struct operation *operation, struct call *call)
     return 0;
 }
 
-/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls save.
- * All ranks count alike. */
+/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls
+ * save. All ranks count alike. */
 enum { CALL_WITH_MEMORY = 32 };
 
 int has_private_for(struct operation *operation)
