@@ -32,10 +32,10 @@ def test_reasons_are_given_by_two_functions() -> None:
         for function, body in functions(f"shim/{file.name}").items()
         if re.search(r"\bcall->reason = ", body)
     }
-    assert givers == {"prepare", "leave"}
+    assert givers == {"prepare", "has_private_for"}
 
 
-@pytest.mark.parametrize("function", ["reason_of", "is_of_neighbors", "has_tags", "take_operation"])
+@pytest.mark.parametrize("function", ["reason_of", "is_of_neighbors", "take_operation"])
 def test_no_reason_comes_from_what_a_rank_gives_by_itself(function: str) -> None:
     body = functions("shim/operation.c")[function]
     assert not [name for name in OWN if re.search(rf"->{name}\b", body)], body
