@@ -143,29 +143,12 @@ int prepare(struct operation *operation, struct call *call)
     return 0;
 }
 
-/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls
- * save. All ranks count alike. */
-enum { CALL_WITH_MEMORY = 32 };
-
-int has_private_for(struct operation *operation)
+int leave(struct operation *operation)
 {
-    struct communicator *state = operation->comm;
-    struct call *call = operation->call;
-    if (state->private_comm == MPI_COMM_NULL) {
-        shim_meet(call->comm);
-        if (!has_private(call->comm, state)) {
-            call->reason = state->reason;
-            give_back(operation);
-            log_passed(call);
-            return 0;
-        }
-    }
-    if (call->form == BLOCKING && state->calls_before_memory < CALL_WITH_MEMORY &&
-        ++state->calls_before_memory == CALL_WITH_MEMORY) {
-        shim_meet(call->comm);
-        state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
-    }
-    return 1;
+    operation->call->reason = operation->comm->reason;
+    give_back(operation);
+    log_passed(operation->call);
+    return 0;
 }
 
 /* Running it */

@@ -32,7 +32,7 @@ def test_reasons_are_given_by_two_functions() -> None:
         for function, body in functions(f"shim/{file.name}").items()
         if re.search(r"\bcall->reason = ", body)
     }
-    assert givers == {"prepare", "has_private_for"}
+    assert givers == {"prepare", "leave"}
 
 
 @pytest.mark.parametrize("function", ["reason_of", "is_of_neighbors", "take_operation"])
