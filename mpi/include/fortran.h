@@ -42,6 +42,14 @@ static inline void set(MPI_Fint *error, int code)
 #define to_op(argument) PMPI_Op_f2c(*argument)
 #define to_comm(argument) PMPI_Comm_f2c(*argument)
 
+/* The beginning, where `before` runs first, the end, and the barrier. */
+#define FORTRAN_BEGIN_AND_END(before)                                                                                  \
+    FORTRAN(init, (MPI_Fint *error), before; set(error, MPI_Init(NULL, NULL));)                                        \
+    FORTRAN(init_thread, (MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error), before;                            \
+            set(error, MPI_Init_thread(NULL, NULL, *required, provided));)                                             \
+    FORTRAN(finalize, (MPI_Fint *error), set(error, MPI_Finalize());)                                                  \
+    FORTRAN_CALL(barrier, MPI_Barrier, (comm))
+
 #ifdef OPEN_MPI
 /* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are addresses of these variables. */
 extern int mpi_fortran_in_place_ __attribute__((weak));

@@ -40,13 +40,6 @@ static double now_s(void)
     return MPI_Wtime();
 }
 
-static void rest_s(double time_s)
-{
-    double end_s = now_s() + time_s;
-    while (now_s() < end_s)
-        ;
-}
-
 static void tell(const char *kind, int peer, long bytes, double time_s)
 {
     printf("{\"kind\":\"%s\",\"peer\":%d,\"bytes\":%ld,\"time_s\":%.4e}\n", kind, peer, bytes, time_s);
@@ -67,16 +60,11 @@ static void send_to(int to, long bytes)
     finish(&request);
 }
 
-static void receive_into(char *buffer, int from, long bytes)
-{
-    MPI_Request request;
-    MPI_Irecv(buffer, (int)bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &request);
-    finish(&request);
-}
-
 static void receive(int from, long bytes)
 {
-    receive_into(room, from, bytes);
+    MPI_Request request;
+    MPI_Irecv(room, (int)bytes, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &request);
+    finish(&request);
 }
 
 /* Writes the message, so that only the cache of this processor holds it. */
@@ -157,7 +145,7 @@ static void send_overhead(int peer, long bytes, double trip_s)
     if (rank == 0) {
         MPI_Request request;
         receive(peer, 0);
-        rest_s(trip_s);
+        wait_until(common_s() + trip_s);
         double start_s = now_s();
         MPI_Isend(data, (int)bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &request);
         double end_s = now_s();
@@ -176,7 +164,7 @@ static void receive_overhead(int peer, long bytes, double trip_s)
 {
     if (rank == 0) {
         send_to(peer, 0);
-        rest_s(6 * trip_s);
+        wait_until(common_s() + 6 * trip_s);
         double start_s = now_s();
         receive(peer, bytes);
         tell("receive", peer, bytes, now_s() - start_s);

@@ -22,7 +22,7 @@
 enum { MOST_ROUNDS = 1000, OF_CALL = 5, FIRST = 4, ALL = -1 };
 
 /* The number of the call of this rank; the calls; the ranks of all of them, and the call of each. */
-static int own, count, world, *of_rank;
+static int own, count, *of_rank;
 /* Begin and end of each rank in a sample. */
 static double (*all_s)[2];
 /* Times of each call in each round: with all calls at once, and alone. */
@@ -31,13 +31,12 @@ static double (*together_s)[MOST_ROUNDS], (*alone_s)[MOST_ROUNDS];
 /* Joins the ranks of the same call, and takes that call. */
 static const char *take_call(char **argv)
 {
-    int world_rank = rank, next = 0;
-    world = ranks;
-    of_rank = room(sizeof *of_rank * (size_t)world);
+    int next = 0;
+    of_rank = room(sizeof *of_rank * (size_t)world_ranks);
     for (int number = 0; number < count; number++)
-        for (int i = atoi(argv[FIRST + OF_CALL * number + 3]); i > 0 && next < world; i--)
+        for (int i = atoi(argv[FIRST + OF_CALL * number + 3]); i > 0 && next < world_ranks; i--)
             of_rank[next++] = number;
-    if (next < world)
+    if (next < world_ranks)
         fail("ranks", "expected calls for all ranks");
     own = of_rank[world_rank];
     MPI_Comm_split(MPI_COMM_WORLD, own, world_rank, &members);
@@ -52,7 +51,7 @@ static const char *take_call(char **argv)
 }
 
 /* Makes all calls at once, and checks them. Only the first rank prints: lines of several ranks could mix. */
-static void prove_all(const char *rule, int world_rank)
+static void prove_all(const char *rule)
 {
     char *text = NULL;
     size_t length = 0;
@@ -61,22 +60,20 @@ static void prove_all(const char *rule, int world_rank)
         fail("jobs", "out of memory");
     prove(out, rule, own, are_nonblocking ? nonblocking_call : call);
     fclose(out);
-    int own_length = (int)length, *lengths = room(sizeof *lengths * (size_t)world);
-    PMPI_Gather(&own_length, 1, MPI_INT, lengths, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (world_rank == 0)
+    if (world_rank != 0)
+        PMPI_Send(text, (int)length, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    else
         fwrite(text, 1, length, stdout);
-    else if (length > 0)
-        PMPI_Send(text, own_length, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
-    for (int from = 1; world_rank == 0 && from < world; from++) {
-        if (lengths[from] == 0)
-            continue;
-        char *theirs = room((size_t)lengths[from]);
-        PMPI_Recv(theirs, lengths[from], MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        fwrite(theirs, 1, (size_t)lengths[from], stdout);
+    for (int from = 1, their_length; world_rank == 0 && from < world_ranks; from++) {
+        MPI_Status status;
+        PMPI_Probe(from, 0, MPI_COMM_WORLD, &status);
+        PMPI_Get_count(&status, MPI_CHAR, &their_length);
+        char *theirs = room((size_t)their_length + 1);
+        PMPI_Recv(theirs, their_length, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        fwrite(theirs, 1, (size_t)their_length, stdout);
         free(theirs);
     }
     fflush(stdout);
-    free(lengths);
     free(text);
 }
 
@@ -84,20 +81,20 @@ static void prove_all(const char *rule, int world_rank)
 static void play(int number)
 {
     int is_missed;
+    double own_s[2] = {0, 0};
     do {
         write_input();
         double start_s = scene_start_s(&is_missed);
         if (number == ALL || number == own)
-            make_calls(start_s, 0);
+            make_calls(start_s, 0, own_s);
     } while (end_scene(is_missed));
-    double own_s[2] = {first_begin_s(), last_end_s()};
     PMPI_Gather(own_s, 2, MPI_DOUBLE, all_s, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 static double time_s(int number)
 {
     double begin_s = 0, end_s = 0;
-    for (int i = 0; i < world; i++)
+    for (int i = 0; i < world_ranks; i++)
         if (of_rank[i] == number) {
             begin_s = fmax(begin_s, all_s[i][0]);
             end_s = fmax(end_s, all_s[i][1]);
@@ -138,13 +135,12 @@ int main(int argc, char **argv)
     begin(atoi(argv[3]));
     if (!starts_together)
         has_one_clock = compare_clocks();
-    int world_rank = rank;
     all_s = room(sizeof *all_s * (size_t)ranks);
     together_s = room(sizeof *together_s * (size_t)count);
     alone_s = room(sizeof *alone_s * (size_t)count);
     const char *rule = take_call(argv);
     prepare_nonblocking(members);
-    prove_all(rule, world_rank);
+    prove_all(rule);
     int rounds = measure(atof(argv[1]), atoi(argv[2]));
     for (int number = 0; world_rank == 0 && number < count; number++) {
         printf("{\"call\":%d", number);

@@ -95,17 +95,10 @@ void prepare_nonblocking(MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
-static int is_first(void)
-{
-    int number;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &number);
-    return number == 0;
-}
-
 /* Says something to the director, the process that started the program. */
 static void say(const char *text)
 {
-    if (!has_director || !is_first())
+    if (!has_director || world_rank != 0)
         return;
     puts(text);
     fflush(stdout);
@@ -116,7 +109,7 @@ static double start_of_director_s(void)
 {
     struct timespec now;
     double start_s = 0;
-    if (is_first()) {
+    if (world_rank == 0) {
         if (scanf("%lf", &start_s) != 1)
             fail("start", "expected a time on standard input");
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -214,13 +207,15 @@ static void make_call(double start_s, double due_s)
     }
 }
 
-void make_calls(double start_s, double first_due_s)
+void make_calls(double start_s, double first_due_s, double span_s[2])
 {
     begin_count = end_count = 0;
     for (int i = 0; i < calls; i++)
         make_call(start_s, first_due_s + fmax(every_s, 0) * i);
     while (end_count < calls)
         end_call(start_s);
+    span_s[0] = own.begins_s[0];
+    span_s[1] = own.ends_s[calls - 1];
 }
 
 static double mean_time_s(void)
@@ -249,25 +244,15 @@ static double interval_s(void)
     return (ended_s(to) - ended_s(from)) / (to - from);
 }
 
-double first_begin_s(void)
-{
-    return *own.begins_s;
-}
-
-double last_end_s(void)
-{
-    return own.ends_s[calls - 1];
-}
-
 double scene_sample_s(int number, double *field_s)
 {
-    double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0;
+    double own_late_s = late_s ? late_s[number % patterns * ranks + rank] : 0, span_s[2];
     int is_missed;
     do {
         write_input();
         double start_s = scene_start_s(&is_missed);
-        make_calls(start_s, own_late_s);
-        *own.first_s = -first_begin_s();
+        make_calls(start_s, own_late_s, span_s);
+        *own.first_s = -span_s[0];
     } while (end_scene(is_missed));
     PMPI_Allreduce(own.ends_s, all.ends_s, 2 * calls + 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     *field_s = late_s ? *all.begins_s + *all.first_s : interval_s();

@@ -36,12 +36,9 @@ double scene_sample_s(int number, double *field_s);
 
 /* The start of a sample, on the common clock, and whether this rank has missed it. */
 double scene_start_s(int *is_missed);
-/* Makes the calls of a sample; the first is due so long after the start. */
-void make_calls(double start_s, double first_due_s);
-/* When this rank began its first call, in seconds after the start. */
-double first_begin_s(void);
-/* When this rank ended its last call. */
-double last_end_s(void);
+/* Makes the calls of a sample; the first is due so long after the start. Sets when this rank began its first call and
+ * ended its last one, in seconds after the start. */
+void make_calls(double start_s, double first_due_s, double span_s[2]);
 /* Ends a sample. Returns 1 if it is to be repeated, as a rank missed the start. Ranks that sleep until a start which
  * rank 0 names may miss it. */
 int end_scene(int is_missed);

@@ -15,7 +15,7 @@
 
 enum { LINE_BYTES = 64 };
 
-int rank, ranks, root, starts_together, has_one_clock = 1, results = 1;
+int rank, ranks, world_rank, world_ranks, root, starts_together, has_one_clock = 1, results = 1;
 const char *collective;
 MPI_Comm members, near = MPI_COMM_NULL;
 int *counts, *places, *sources, *sent_as, neighbors, blocks;
@@ -212,12 +212,9 @@ void write_input(void)
 
 int compare_clocks(void)
 {
-    int own, all;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &own);
-    PMPI_Comm_size(MPI_COMM_WORLD, &all);
-    for (int other = 1; other < all; other++)
-        if (own == 0 || own == other)
-            compare_clock(own, other);
+    for (int other = 1; other < world_ranks; other++)
+        if (world_rank == 0 || world_rank == other)
+            compare_clock(world_rank, other);
     int is_one = offset_s == 0, are_one;
     PMPI_Allreduce(&is_one, &are_one, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return are_one;
@@ -280,11 +277,9 @@ void print_times(const char *name, const double *times_s, int count)
 
 void print_clock_error(void)
 {
-    int number;
     double largest_s;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &number);
     PMPI_Reduce(&clock_error_s, &largest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (number == 0)
+    if (world_rank == 0)
         printf("{\"clock_error_s\":%.4e}\n", largest_s);
 }
 
@@ -350,8 +345,10 @@ int prove(FILE *out, const char *rule, int number, int (*function)(void))
 
 void begin(int are_together)
 {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
+    rank = world_rank;
+    ranks = world_ranks;
     members = MPI_COMM_WORLD;
     *(void **)&set_rules = library_function("hocket_set_rules");
     *(void **)&log_summary = library_function("hocket_log_summary");

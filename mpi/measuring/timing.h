@@ -14,6 +14,8 @@
 /* The present call; bench.c, jobs.c and tune.c set it. */
 extern const char *collective;
 extern int rank, ranks, root;
+/* This rank's number in the program, and the number of the program's ranks. */
+extern int world_rank, world_ranks;
 extern size_t bytes;
 /* The communicator of the call, and the communicator of a neighbourhood. */
 extern MPI_Comm members, near;

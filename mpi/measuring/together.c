@@ -1,10 +1,9 @@
 #include "together.h"
 
 #include <math.h>
-#include <mpi.h>
-#include <stddef.h>
+#include "clock.h"
 
-enum { CLOCK_TRIPS = 100, CLOCK_TAG = 77 };
+enum { CLOCK_TRIPS = 100 };
 /* Clocks at most this far apart count as one clock. */
 #define ONE_CLOCK_S 1e-6
 
@@ -18,27 +17,11 @@ double common_s(void)
 
 void compare_clock(int rank, int other)
 {
-    double shortest_s = INFINITY, there_s;
-    for (int i = 0; i < CLOCK_TRIPS; i++) {
-        if (rank == 0) {
-            PMPI_Recv(NULL, 0, MPI_BYTE, other, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            there_s = PMPI_Wtime();
-            PMPI_Send(&there_s, 1, MPI_DOUBLE, other, CLOCK_TAG, MPI_COMM_WORLD);
-            continue;
-        }
-        double before_s = PMPI_Wtime();
-        PMPI_Send(NULL, 0, MPI_BYTE, 0, CLOCK_TAG, MPI_COMM_WORLD);
-        PMPI_Recv(&there_s, 1, MPI_DOUBLE, 0, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double after_s = PMPI_Wtime();
-        if (after_s - before_s < shortest_s) {
-            shortest_s = after_s - before_s;
-            offset_s = (before_s + after_s) / 2 - there_s;
-        }
-    }
-    if (rank != 0)
-        clock_error_s = shortest_s / 2;
-    if (fabs(offset_s) <= ONE_CLOCK_S)
-        offset_s = 0;
+    double trip_s, own_s = measured_offset_s(MPI_COMM_WORLD, rank, other, CLOCK_TRIPS, &trip_s);
+    if (rank == 0)
+        return;
+    clock_error_s = trip_s / 2;
+    offset_s = fabs(own_s) <= ONE_CLOCK_S ? 0 : own_s;
 }
 
 int wait_until(double time_s)

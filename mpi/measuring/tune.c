@@ -386,14 +386,6 @@ static void take_turn(struct way *way, int round)
     undo(way);
 }
 
-static void print_samples(int number, int rounds)
-{
-    printf("{\"rule\":%d", number);
-    print_times("samples_s", ways[number].samples, rounds);
-    printf("}\n");
-    fflush(stdout);
-}
-
 static void take_rounds(char *text)
 {
     int rounds = atoi(text), numbers[MOST_WAYS], count = 0;
@@ -410,8 +402,11 @@ static void take_rounds(char *text)
             take_turn(&ways[numbers[(turn + round) % count]], round);
     }
     for (int i = 0; i < count; i++) {
-        if (rank == 0)
-            print_samples(numbers[i], rounds);
+        if (rank == 0) {
+            printf("{\"rule\":%d", numbers[i]);
+            print_times("samples_s", ways[numbers[i]].samples, rounds);
+            printf("}\n");
+        }
         free(ways[numbers[i]].samples);
     }
 }

@@ -233,13 +233,13 @@ static int do_copy(void *user, const void *source, void *target, size_t count) {
         memmove(target, source, count * of->size);
         return MPI_SUCCESS;
     }
-    int code = MPI_SUCCESS, rank = of->domain->rank;
-    for (size_t first = 0; first < count && code == MPI_SUCCESS; first += MOST_AT_ONCE) {
-        int some = (int)(count - first < MOST_AT_ONCE ? count - first : MOST_AT_ONCE);
-        ptrdiff_t offset = (ptrdiff_t)first * of->step;
-        code = MPI_Sendrecv((const char *)source + offset, some, of->type, rank, COPY_TAG, (char *)target + offset,
-                            some, of->type, rank, COPY_TAG, of->domain->comm, MPI_STATUS_IGNORE);
-    }
+    struct large_count all;
+    int rank = of->domain->rank, code = count_as(count, of->type, &all);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = MPI_Sendrecv(source, all.count, all.type, rank, COPY_TAG, target, all.count, all.type, rank, COPY_TAG,
+                        of->domain->comm, MPI_STATUS_IGNORE);
+    release_count(&all);
     return code;
 }
 
@@ -472,34 +472,17 @@ int hocket_mcast_domain_free(hocket_mcast_domain **freed) {
 
 /* The master */
 
-static int pack(hocket_mcast_domain *domain, const void *buffer, MPI_Count count, const carrier *of, packed **entry) {
-    size_t bytes = (size_t)count * of->size, at = 0;
-    *entry = malloc(sizeof **entry + bytes);
-    if (!*entry)
-        return fail(HOCKET_ERR_BROKEN, "out of memory for %zu B", bytes);
+/* Packs elements, or unpacks them, as many at a time as MPI counts. */
+static int pack(const carrier *of, void *buffer, size_t count, char *data, int unpacks) {
     size_t most = of->size ? INT_MAX / of->size : INT_MAX;
-    for (size_t first = 0; first < (size_t)count; first += most) {
-        size_t some = (size_t)count - first < most ? (size_t)count - first : most;
-        int position = 0;
-        const char *from = (const char *)buffer + (ptrdiff_t)first * of->step;
-        int code = MPI_Pack(from, (int)some, of->type, (*entry)->data + at, (int)(some * of->size), &position,
-                            domain->comm);
-        if (code != MPI_SUCCESS)
-            return mpi_failed(code, "packing");
-        at += (size_t)position;
-    }
-    return MPI_SUCCESS;
-}
-
-static int unpack(hocket_mcast_domain *domain, const void *data, size_t bytes, void *buffer, const carrier *of) {
-    size_t count = of->size ? bytes / of->size : 0, most = of->size ? INT_MAX / of->size : INT_MAX;
     for (size_t first = 0; first < count; first += most) {
         size_t some = count - first < most ? count - first : most;
-        int position = 0;
-        int code = MPI_Unpack((const char *)data + first * of->size, (int)(some * of->size), &position,
-                              (char *)buffer + (ptrdiff_t)first * of->step, (int)some, of->type, domain->comm);
+        int position = 0, bytes = (int)(some * of->size);
+        char *elements = (char *)buffer + (ptrdiff_t)first * of->step, *at = data + first * of->size;
+        int code = unpacks ? MPI_Unpack(at, bytes, &position, elements, (int)some, of->type, of->domain->comm)
+                           : MPI_Pack(elements, (int)some, of->type, at, bytes, &position, of->domain->comm);
         if (code != MPI_SUCCESS)
-            return mpi_failed(code, "unpacking");
+            return mpi_failed(code, unpacks ? "unpacking" : "packing");
     }
     return MPI_SUCCESS;
 }
@@ -514,7 +497,9 @@ int hocket_mcast_send(hocket_mcast_domain *domain, const unsigned char *members,
         return fail(HOCKET_ERR_ARGUMENT, "%s: got NULL, expected memory", members ? "buffer" : "members");
     packed *entry = NULL;
     if (!of.is_flat && count > 0) {
-        code = pack(domain, buffer, count, &of, &entry);
+        entry = malloc(sizeof *entry + (size_t)count * of.size);
+        code = entry ? pack(&of, (void *)buffer, (size_t)count, entry->data, 0)
+                     : fail(HOCKET_ERR_BROKEN, "out of memory for %zu B", (size_t)count * of.size);
         if (code != MPI_SUCCESS) {
             free(entry);
             return code;
@@ -611,7 +596,7 @@ static int received(hocket_mcast_domain *domain, void *of, int *code) {
         *code = fail(MPI_ERR_TRUNCATE, "got a multicast of %zu B, expected at most the %zu B of the buffer",
                      multicast.bytes, one->bytes);
     else if (!one->of.is_flat)
-        *code = unpack(domain, multicast.data, multicast.bytes, one->buffer, &one->of);
+        *code = pack(&one->of, one->buffer, (size_t)count, (char *)multicast.data, 1);
     else if (multicast.data != one->buffer && multicast.bytes > 0)
         memcpy(one->buffer, multicast.data, multicast.bytes);
     hocket_domain_release(domain->domain, multicast.id);
@@ -677,17 +662,38 @@ int hocket_mcast_collective_test(hocket_mcast_domain *domain, uint64_t id, int *
     return look_for(domain, is_over, &id, flag, &news);
 }
 
-/* Starts a collective. It owns a copy of the carrier until it is over. */
-static int start_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, const hocket_call *call,
-                            const void *input, void *result, const carrier *of) {
+/* The collective owns a copy of the carrier until it is over. */
+int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
+                                  const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                                  int root) {
+    carrier of;
+    int code = carrier_of(domain, count, type, op, &of), commutes = 1, in_place = input == MPI_IN_PLACE;
+    if (code != MPI_SUCCESS)
+        return code;
+    if (root < 0 || root >= multicast->size)
+        return fail(HOCKET_ERR_ARGUMENT, "root: got %d, expected a root below %d", root, multicast->size);
+    if (op != MPI_OP_NULL)
+        code = MPI_Op_commutative(op, &commutes);
+    MPI_Aint lower, extent;
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_get_true_extent(type, &lower, &extent);
+    if (code != MPI_SUCCESS)
+        return mpi_failed(code, "collective");
+    hocket_call call = {.collective = collective,
+                        .root = root,
+                        .in_place = in_place,
+                        .commutative = commutes,
+                        .count = (size_t)count,
+                        .element_bytes = of.size ? of.size : 1,
+                        .layout = {of.step, lower, (size_t)extent}};
     const char *reason = NULL;
-    int code = MPI_SUCCESS;
     running *one = malloc(sizeof *one);
     if (!one)
         return fail(HOCKET_ERR_BROKEN, "out of memory for a collective");
-    *one = (running){multicast->id, *of, NULL};
+    *one = (running){multicast->id, of, NULL};
     pthread_mutex_lock(&domain->lock);
-    if (hocket_domain_start(domain->domain, one->id, multicast->size, call, input, result, &one->of, &reason)) {
+    if (hocket_domain_start(domain->domain, one->id, multicast->size, &call, in_place ? NULL : input, result, &one->of,
+                            &reason)) {
         code = fail(HOCKET_ERR_ARGUMENT, "%s", reason);
         free(one);
     } else {
@@ -696,35 +702,6 @@ static int start_collective(hocket_mcast_domain *domain, const hocket_multicast 
     }
     pthread_mutex_unlock(&domain->lock);
     return code;
-}
-
-int hocket_mcast_collective_start(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,
-                                  const void *input, void *result, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                                  int root) {
-    carrier of;
-    int code = carrier_of(domain, count, type, op, &of), commutes = 1;
-    if (code != MPI_SUCCESS)
-        return code;
-    if (root < 0 || root >= multicast->size)
-        return fail(HOCKET_ERR_ARGUMENT, "root: got %d, expected a root below %d", root, multicast->size);
-    if (op != MPI_OP_NULL)
-        code = MPI_Op_commutative(op, &commutes);
-    MPI_Aint lower, extent, true_lower, true_extent;
-    if (code == MPI_SUCCESS)
-        code = MPI_Type_get_extent(type, &lower, &extent);
-    if (code == MPI_SUCCESS)
-        code = MPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    if (code != MPI_SUCCESS)
-        return mpi_failed(code, "collective");
-    int in_place = input == MPI_IN_PLACE;
-    hocket_call call = {.collective = collective,
-                        .root = root,
-                        .in_place = in_place,
-                        .commutative = commutes,
-                        .count = (size_t)count,
-                        .element_bytes = of.size ? of.size : 1,
-                        .layout = {extent, true_lower, (size_t)true_extent}};
-    return start_collective(domain, multicast, &call, in_place ? NULL : input, result, &of);
 }
 
 int hocket_mcast_collective(hocket_mcast_domain *domain, const hocket_multicast *multicast, int collective,

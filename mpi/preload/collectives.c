@@ -115,17 +115,8 @@ static int error_of_one_buffer(hocket_collective collective, MPI_Count count)
 #endif
 }
 
-/* A rank whose call MPI refuses sends and receives elements of the right size, but reduces none. */
-static void reduce_nothing(struct call *call, size_t total, MPI_Datatype type)
-{
-    MPI_Count bytes = type == MPI_DATATYPE_NULL ? 1 : size_of(type);
-    if (call->op == MPI_OP_NULL)
-        call->op = MPI_SUM;
-    call->asked.element_bytes = bytes > 0 ? (size_t)bytes : 1;
-    call->input = call->result = missing(total);
-}
-
-/* Describes a reduction of `total` elements; this rank gets `own` of them. */
+/* Describes a reduction of `total` elements; this rank gets `own` of them. If MPI refuses its call, the rank sends and
+ * receives elements of the right size, but reduces none. */
 static void reduction(struct call *call, const void *send, void *recv, MPI_Count total, MPI_Count own,
                       MPI_Datatype type, MPI_Op op)
 {
@@ -143,7 +134,10 @@ static void reduction(struct call *call, const void *send, void *recv, MPI_Count
     check_buffer(call, recv, in_place ? total : own, type);
     call->asked.in_place = in_place;
     if (call->is_refused || type == MPI_DATATYPE_NULL) {
-        reduce_nothing(call, elements(total, type), type);
+        MPI_Count bytes = type == MPI_DATATYPE_NULL ? 1 : size_of(type);
+        call->op = op == MPI_OP_NULL ? MPI_SUM : op;
+        call->asked.element_bytes = bytes > 0 ? (size_t)bytes : 1;
+        call->input = call->result = missing(elements(total, type));
         return;
     }
     call->input = (struct view){in_place ? NULL : (void *)send, (size_t)total, type, 0};

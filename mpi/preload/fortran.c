@@ -9,11 +9,7 @@
 
 #include <stddef.h>
 
-FORTRAN(init, (MPI_Fint *error), shim_leave_started(); set(error, MPI_Init(NULL, NULL));)
-FORTRAN(init_thread, (MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error), shim_leave_started();
-        set(error, MPI_Init_thread(NULL, NULL, *required, provided));)
-FORTRAN(finalize, (MPI_Fint *error), set(error, MPI_Finalize());)
-FORTRAN_CALL(barrier, MPI_Barrier, (comm))
+FORTRAN_BEGIN_AND_END(shim_leave_started())
 
 #ifdef OPEN_MPI
 /* Nonblocking collectives are left out: mpi_wait_ of Open MPI would not advance them. */

@@ -92,16 +92,6 @@ static int take_all(int count, MPI_Request requests[], MPI_Status statuses[], in
     return code;
 }
 
-static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    *flag = 0;
-    if (is_any(UNDER_WAY, count, requests))
-        return MPI_SUCCESS;
-    int code = PMPI_Testall(count, requests, flag, statuses);
-    int has_ended = *flag || code != MPI_SUCCESS;
-    return has_ended && shim_has_started() ? take_all(count, requests, statuses, code) : code;
-}
-
 /* One by one while nonblocking collectives may be under way: MPI_Testall of MPICH 5.0.2 fails for its own persistent
  * collectives. */
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -122,7 +112,12 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     shim_progress();
-    return test_all(count, requests, flag, statuses);
+    *flag = 0;
+    if (is_any(UNDER_WAY, count, requests))
+        return MPI_SUCCESS;
+    int code = PMPI_Testall(count, requests, flag, statuses);
+    int has_ended = *flag || code != MPI_SUCCESS;
+    return has_ended && shim_has_started() ? take_all(count, requests, statuses, code) : code;
 }
 
 /* Any */

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "trace.h"
 
+#include "clock.h"
 #include "envelope.h"
 
 #include <errno.h>
@@ -459,6 +460,15 @@ void got_field(const MPI_Status *status)
     got(status);
 }
 
+/* Keeps the requests that are open, and frees `facts`; under the lock. */
+static void keep_all(int count, struct request_facts *facts)
+{
+    for (int i = 0; i < count; i++)
+        if (facts[i].number >= 0)
+            keep(facts[i]);
+    free(facts);
+}
+
 void completed_fields(int count, struct request_facts *facts, int completed, const int *indices,
                       const MPI_Status *statuses)
 {
@@ -490,10 +500,7 @@ void completed_fields(int count, struct request_facts *facts, int completed, con
             one->number = -1;
     }
     put("]");
-    for (int i = 0; i < count; i++)
-        if (facts[i].number >= 0)
-            keep(facts[i]);
-    free(facts);
+    keep_all(count, facts);
 }
 
 void keep_requests(int count, struct request_facts *facts)
@@ -501,11 +508,8 @@ void keep_requests(int count, struct request_facts *facts)
     if (!facts)
         return;
     pthread_mutex_lock(&trace.lock);
-    for (int i = 0; i < count; i++)
-        if (facts[i].number >= 0)
-            keep(facts[i]);
+    keep_all(count, facts);
     pthread_mutex_unlock(&trace.lock);
-    free(facts);
 }
 
 /* Messages that a probe matched. A list suffices: there are few at a time. */
@@ -563,30 +567,13 @@ void named_fields(int count, const MPI_Request *requests)
 
 /* Clocks */
 
-/* Seconds to add to this clock to get the clock of rank 0: the middle of the fastest of PING_PONGS trips. */
+/* Seconds to add to this clock to get the clock of rank 0. */
 static double clock_offset_s(void)
 {
-    double offset_s = 0, fastest_s = 1e300, theirs_s;
-    for (int other = 1; other < trace.ranks; other++) {
-        if (trace.rank != 0 && trace.rank != other)
-            continue;
-        for (int i = 0; i < PING_PONGS; i++) {
-            if (trace.rank == 0) {
-                PMPI_Recv(NULL, 0, MPI_BYTE, other, 0, trace.comm, MPI_STATUS_IGNORE);
-                theirs_s = PMPI_Wtime();
-                PMPI_Send(&theirs_s, 1, MPI_DOUBLE, other, 0, trace.comm);
-                continue;
-            }
-            double asked_s = PMPI_Wtime();
-            PMPI_Send(NULL, 0, MPI_BYTE, 0, 0, trace.comm);
-            PMPI_Recv(&theirs_s, 1, MPI_DOUBLE, 0, 0, trace.comm, MPI_STATUS_IGNORE);
-            double answered_s = PMPI_Wtime();
-            if (answered_s - asked_s < fastest_s) {
-                fastest_s = answered_s - asked_s;
-                offset_s = theirs_s - (asked_s + answered_s) / 2;
-            }
-        }
-    }
+    double offset_s = 0, trip_s;
+    for (int other = 1; other < trace.ranks; other++)
+        if (trace.rank == 0 || trace.rank == other)
+            offset_s -= measured_offset_s(trace.comm, trace.rank, other, PING_PONGS, &trip_s);
     return offset_s;
 }
 
@@ -646,22 +633,21 @@ static void write_header(void)
     trace.lines = lines;
 }
 
-/* Sends the lines of this process in pieces; an empty piece ends them. */
-static void send_lines(char *piece)
+/* Sends the lines of this process in pieces, its first line before; an empty piece ends them. */
+static void send_lines(const char *first_line, char *piece)
 {
     size_t bytes;
-    rewind(trace.lines);
+    PMPI_Send(first_line, (int)strlen(first_line), MPI_BYTE, 0, 0, trace.comm);
     do {
         bytes = fread(piece, 1, CHUNK_BYTES, trace.lines);
         PMPI_Send(piece, (int)bytes, MPI_BYTE, 0, 0, trace.comm);
     } while (bytes);
 }
 
-static int gather_lines(char *piece)
+static int gather_lines(const char *first_line, char *piece)
 {
     size_t bytes;
-    int is_written = 1;
-    rewind(trace.lines);
+    int is_written = fputs(first_line, trace.file) >= 0;
     while ((bytes = fread(piece, 1, CHUNK_BYTES, trace.lines)))
         is_written &= fwrite(piece, 1, bytes, trace.file) == bytes;
     for (int other = 1; other < trace.ranks; other++) {
@@ -676,25 +662,22 @@ static int gather_lines(char *piece)
     return is_written;
 }
 
-/* Rewrites this process's lines behind a first line about the process. */
-static void put_rank_first(double end_offset_s)
+/* A line about this process, before its calls; the caller frees it. */
+static char *line_of_rank(double end_offset_s)
 {
-    char host[256] = "", *piece = memory(CHUNK_BYTES);
+    char host[256] = "", *line = NULL;
     size_t bytes;
-    FILE *body = trace.lines;
-    if (!(trace.lines = tmpfile()))
-        fail("trace: cannot create a temporary file", strerror(errno));
+    FILE *lines = trace.lines;
+    if (!(trace.lines = open_memstream(&line, &bytes)))
+        fail("trace", "out of memory");
     gethostname(host, sizeof host - 1);
     fprintf(trace.lines, "{\"rank\":%d,\"calls\":%lld,\"clock_offset_s\":[%.9f,%.9f]", trace.rank, trace.calls,
             trace.offset_s, end_offset_s);
     text_field("host", host);
     fputs("}\n", trace.lines);
-    rewind(body);
-    while ((bytes = fread(piece, 1, CHUNK_BYTES, body)))
-        if (fwrite(piece, 1, bytes, trace.lines) != bytes)
-            fail("trace: cannot write a temporary file", strerror(errno));
-    fclose(body);
-    free(piece);
+    fclose(trace.lines);
+    trace.lines = lines;
+    return line;
 }
 
 void trace_end(void)
@@ -708,17 +691,20 @@ void trace_end(void)
     line_begins("MPI_Finalize", end_s, end_s);
     fputs("}\n", trace.lines);
     PMPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, trace.comm);
-    put_rank_first(clock_offset_s() + trace.origin_s - first_s);
-    char *piece = memory(CHUNK_BYTES);
+    char *first_line = line_of_rank(clock_offset_s() + trace.origin_s - first_s), *piece = memory(CHUNK_BYTES);
+    if (fflush(trace.lines))
+        fail("trace: cannot write a temporary file", strerror(errno));
+    rewind(trace.lines);
     if (trace.rank == 0) {
         write_header();
-        int is_written = gather_lines(piece);
+        int is_written = gather_lines(first_line, piece);
         if (fclose(trace.file) || !is_written)
             fprintf(stderr, "hocket: HOCKET_TRACE: %s: %s\n", getenv("HOCKET_TRACE"), strerror(errno));
     } else {
-        send_lines(piece);
+        send_lines(first_line, piece);
     }
     free(piece);
+    free(first_line);
     fclose(trace.lines);
     PMPI_Group_free(&trace.world);
     PMPI_Comm_free(&trace.comm);

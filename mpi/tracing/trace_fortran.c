@@ -39,10 +39,7 @@ static int with_comm(int code, MPI_Comm comm, MPI_Fint *into)
     return code;
 }
 
-FORTRAN(init, (MPI_Fint *error), set(error, MPI_Init(NULL, NULL));)
-FORTRAN(init_thread, (MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error),
-        set(error, MPI_Init_thread(NULL, NULL, *required, provided));)
-FORTRAN(finalize, (MPI_Fint *error), set(error, MPI_Finalize());)
+FORTRAN_BEGIN_AND_END()
 
 FORTRAN_CALL(send, MPI_Send, (SEND))
 FORTRAN_CALL(bsend, MPI_Bsend, (SEND))
@@ -106,7 +103,6 @@ static int wait_all(int count, MPI_Fint *requests, MPI_Fint *statuses)
 FORTRAN(waitall, (MPI_Fint *count, MPI_Fint *requests, MPI_Fint *statuses, MPI_Fint *error),
         set(error, wait_all(*count, requests, statuses));)
 
-FORTRAN_CALL(barrier, MPI_Barrier, (comm))
 FORTRAN_COLLECTIVES
 
 #define NEW_COMM(name, function, list)                                                                                 \

@@ -2,7 +2,6 @@
 #include <sched.h>
 
 #include "log.h"
-#include "meeting.h"
 #include "started_calls.h"
 
 THREAD_CACHE double last_complete_for_s;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 static int keyval = MPI_KEYVAL_INVALID;
-static const hocket_transport *transport;
 /* A copy of MPI_COMM_WORLD that returns errors. */
 static MPI_Comm world;
 unsigned freed_communicators;
@@ -50,15 +49,6 @@ static void clear_messages(MPI_Comm comm)
     }
 }
 
-static void free_neighbors(struct neighbors *neighbors)
-{
-    if (!neighbors)
-        return;
-    free(neighbors->destinations);
-    free(neighbors->to_bytes);
-    free(neighbors);
-}
-
 /* Communicators without users, to be freed; atomic. */
 static struct communicator *unused;
 
@@ -83,7 +73,11 @@ static void free_communicator(struct communicator *state)
     free_node_memory(state->memory);
     free(state->nodes);
     free(state->counts);
-    free_neighbors(state->neighbors);
+    if (state->neighbors) {
+        free(state->neighbors->destinations);
+        free(state->neighbors->to_bytes);
+        free(state->neighbors);
+    }
     free(state);
 }
 
@@ -118,16 +112,15 @@ static struct communicator *new_communicator(MPI_Comm comm)
     if (!state->reason) {
         PMPI_Comm_rank(comm, &state->rank);
         PMPI_Comm_size(comm, &state->ranks);
-        state->algorithms = hocket_communicator_new(state->rank, state->ranks, transport);
+        state->algorithms = hocket_communicator_new(state->rank, state->ranks, &transport);
         hocket_communicator_nodes(state->algorithms, state->nodes);
         state->counts = resize(NULL, sizeof(size_t) * 2 * (size_t)state->ranks);
     }
     return state;
 }
 
-void begin_communicators(const hocket_transport *by)
+void begin_communicators(void)
 {
-    transport = by;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
     MPI_Group group; /* MPI_Comm_create_group of MPICH 3.4 crashes if nobody has asked for the group of its parent */
     PMPI_Comm_dup(MPI_COMM_WORLD, &world);

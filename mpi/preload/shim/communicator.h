@@ -38,8 +38,11 @@ struct communicator {
     struct communicator *next;
 };
 
-/* Creates the attribute, and removes it from communicators that the program cannot free. Algorithms send by `by`. */
-void begin_communicators(const hocket_transport *by);
+/* The functions by which algorithms send, in transport.c. */
+extern const hocket_transport transport;
+
+/* Creates the attribute, and removes it from communicators that the program cannot free. */
+void begin_communicators(void);
 void end_communicators(void);
 
 /* The communicator that this thread used last; `freed_count` is the value of freed_communicators at that time. */

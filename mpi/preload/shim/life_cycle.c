@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "operators.h"
 #include "persistent.h"
 #include "presence.h"
 #include "started_calls.h"
@@ -28,12 +27,6 @@ struct texts {
     int length;
 };
 
-static char *make_room_for(struct texts *texts, size_t bytes)
-{
-    texts->bytes = resize(texts->bytes, (size_t)texts->length + bytes + 1);
-    return texts->bytes + texts->length;
-}
-
 /* Adds a name and the text of its file; returns what is wrong with the file, or NULL. Only regular files: others may
  * have no end, or block at opening. */
 static const char *add_text(struct texts *texts, const char *name)
@@ -46,7 +39,8 @@ static const char *add_text(struct texts *texts, const char *name)
             fclose(stream);
         return "cannot be read";
     }
-    char *at = make_room_for(texts, name_length + (size_t)about.st_size);
+    texts->bytes = resize(texts->bytes, (size_t)texts->length + name_length + (size_t)about.st_size + 1);
+    char *at = texts->bytes + texts->length;
     memcpy(at, name, name_length);
     size_t length = fread(at + name_length, 1, (size_t)about.st_size, stream);
     fclose(stream);
@@ -176,7 +170,7 @@ void shim_begin(void)
     shim.has_threads = level == MPI_THREAD_MULTIPLE;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_set);
     shim.most_operations = (unsigned)(is_set ? *most : 32767) / TAGS_PER_OPERATION / FORMS - 1;
-    begin_communicators(&transport);
+    begin_communicators();
     read_settings();
     end_presence();
     begin_job_log();

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "types.h"
+
 enum { PATH_ROOM = 4096, TEXT_ROOM = 256 };
 
 /* The summary has been printed. */
@@ -25,12 +27,9 @@ static double job_start_s;
 
 static size_t element_bytes(const struct call *call)
 {
-    MPI_Count bytes = 0;
     if (call->op == MPI_OP_NULL)
         return 1;
-    if (call->result.type != MPI_DATATYPE_NULL)
-        PMPI_Type_size_x(call->result.type, &bytes);
-    return (size_t)bytes;
+    return call->result.type == MPI_DATATYPE_NULL ? 0 : shape_of(call->result.type)->bytes;
 }
 
 /* Returns 1 if all ranks know the size of a call as rules define it. The caller excludes refused calls. */
@@ -124,6 +123,15 @@ void log_ran(const struct operation *operation)
                counted.ranks, counted.ranks == 1 ? "" : "s", algorithm, 1e6 * counted.time_s);
 }
 
+/* A text that a function of libhocket writes; the caller frees it. */
+static char *text_by(size_t (*write)(char *text, size_t room))
+{
+    size_t length = write(NULL, 0);
+    char *text = resize(NULL, length + 1);
+    write(text, length + 1);
+    return text;
+}
+
 /* HOCKET_LOG */
 
 void read_log(char *problem, size_t room)
@@ -147,9 +155,7 @@ void print_summary(void)
     if (!shim.log_summary || has_summary || shim.world_rank != 0)
         return;
     has_summary = 1;
-    size_t length = hocket_log_summary(NULL, 0);
-    char *text = resize(NULL, length + 1);
-    hocket_log_summary(text, length + 1);
+    char *text = text_by(hocket_log_summary);
     fprintf(stderr, "hocket: rank 0:\n%s", text);
     free(text);
 }
@@ -182,15 +188,6 @@ void begin_job_log(void)
     job_start_s = PMPI_Wtime();
 }
 
-/* The lines of this process's log; the caller frees them. */
-static char *lines(void)
-{
-    size_t length = hocket_log_lines(NULL, 0);
-    char *text = resize(NULL, length + 1);
-    hocket_log_lines(text, length + 1);
-    return text;
-}
-
 static int merge_from(int rank, MPI_Comm comm)
 {
     MPI_Status status;
@@ -209,7 +206,7 @@ static int merge_from(int rank, MPI_Comm comm)
 
 static int send_to(int rank, MPI_Comm comm)
 {
-    char *text = lines();
+    char *text = text_by(hocket_log_lines);
     int code = PMPI_Send(text, (int)strlen(text), MPI_CHAR, rank, 0, comm);
     free(text);
     return code;
@@ -294,7 +291,7 @@ static void write_job_log(void)
                       .ranks = ranks,
                       .nodes = count_nodes(ranks)};
     size_t room = hocket_log_job(&job, NULL, 0) + 1;
-    char *about = resize(NULL, room), *entries = lines();
+    char *about = resize(NULL, room), *entries = text_by(hocket_log_lines);
     hocket_log_job(&job, about, room);
     if (write_file(path, about, entries))
         tell_no_log(path, strerror(errno));

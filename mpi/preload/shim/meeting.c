@@ -1,32 +1,16 @@
 /* Waits for other ranks while nonblocking calls go on. */
-#include "meeting.h"
-
 #include "started_calls.h"
-
-/* Waits for all ranks of a communicator. */
-static void meet_on(MPI_Comm comm)
-{
-    MPI_Request request;
-    if (PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
-        shim_wait(&request, MPI_STATUS_IGNORE);
-}
 
 void shim_meet(MPI_Comm comm)
 {
-    if (shim_may_be_active(comm))
-        meet_on(comm);
+    MPI_Request request;
+    if (shim_may_be_active(comm) && PMPI_Ibarrier(comm, &request) == MPI_SUCCESS)
+        shim_wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls save.
- * All ranks count alike. */
+/* The blocking call of a communicator that gets the memory of the node, which costs as much as some fifty short calls
+ * save. All ranks count alike. */
 enum { CALL_WITH_MEMORY = 32 };
-
-static void add_memory(MPI_Comm comm, struct communicator *state)
-{
-    if (shim_may_be_active(comm))
-        meet_on(state->private_comm);
-    state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
-}
 
 int has_private_for(struct operation *operation)
 {
@@ -38,8 +22,10 @@ int has_private_for(struct operation *operation)
             return leave(operation);
     }
     if (operation->call->form == BLOCKING && state->calls_before_memory < CALL_WITH_MEMORY &&
-        ++state->calls_before_memory == CALL_WITH_MEMORY)
-        add_memory(comm, state);
+        ++state->calls_before_memory == CALL_WITH_MEMORY) {
+        shim_meet(comm);
+        state->memory = new_node_memory(state->private_comm, state->nodes, other_tag());
+    }
     return 1;
 }
 

@@ -68,21 +68,16 @@ static const char *describe_elements(struct operation *operation, struct call *c
     return shape->bytes ? NULL : "a type without data";
 }
 
-/* Returns 1 if the next operation has tags that no other operation under way uses. A persistent call keeps its tags.
- * Its starts may reuse them: MPI keeps the order of messages between two ranks, and no algorithm receives from any
- * rank. */
-static int has_tags(const struct communicator *state, enum form form)
-{
-    return form != PERSISTENT || state->sequences[form] < shim.most_operations;
-}
-
-/* Takes an operation from libhocket, and its tags; returns why there is none, or NULL. */
+/* Takes an operation from libhocket, and tags that no other operation under way uses; returns why it cannot, or NULL. A
+ * persistent call keeps its tags. Its starts may reuse them: MPI keeps the order of messages between two ranks, and no
+ * algorithm receives from any rank. */
 static const char *take_operation(struct operation *operation, struct call *call, struct communicator *state)
 {
     const char *reason = "its communicator has no tags left";
     lock(&state->lock);
     CHANGES(state->algorithms);
-    operation->program = has_tags(state, call->form) ? hocket_prepare(state->algorithms, &call->asked, &reason) : NULL;
+    int has_tags = call->form != PERSISTENT || state->sequences[PERSISTENT] < shim.most_operations;
+    operation->program = has_tags ? hocket_prepare(state->algorithms, &call->asked, &reason) : NULL;
     if (operation->program)
         operation->first_tag = first_tag(state->sequences[call->form]++, call->form);
     unlock(&state->lock);

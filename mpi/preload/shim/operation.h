@@ -12,6 +12,10 @@
 int prepare(struct operation *operation, struct call *call);
 /* Leaves a prepared call to MPI after all, for the reason of its communicator; returns 0. */
 int leave(struct operation *operation);
+/* In meeting.c: creates the private communicator for the first prepared call of its communicator, and the memory of the
+ * node for the first blocking one. All ranks make the same calls and wait for each other. Returns 0 and leaves the call
+ * to MPI if MPI cannot create the communicator. */
+int has_private_for(struct operation *operation);
 /* Reports and returns the error of a refused call, at once as MPI does: before the rank takes part. */
 int report_refused(struct call *call);
 /* Decides which of the caller's buffers are packed, and makes room for them. */

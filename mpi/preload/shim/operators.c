@@ -1,6 +1,4 @@
 /* Operators that the program frees while calls need them. A later MPI_Op_free, or the end, frees them in MPI. */
-#include "operators.h"
-
 #include <stdlib.h>
 
 #include "persistent.h"
@@ -28,22 +26,22 @@ static void free_unneeded(void)
 
 int shim_free_op(MPI_Op *op)
 {
-    lock_active();
+    pthread_mutex_lock(&active_lock);
     free_unneeded();
     if (!op || *op == MPI_OP_NULL || !is_needed(*op)) {
-        unlock_active();
+        pthread_mutex_unlock(&active_lock);
         return PMPI_Op_free(op);
     }
     freed_operators = resize(freed_operators, sizeof(MPI_Op) * (size_t)(freed_count + 1));
     freed_operators[freed_count++] = *op;
     *op = MPI_OP_NULL;
-    unlock_active();
+    pthread_mutex_unlock(&active_lock);
     return MPI_SUCCESS;
 }
 
 void end_operators(void)
 {
-    lock_active();
+    pthread_mutex_lock(&active_lock);
     free_unneeded();
-    unlock_active();
+    pthread_mutex_unlock(&active_lock);
 }

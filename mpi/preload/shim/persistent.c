@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "meeting.h"
 #include "started_calls.h"
 
 struct persistent {
@@ -188,7 +187,7 @@ int shim_take(MPI_Request request, MPI_Comm *comm)
 /* Ends a call now, or when it is complete. */
 static void forget(struct persistent *persistent)
 {
-    lock_active();
+    pthread_mutex_lock(&active_lock);
     take_out(persistent);
     enum state state = persistent->state;
     persistent->is_forgotten = 1;
@@ -196,7 +195,7 @@ static void forget(struct persistent *persistent)
         count_started(-1);
     if (state != UNDER_WAY)
         end_call(&persistent->started_call);
-    unlock_active();
+    pthread_mutex_unlock(&active_lock);
 }
 
 void shim_forget(MPI_Request request)

@@ -11,7 +11,7 @@ static struct started_call *active;
 static int active_count;
 /* Persistent calls that are not idle; atomic. */
 static int started_count;
-static pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t active_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct started_call *ended;
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -189,12 +189,6 @@ int is_reducing(MPI_Op op)
     return started_call != NULL;
 }
 
-static void complete(struct started_call *started_call)
-{
-    __atomic_store_n(&started_call->code, started_call->call.code, __ATOMIC_RELEASE);
-    started_call->on_completion(started_call);
-}
-
 static void complete_request(struct started_call *started_call)
 {
     PMPI_Grequest_complete(started_call->request);
@@ -213,14 +207,16 @@ void shim_progress(void)
         *place = started_call->next;
         log_ran(&started_call->operation);
         __atomic_sub_fetch(&active_count, 1, __ATOMIC_RELAXED);
-        complete(started_call);
+        __atomic_store_n(&started_call->code, started_call->call.code, __ATOMIC_RELEASE);
+        started_call->on_completion(started_call);
     }
     pthread_mutex_unlock(&active_lock);
 }
 
-/* Appends a call to the active calls, which stay in the order of their starts. */
-static void append(struct started_call *started_call)
+void activate(struct started_call *started_call)
 {
+    start(&started_call->operation);
+    /* The active calls stay in the order of their starts. */
     pthread_mutex_lock(&active_lock);
     struct started_call **last = &active;
     while (*last)
@@ -228,23 +224,7 @@ static void append(struct started_call *started_call)
     *last = started_call;
     __atomic_add_fetch(&active_count, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&active_lock);
-}
-
-void activate(struct started_call *started_call)
-{
-    start(&started_call->operation);
-    append(started_call);
     shim_progress();
-}
-
-void lock_active(void)
-{
-    pthread_mutex_lock(&active_lock);
-}
-
-void unlock_active(void)
-{
-    pthread_mutex_unlock(&active_lock);
 }
 
 int shim_start(struct call *call, MPI_Request *request)

@@ -46,13 +46,14 @@ void end_call(struct started_call *started_call);
 void count_started(int change);
 /* Returns 1 if a call under way uses this operator; the caller holds active_lock. */
 int is_reducing(MPI_Op op);
-/* Locks active_lock: no call ends meanwhile. For changes of a persistent call and for freed operators. */
-void lock_active(void);
-void unlock_active(void);
+/* No call ends while a thread holds it. For changes of a persistent call and for freed operators. */
+extern pthread_mutex_t active_lock;
 /* Frees the ended calls, and communicators without users. */
 void reap_ended(void);
 /* Completes all calls under way. */
 void end_started_calls(void);
+/* Frees the operators that the program has freed while calls needed them, after all calls have ended. */
+void end_operators(void);
 
 #pragma GCC visibility pop
 

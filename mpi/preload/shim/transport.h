@@ -60,8 +60,6 @@ struct operation {
     uint8_t sends[PEERS_APART];
 };
 
-extern const hocket_transport transport;
-
 /* Moves elements as a message from this rank to itself. */
 int send_to_self(const struct operation *operation, struct view from, struct view into);
 

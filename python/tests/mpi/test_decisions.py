@@ -35,7 +35,7 @@ def test_reasons_are_given_by_two_functions() -> None:
     assert givers == {"prepare", "leave"}
 
 
-@pytest.mark.parametrize("function", ["reason_of", "is_of_neighbors", "has_tags", "take_operation"])
+@pytest.mark.parametrize("function", ["reason_of", "is_of_neighbors", "take_operation"])
 def test_no_reason_comes_from_what_a_rank_gives_by_itself(function: str) -> None:
     body = functions("shim/operation.c")[function]
     assert not [name for name in OWN if re.search(rf"->{name}\b", body)], body
