@@ -86,14 +86,6 @@ struct Waiting {
     is_racing: bool,
 }
 
-/// A step that has begun.
-enum StepStatus {
-    /// The step is done, and its branch continues at this moment.
-    Ended(Moment),
-    /// The outcome of the step will be, or is, in this slot.
-    Waits(u32),
-}
-
 /// An operation that waits for a decision.
 struct UndecidedOperation {
     waiting: Waiting,
@@ -957,16 +949,16 @@ impl<'a> Symbolic<'a> {
     }
 
     /// A local operation is done; if it races, a decision tells when.
-    fn end_local(&mut self, at: At, step: usize) -> StepStatus {
+    fn end_local(&mut self, at: At, step: usize) -> Progress {
         if !self.points.at(at.now).is_racing {
-            return StepStatus::Ended(self.end_of(at, step));
+            return Progress::Done((self.end_of(at, step), Received { source: at.rank as u32, len: 0 }));
         }
         let waiting = self.wait(at, step);
         self.complete_step(waiting, Received { source: at.rank as u32, len: 0 });
-        StepStatus::Waits(waiting.slot)
+        Progress::Waits(waiting.slot)
     }
 
-    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<StepStatus> {
+    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<Progress> {
         let step = self.begin(at, Verb::Send(to, tag), Some(data), None)?;
         let values = self.ranks[at.rank].read(data).to_vec();
         let arrivals = if self.points.has_tasks {
@@ -988,10 +980,10 @@ impl<'a> Symbolic<'a> {
         if !self.is_rendezvous {
             self.complete_step(waiting, Received { source: to as u32, len: data.len });
         }
-        Some(StepStatus::Waits(waiting.slot))
+        Some(Progress::Waits(waiting.slot))
     }
 
-    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<StepStatus> {
+    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<Progress> {
         let step = self.begin(at, Verb::Recv(from, tag), None, Some(into))?;
         let waiting = self.wait(at, step);
         let posted = PostedReceive { waiting, into };
@@ -1011,10 +1003,10 @@ impl<'a> Symbolic<'a> {
                 None => self.mailboxes.wait(at.rank, from, tag, posted),
             }
         }
-        Some(StepStatus::Waits(waiting.slot))
+        Some(Progress::Waits(waiting.slot))
     }
 
-    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<StepStatus> {
+    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<Progress> {
         let step = self.begin(at, Verb::Combine, Some(source), Some(target))?;
         let state = &self.ranks[at.rank];
         let (sources, targets) = (state.read(source), state.read(target));
@@ -1036,7 +1028,7 @@ impl<'a> Symbolic<'a> {
         Some(self.end_local(at, step))
     }
 
-    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<StepStatus> {
+    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<Progress> {
         let step = self.begin(at, Verb::Copy, Some(source), Some(target))?;
         let state = &mut self.ranks[at.rank];
         let values = state.read(source).to_vec();
@@ -1121,7 +1113,7 @@ impl World for Symbolic<'_> {
         if self.is_stopped(step.elements()) {
             return Progress::Never;
         }
-        let status = match *step {
+        let progress = match *step {
             IssuedStep::Send { to, data, options } => self.send(at, to, data, options.tag),
             IssuedStep::Recv { from, into, tag } => self.receive(at, from, into, tag),
             IssuedStep::Combine { source, target, side } => self.combine(at, source, target, side),
@@ -1132,14 +1124,11 @@ impl World for Symbolic<'_> {
             IssuedStep::Copy { .. }
             | IssuedStep::Wait { .. }
             | IssuedStep::Connect { .. }
-            | IssuedStep::Disconnect { .. } => {
-                return self.idle(at);
-            }
+            | IssuedStep::Disconnect { .. } => Some(self.idle(at)),
         };
-        let Some(status) = status else { return Progress::Never };
-        match status {
-            StepStatus::Ended(moment) => Progress::Done((moment, Received { source: at.rank as u32, len: 0 })),
-            StepStatus::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+        match progress.unwrap_or(Progress::Never) {
+            Progress::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+            other => other,
         }
     }
 
