@@ -4,8 +4,8 @@ use hocket_algorithms::automatic::Costs;
 use hocket_algorithms::shapes::levels::{Levels, Piece};
 use hocket_algorithms::{Cost, Entry, Price, SEGMENT};
 use hocket_core::{Call, Counts, Part, Result};
-use hocket_machine::{Placement, Work};
-use hocket_simulate::{Hockney, Line, NetworkModel, Platform};
+use hocket_machine::Work;
+use hocket_simulate::{Line, NetworkModel, Platform};
 
 use crate::surroundings::{costs, local_line};
 
@@ -59,7 +59,7 @@ pub fn predict(entry: &Entry, call: &Call, platform: &Platform) -> Result<Option
     if !knows_levels || network.send_overhead_s.is_some() && !knows_overhead(entry, call)? {
         return Ok(None);
     }
-    let terms = Terms { gamma_s, network };
+    let terms = Terms { gamma_s, ports: network.ports, overhead_s: network.send_overhead_s };
     if !terms.follow_from_parts(entry, call) {
         return Ok(None);
     }
@@ -137,16 +137,7 @@ impl Estimate {
 
     fn time_s(&self, entry: &Entry, call: &Call) -> Result<f64> {
         let Self { lines, gamma_s, ports } = *self;
-        let network = Hockney {
-            between: lines.between,
-            levels: None,
-            resources: None,
-            placement: Placement::linear(),
-            is_eager: false,
-            send_overhead_s: None,
-            ports,
-        };
-        Terms { gamma_s, network: &network }.time_s(entry, call, lines, true)
+        Terms { gamma_s, ports, overhead_s: None }.time_s(entry, call, lines, true)
     }
 }
 
@@ -191,16 +182,19 @@ impl Lines {
 }
 
 /// The quantities of a platform in formulas.
-struct Terms<'a> {
+struct Terms {
     gamma_s: f64,
-    network: &'a Hockney,
+    /// As [`Hockney::ports`](hocket_simulate::Hockney::ports).
+    ports: Option<usize>,
+    /// As [`Hockney::send_overhead_s`](hocket_simulate::Hockney::send_overhead_s).
+    overhead_s: Option<f64>,
 }
 
-impl Terms<'_> {
+impl Terms {
     /// The number of ports that an algorithm can use, and the number of them that a node has.
     fn ports(&self, entry: &Entry, call: &Call) -> (usize, usize) {
         let usable = usable_ports(entry, call);
-        (usable, self.network.ports.unwrap_or(usable).min(usable))
+        (usable, self.ports.unwrap_or(usable).min(usable))
     }
 
     /// Whether the time of an algorithm follows from the formulas of its parts, if it has parts. The ranks of a part end when
@@ -255,7 +249,7 @@ impl Terms<'_> {
             alpha_s: lines.between.alpha_s,
             beta_s: lines.between.beta_s_per_byte,
             gamma_s: self.gamma_s,
-            overhead_s: self.network.send_overhead_s,
+            overhead_s: self.overhead_s,
             usable_ports,
             ports,
             parameters,

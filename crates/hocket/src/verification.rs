@@ -216,14 +216,8 @@ fn ambiguity(schedule: &Schedule, Unordered { rank, tasks }: Unordered) -> Count
             _ => "recv from any rank".to_owned(),
         }
     };
-    Counterexample {
-        kind: Kind::AmbiguousOrder,
-        is_rendezvous: false,
-        ranks: vec![rank],
-        step: None,
-        span: None,
-        expected: "messages of the same two ranks and tag one after another, or of equal length".to_owned(),
-        got: "both in flight at the same time".to_owned(),
-        details: tasks.map(|task| format!("task {task}: {}", description(actions[task as usize]))).to_vec(),
-    }
+    let details = tasks.map(|task| format!("task {task}: {}", description(actions[task as usize]))).to_vec();
+    let expected = "messages of the same two ranks and tag one after another, or of equal length";
+    let got = "both in flight at the same time";
+    Counterexample { details, ..Counterexample::new(Kind::AmbiguousOrder, false, vec![rank], expected, got) }
 }

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, Occupation, Timing};
 use crate::in_time::{Arrival, Clockwork, InTime, Outcome, Sending, StepStatus, Timers, kept_bytes};
-use crate::network::{Departure, Network, Parcel, RECEIVE, SEND};
+use crate::network::{Departure, Network, NodeTimes, Parcel, RECEIVE, SEND};
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::Usage;
@@ -279,7 +279,7 @@ const WAITING_FOR_PORTS: &str = "a node may send or receive more messages at a t
 impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
     pub fn new(call: &Call, network: &'a N, timing: T, how: How, options: Options<'a>) -> Self {
         let (start, ranks) = (timing.start(), how.ranks(call));
-        let idle = |_| NodeState { busy: network.idle(start), sends: Latest::NONE, receives: Latest::NONE };
+        let idle = |_| NodeState { busy: NodeTimes::idle(start), sends: Latest::NONE, receives: Latest::NONE };
         let has_shared_ports = network.ports().is_some() && network.shared_ports().is_some();
         let why = network.resources().map(|_| SHARING).or(has_shared_ports.then_some(WAITING_FOR_PORTS));
         Self {
@@ -461,11 +461,11 @@ impl<'a, N: Network, T: Timing> Dataflow<'a, N, T> {
 
     /// When the processor of `rank` begins its part of a message, which takes `length_s` and can begin at `ready`.
     #[inline(always)]
-    fn begin_work(&self, rank: usize, ready: T::Clock, position: u64, length_s: f64) -> T::Clock {
+    fn begin_work(&mut self, rank: usize, ready: T::Clock, position: u64, length_s: f64) -> T::Clock {
         if !self.timing.interrupts() {
             return ready;
         }
-        let free = self.network.free_to_work(&self.ranks[rank].busy, ready);
+        let free = self.network.free_to_work(&mut self.ranks[rank].busy, ready);
         self.timing.begin(Occupation::work(rank, position, length_s), free)
     }
 
@@ -637,7 +637,8 @@ impl<N: Network, T: Timing> Clockwork for Dataflow<'_, N, T> {
         let departure = match &posted {
             Some(posted) if !is_eager => self.transfer(rank, self.network.request(now, parcel), posted.time, parcel),
             _ => {
-                let ready = self.network.free_to_send(&self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
+                let ready =
+                    self.network.free_to_send(&mut self.ranks[rank].busy, parcel).map_or(now, |free| now.max(free));
                 self.meet_send(rank, now, ready, self.network.holds_receiving(parcel));
                 let ready = self.begin_work(rank, ready, now.position(), self.network.processing_s(SEND, parcel));
                 let departure = self.network.inject(&mut self.ranks[rank].busy, ready, parcel);

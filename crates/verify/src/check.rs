@@ -115,16 +115,9 @@ fn wrong_contributions(
         if value == Value::UNDEFINED { "nothing: it was never written".to_owned() } else { arena.show(value) };
     let mut details = if is_complete { Vec::new() } else { differences(&expectation, got) };
     details.extend(world.last_write(rank, span));
-    Some(Counterexample {
-        kind,
-        is_rendezvous: world.is_rendezvous,
-        ranks: vec![rank],
-        step: None,
-        span: Some(span.to_string()),
-        expected: show(&expectation) + if is_complete { ", in rank order" } else { "" },
-        got: got_text,
-        details,
-    })
+    let expected = show(&expectation) + if is_complete { ", in rank order" } else { "" };
+    let counterexample = Counterexample::new(kind, world.is_rendezvous, vec![rank], expected, got_text);
+    Some(Counterexample { span: Some(span.to_string()), details, ..counterexample })
 }
 
 /// Contributions as text: one element of one rank, or the same element of several ranks.
@@ -184,14 +177,11 @@ fn difference<'a>(
     let element = |(values, others): (&Vec<Value>, &Vec<Value>)| (0..values.len()).find(|i| values[*i] != others[*i]);
     let (rank, values, others, at) =
         pairs.enumerate().find_map(|(rank, pair)| Some((rank, pair.0, pair.1, element(pair)?)))?;
+    let expected = format!("{} {other}", world.arena.show(others[at]));
+    let got = world.arena.show(values[at]);
     Some(Counterexample {
-        kind,
-        is_rendezvous: world.is_rendezvous,
-        ranks: vec![rank],
-        step: None,
         span: Some(world.call.result_of(rank).part(at, 1).to_string()),
-        expected: format!("{} {other}", world.arena.show(others[at])),
-        got: world.arena.show(values[at]),
         details: vec![format!("floating-point results would differ {between}")],
+        ..Counterexample::new(kind, world.is_rendezvous, vec![rank], expected, got)
     })
 }

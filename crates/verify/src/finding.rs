@@ -133,6 +133,18 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    /// In no step, and without details.
+    pub fn new(
+        kind: Kind,
+        is_rendezvous: bool,
+        ranks: Vec<usize>,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+    ) -> Self {
+        let (expected, got, details) = (expected.into(), got.into(), Vec::new());
+        Self { kind, is_rendezvous, ranks, step: None, span: None, expected, got, details }
+    }
+
     /// The same with more details.
     pub(crate) fn with_details(mut self, more: Vec<String>) -> Self {
         self.details.extend(more);

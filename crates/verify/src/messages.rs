@@ -123,7 +123,7 @@ impl<'a> Messages<'a> {
     /// A copy or reduction, whose operands must not overlap.
     fn work(&mut self, rank: usize, source: Span, target: Span) -> Progress {
         if let Some(Overlap { expected, got }) = Overlap::of(source, target) {
-            self.report(Counterexample { expected, got, ..self.counterexample(Kind::Overlap, vec![rank]) });
+            self.report(Counterexample::new(Kind::Overlap, self.is_rendezvous, vec![rank], expected, got));
         }
         done_progress(rank)
     }
@@ -149,11 +149,9 @@ impl<'a> Messages<'a> {
         let (len, room) = (message.len, receive.room);
         if len > room {
             let text = |len| bytes(self.call, len);
-            self.report(Counterexample {
-                expected: format!("messages of at most {} from rank {from} (tag {tag})", text(room)),
-                got: format!("a message of {}", text(len)),
-                ..self.counterexample(Kind::Truncation, vec![to, from])
-            });
+            let expected = format!("messages of at most {} from rank {from} (tag {tag})", text(room));
+            let got = format!("a message of {}", text(len));
+            self.report(Counterexample::new(Kind::Truncation, self.is_rendezvous, vec![to, from], expected, got));
         }
         self.finish(receive.slot, Received { source: from as u32, len });
         if let Some(sender) = message.sender {
@@ -196,20 +194,6 @@ impl<'a> Messages<'a> {
         self.finding.get_or_insert(counterexample);
     }
 
-    fn counterexample(&self, kind: Kind, ranks: Vec<usize>) -> Counterexample {
-        let (expected, got) = (String::new(), String::new());
-        Counterexample {
-            kind,
-            is_rendezvous: self.is_rendezvous,
-            ranks,
-            step: None,
-            span: None,
-            expected,
-            got,
-            details: Vec::new(),
-        }
-    }
-
     /// No rank can go on: all programs have ended, or some never will.
     fn conclude(&mut self) {
         let stuck = self.has_ended.iter().filter(|has_ended| !**has_ended).count();
@@ -219,9 +203,9 @@ impl<'a> Messages<'a> {
         let oldest = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
         let Some((rank, (from, tag, message))) = (0..self.call.ranks).find_map(oldest) else { return };
         let got = format!("a message of {} from rank {from} (tag {tag}) left over", bytes(self.call, message.len));
-        let counterexample = self.counterexample(Kind::LeftOverMessage, vec![rank, from as usize]);
-        let (expected, details) = ("every message to be received".to_owned(), self.unmatched_sends());
-        self.report(Counterexample { expected, got, details, ..counterexample });
+        let (ranks, expected) = (vec![rank, from as usize], "every message to be received");
+        let counterexample = Counterexample::new(Kind::LeftOverMessage, self.is_rendezvous, ranks, expected, got);
+        self.report(counterexample.with_details(self.unmatched_sends()));
     }
 
     /// The messages that no rank receives; a rendezvous send that waits is not one.
@@ -258,12 +242,9 @@ impl<'a> Messages<'a> {
         }
         let line = |rank: &usize| Some(format!("rank {rank} waits: {}", self.description(waits.get(rank)?.1)));
         let details = chain.iter().take(MOST).filter_map(line).chain(self.unmatched_sends()).collect();
-        Counterexample {
-            expected: "every rank to reach its end".to_owned(),
-            got: format!("{stuck} of {} ranks waiting for ever", self.call.ranks),
-            details,
-            ..self.counterexample(Kind::Deadlock, chain)
-        }
+        let got = format!("{stuck} of {} ranks waiting for ever", self.call.ranks);
+        Counterexample::new(Kind::Deadlock, self.is_rendezvous, chain, "every rank to reach its end", got)
+            .with_details(details)
     }
 
     fn description(&self, what: Side) -> String {

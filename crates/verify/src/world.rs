@@ -86,14 +86,6 @@ struct Waiting {
     is_racing: bool,
 }
 
-/// A step that has begun.
-enum StepStatus {
-    /// The step is done, and its branch continues at this moment.
-    Ended(Moment),
-    /// The outcome of the step will be, or is, in this slot.
-    Waits(u32),
-}
-
 /// An operation that waits for a decision.
 struct UndecidedOperation {
     waiting: Waiting,
@@ -223,17 +215,14 @@ enum Verb {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let write_tag =
-            |f: &mut fmt::Formatter<'_>, tag: Tag| if tag == 0 { Ok(()) } else { write!(f, " (tag {tag})") };
+        let shown = |tag: Tag| if tag == 0 { String::new() } else { format!(" (tag {tag})") };
         match (self.verb, self.reads, self.writes) {
-            (Verb::Send(to, tag), Some(data), _) => {
-                write!(f, "send {data} to rank {to}").and_then(|()| write_tag(f, tag))
-            }
+            (Verb::Send(to, tag), Some(data), _) => write!(f, "send {data} to rank {to}{}", shown(tag)),
             (Verb::Recv(Source::Rank(from), tag), _, Some(into)) => {
-                write!(f, "recv {into} from rank {from}").and_then(|()| write_tag(f, tag))
+                write!(f, "recv {into} from rank {from}{}", shown(tag))
             }
             (Verb::Recv(Source::Any, tag), _, Some(into)) => {
-                write!(f, "recv {into} from any rank").and_then(|()| write_tag(f, tag))
+                write!(f, "recv {into} from any rank{}", shown(tag))
             }
             (Verb::Combine, Some(source), Some(target)) => write!(f, "combine {source} into {target}"),
             (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),
@@ -489,14 +478,9 @@ impl<'a> Symbolic<'a> {
 
     fn counterexample(&self, kind: Kind, rank: usize, step: usize, expected: String, got: String) -> Counterexample {
         Counterexample {
-            kind,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank],
             step: self.number_of(step),
-            span: None,
-            expected,
-            got,
             details: vec![format!("{}: {}", self.name_of(rank, step), self.ranks[rank].steps[step])],
+            ..Counterexample::new(kind, self.is_rendezvous, vec![rank], expected, got)
         }
     }
 
@@ -510,31 +494,18 @@ impl<'a> Symbolic<'a> {
 
     /// `rank` leaves a barrier before it knows that `missing` has come.
     fn left_too_early(&self, rank: usize, missing: usize) -> Counterexample {
-        Counterexample {
-            kind: Kind::LeftTooEarly,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank, missing],
-            step: None,
-            span: None,
-            expected: format!("rank {rank} to stay until it knows that rank {missing} has come"),
-            got: format!(
-                "no message that rank {rank} waited for comes from rank {missing}, directly or through others"
-            ),
-            details: self.latest_steps(rank),
-        }
+        let expected = format!("rank {rank} to stay until it knows that rank {missing} has come");
+        let got =
+            format!("no message that rank {rank} waited for comes from rank {missing}, directly or through others");
+        Counterexample::new(Kind::LeftTooEarly, self.is_rendezvous, vec![rank, missing], expected, got)
+            .with_details(self.latest_steps(rank))
     }
 
     fn never_ends(&self, rank: usize, most: usize) -> Counterexample {
-        Counterexample {
-            kind: Kind::NeverEnds,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank],
-            step: None,
-            span: None,
-            expected: format!("rank {rank} to reach its end within {most} steps"),
-            got: "it still goes on, and was stopped; its latest steps:".to_owned(),
-            details: self.latest_steps(rank),
-        }
+        let expected = format!("rank {rank} to reach its end within {most} steps");
+        let got = "it still goes on, and was stopped; its latest steps:";
+        Counterexample::new(Kind::NeverEnds, self.is_rendezvous, vec![rank], expected, got)
+            .with_details(self.latest_steps(rank))
     }
 
     /// The program of `rank` fails in its next step for this reason.
@@ -544,14 +515,9 @@ impl<'a> Symbolic<'a> {
             Failure::StepsNotTaken(got) => (Kind::StepsNotTaken, "every step that a verb makes to be yielded", got),
         };
         Counterexample {
-            kind,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank],
             step: (kind == Kind::Failure).then(|| self.ranks[rank].steps.len() + 1),
-            span: None,
-            expected: expected.to_owned(),
-            got: got.clone(),
             details: self.latest_steps(rank),
+            ..Counterexample::new(kind, self.is_rendezvous, vec![rank], expected, got)
         }
     }
 
@@ -616,16 +582,7 @@ impl<'a> Symbolic<'a> {
     /// A further run of a correct program differs at this rank.
     fn unlike(&self, kind: Kind, rank: usize, got: String) -> Counterexample {
         let [expected, _] = kind.of_further_run();
-        Counterexample {
-            kind,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank],
-            step: None,
-            span: None,
-            expected: expected.to_owned(),
-            got,
-            details: Vec::new(),
-        }
+        Counterexample::new(kind, self.is_rendezvous, vec![rank], expected, got)
     }
 
     /// The steps of each rank, in an order that does not depend on timing.
@@ -759,15 +716,11 @@ impl<'a> Symbolic<'a> {
             let (at, text, _) = waits(*rank)?;
             Some(format!("rank {rank} waits in {}: {text}", self.name_of(*rank, at)))
         };
+        let got = format!("{} of {} ranks waiting for ever", stuck.len(), self.call.ranks);
         Counterexample {
-            kind: Kind::Deadlock,
-            is_rendezvous: self.is_rendezvous,
             step: waits(chain[0]).and_then(|(at, ..)| self.number_of(at)),
-            span: None,
-            expected: "every rank to reach its end".to_owned(),
-            got: format!("{} of {} ranks waiting for ever", stuck.len(), self.call.ranks),
             details: chain.iter().take(MOST).filter_map(line).chain(self.unmatched_sends()).collect(),
-            ranks: chain,
+            ..Counterexample::new(Kind::Deadlock, self.is_rendezvous, chain, "every rank to reach its end", got)
         }
     }
 
@@ -788,19 +741,11 @@ impl<'a> Symbolic<'a> {
     fn left_over_messages(&self) -> Option<Counterexample> {
         let unexpected = |rank: usize| Some((rank, self.mailboxes.oldest(rank)?));
         let (rank, (from, tag, message)) = (0..self.call.ranks).find_map(unexpected)?;
-        Some(Counterexample {
-            kind: Kind::LeftOverMessage,
-            is_rendezvous: self.is_rendezvous,
-            ranks: vec![rank, from as usize],
-            step: None,
-            span: None,
-            expected: "every message to be received".to_owned(),
-            got: format!(
-                "a message of {} from rank {from} (tag {tag}) left over",
-                count_in_words(message.values.len(), "element")
-            ),
-            details: self.unmatched_sends(),
-        })
+        let size = count_in_words(message.values.len(), "element");
+        let got = format!("a message of {size} from rank {from} (tag {tag}) left over");
+        let (ranks, expected) = (vec![rank, from as usize], "every message to be received");
+        let counterexample = Counterexample::new(Kind::LeftOverMessage, self.is_rendezvous, ranks, expected, got);
+        Some(counterexample.with_details(self.unmatched_sends()))
     }
 
     /// Begins an operation: notes and checks its step. None if the step is wrong, which is then reported.
@@ -1004,16 +949,16 @@ impl<'a> Symbolic<'a> {
     }
 
     /// A local operation is done; if it races, a decision tells when.
-    fn end_local(&mut self, at: At, step: usize) -> StepStatus {
+    fn end_local(&mut self, at: At, step: usize) -> Progress {
         if !self.points.at(at.now).is_racing {
-            return StepStatus::Ended(self.end_of(at, step));
+            return Progress::Done((self.end_of(at, step), Received { source: at.rank as u32, len: 0 }));
         }
         let waiting = self.wait(at, step);
         self.complete_step(waiting, Received { source: at.rank as u32, len: 0 });
-        StepStatus::Waits(waiting.slot)
+        Progress::Waits(waiting.slot)
     }
 
-    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<StepStatus> {
+    fn send(&mut self, at: At, to: usize, data: Span, tag: Tag) -> Option<Progress> {
         let step = self.begin(at, Verb::Send(to, tag), Some(data), None)?;
         let values = self.ranks[at.rank].read(data).to_vec();
         let arrivals = if self.points.has_tasks {
@@ -1035,10 +980,10 @@ impl<'a> Symbolic<'a> {
         if !self.is_rendezvous {
             self.complete_step(waiting, Received { source: to as u32, len: data.len });
         }
-        Some(StepStatus::Waits(waiting.slot))
+        Some(Progress::Waits(waiting.slot))
     }
 
-    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<StepStatus> {
+    fn receive(&mut self, at: At, from: Source, into: Span, tag: Tag) -> Option<Progress> {
         let step = self.begin(at, Verb::Recv(from, tag), None, Some(into))?;
         let waiting = self.wait(at, step);
         let posted = PostedReceive { waiting, into };
@@ -1058,10 +1003,10 @@ impl<'a> Symbolic<'a> {
                 None => self.mailboxes.wait(at.rank, from, tag, posted),
             }
         }
-        Some(StepStatus::Waits(waiting.slot))
+        Some(Progress::Waits(waiting.slot))
     }
 
-    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<StepStatus> {
+    fn combine(&mut self, at: At, source: Span, target: Span, side: Side) -> Option<Progress> {
         let step = self.begin(at, Verb::Combine, Some(source), Some(target))?;
         let state = &self.ranks[at.rank];
         let (sources, targets) = (state.read(source), state.read(target));
@@ -1083,7 +1028,7 @@ impl<'a> Symbolic<'a> {
         Some(self.end_local(at, step))
     }
 
-    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<StepStatus> {
+    fn copy(&mut self, at: At, source: Span, target: Span) -> Option<Progress> {
         let step = self.begin(at, Verb::Copy, Some(source), Some(target))?;
         let state = &mut self.ranks[at.rank];
         let values = state.read(source).to_vec();
@@ -1168,7 +1113,7 @@ impl World for Symbolic<'_> {
         if self.is_stopped(step.elements()) {
             return Progress::Never;
         }
-        let status = match *step {
+        let progress = match *step {
             IssuedStep::Send { to, data, options } => self.send(at, to, data, options.tag),
             IssuedStep::Recv { from, into, tag } => self.receive(at, from, into, tag),
             IssuedStep::Combine { source, target, side } => self.combine(at, source, target, side),
@@ -1179,14 +1124,11 @@ impl World for Symbolic<'_> {
             IssuedStep::Copy { .. }
             | IssuedStep::Wait { .. }
             | IssuedStep::Connect { .. }
-            | IssuedStep::Disconnect { .. } => {
-                return self.idle(at);
-            }
+            | IssuedStep::Disconnect { .. } => Some(self.idle(at)),
         };
-        let Some(status) = status else { return Progress::Never };
-        match status {
-            StepStatus::Ended(moment) => Progress::Done((moment, Received { source: at.rank as u32, len: 0 })),
-            StepStatus::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+        match progress.unwrap_or(Progress::Never) {
+            Progress::Waits(slot) => self.take(at, slot).map_or(Progress::Waits(slot), Progress::Done),
+            other => other,
         }
     }
 

@@ -29,7 +29,9 @@ use hocket_machine::{Node, Placement};
 
 use crate::clock::{PlacedTime, Timing, Trial};
 use crate::in_time::{Arrival, InTime, Outcome, kept_bytes};
-use crate::network::{Fabric, LinkUse, Memo, Milestone, Network, Occupancy, Parcel, Passages, SEND, Traffic};
+use crate::network::{
+    Fabric, LinkUse, Memo, Milestone, Network, NodeTimes, Occupancy, Parcel, Passages, SEND, Traffic,
+};
 use crate::options::{Failure, Options, bytes};
 use crate::peers::Peers;
 use crate::ports::PortQueues;
@@ -192,7 +194,7 @@ impl<'a, N: Network> Events<'a, N> {
             fabric,
             messages: Messages::default(),
             trial,
-            nodes: (0..call.ranks).map(|_| network.idle(trial.start())).collect(),
+            nodes: (0..call.ranks).map(|_| NodeTimes::idle(trial.start())).collect(),
             element_bytes: call.element_bytes,
             mailboxes: Mailboxes::new(call.ranks),
             outcomes: Slots::default(),

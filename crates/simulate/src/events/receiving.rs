@@ -113,7 +113,7 @@ impl<N: Network> Events<'_, N> {
         let Some(slot) = receiver_slot else { return };
         let [_, rank] = self.image([from, to]);
         let position = self.receive_positions.get(slot as usize).copied().unwrap_or_default();
-        let begin = self.begin_work(rank, position, now_s, || self.network.processing_s(RECEIVE, parcel));
+        let begin = self.begin_work(rank, position, now_s, |network| network.processing_s(RECEIVE, parcel));
         let end_s = self.network.accept(&mut self.nodes[rank as usize], begin, parcel).time_s;
         if end_s == now_s {
             self.receive(id);

@@ -19,7 +19,7 @@ impl<N: Network> Events<'_, N> {
         if self.queues.is_some() && !parcel.is_on_node() || is_followed {
             return self.ask_as_processor_runs(id, now_s);
         }
-        if let Some(free) = self.network.free_to_send(&self.nodes[from], parcel) {
+        if let Some(free) = self.network.free_to_send(&mut self.nodes[from], parcel) {
             return self.inject_by_interface(id, now_s, free.time_s);
         }
         let departure = self.departure(id, now_s);
@@ -41,26 +41,26 @@ impl<N: Network> Events<'_, N> {
 
     /// When the processor of a sender begins its part of a message that is ready at `now_s`.
     #[inline(always)]
-    fn begin_of_send(&self, id: u32, now_s: f64) -> PlacedTime {
+    fn begin_of_send(&mut self, id: u32, now_s: f64) -> PlacedTime {
         let Message { from, position, parcel, .. } = *self.messages.get(id);
-        self.begin_work(from, position, now_s, || self.network.processing_s(SEND, parcel))
+        self.begin_work(from, position, now_s, |network| network.processing_s(SEND, parcel))
     }
 
     /// When the processor of `rank` begins its part of a message, which takes `length_s` and is ready at `now_s`.
     #[inline(always)]
     pub(super) fn begin_work(
-        &self,
+        &mut self,
         rank: u32,
         position: u64,
         now_s: f64,
-        length_s: impl FnOnce() -> f64,
+        length_s: impl FnOnce(&N) -> f64,
     ) -> PlacedTime {
         let now = PlacedTime::at(now_s);
         if !self.trial.interrupts() {
             return now;
         }
-        let free = self.network.free_to_work(&self.nodes[rank as usize], now);
-        self.trial.begin(Occupation::work(rank as usize, position, length_s()), free)
+        let free = self.network.free_to_work(&mut self.nodes[rank as usize], now);
+        self.trial.begin(Occupation::work(rank as usize, position, length_s(self.network)), free)
     }
 
     /// A message leaves that meets no others: an event tells its sender when it is done. Returns when it arrives.
@@ -174,7 +174,7 @@ impl<N: Network> Events<'_, N> {
         let Some(id) = self.interfaces[rank as usize].pop_front() else { return };
         self.depart(id, self.agenda.now_s());
         if let Some(next) = self.interfaces[rank as usize].front() {
-            let free = self.network.free_to_send(&self.nodes[rank as usize], self.messages.get(*next).parcel);
+            let free = self.network.free_to_send(&mut self.nodes[rank as usize], self.messages.get(*next).parcel);
             self.at(free.map_or(self.agenda.now_s(), |free| free.time_s), Action::Free { rank });
         }
     }

@@ -18,26 +18,12 @@ impl<'a> NetworkWithContention<'a> {
     pub fn new(network: &'a dyn SharedNetwork) -> Self {
         Self { network, fabric: network.fabric() }
     }
-
-    /// The costs of a message at its ranks: of a level, or `[host]` between nodes; none without them.
-    #[inline(always)]
-    fn level(&self, message: Parcel) -> Option<&Level> {
-        let Fabric { levels, host, has_interfaces, .. } = self.fabric;
-        match (levels, message.within) {
-            (Some(levels), Some(within)) => Some(levels.of(within)),
-            _ => has_interfaces.then_some(host),
-        }
-    }
 }
 
 impl Network for NetworkWithContention<'_> {
     type Node<T: Clock> = Busy<T>;
     const NODE_HAS_STATE: bool = true;
     const MESSAGES_MEET: bool = true;
-
-    fn idle<T: Clock>(&self, start: T) -> Busy<T> {
-        Busy::idle(start)
-    }
 
     fn shared_network(&self) -> Option<&dyn SharedNetwork> {
         Some(self.network)
@@ -47,6 +33,16 @@ impl Network for NetworkWithContention<'_> {
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
         let Fabric { levels, placement, .. } = self.fabric;
         levels.as_ref().and_then(|levels| levels.within(placement, message, ranks))
+    }
+
+    /// Of a level, or `[host]` between nodes; none without them.
+    #[inline(always)]
+    fn level(&self, message: Parcel) -> Option<&Level> {
+        let Fabric { levels, host, has_interfaces, .. } = self.fabric;
+        match (levels, message.within) {
+            (Some(levels), Some(within)) => Some(levels.of(within)),
+            _ => has_interfaces.then_some(host),
+        }
     }
 
     fn resources(&self) -> Option<(&Resources, &Placement)> {
@@ -76,15 +72,7 @@ impl Network for NetworkWithContention<'_> {
         self.network.latency_s(of_message.map(|rank| placement.node_of(rank, ranks)))
     }
 
-    fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).map_or(now, |level| level.request(now, message))
-    }
-
-    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).map_or(now, |level| level.grant(now, message.bytes))
-    }
-
-    fn free_to_send<T: Clock>(&self, node: &Busy<T>, message: Parcel) -> Option<T> {
+    fn free_to_send<T: Clock>(&self, node: &mut Busy<T>, message: Parcel) -> Option<T> {
         self.level(message).map(|_| node.sending)
     }
 
@@ -101,27 +89,7 @@ impl Network for NetworkWithContention<'_> {
         Departure { sender_done: node.processor, start: node.processor, transfer_s: 0.0, latency_s: 0.0 }
     }
 
-    fn free_to_work<T: Clock>(&self, node: &Busy<T>, now: T) -> T {
-        now.max(node.processor)
-    }
-
     fn processing_s(&self, end: usize, message: Parcel) -> f64 {
         self.level(message).unwrap_or(&self.fabric.host).processing_s(end, message)
-    }
-
-    fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
-        self.level(message).map_or(arrival, |level| level.head(start, arrival, message))
-    }
-
-    fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
-        self.level(message).map_or(arrival, |level| level.take_in(node, arrival, message))
-    }
-
-    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        self.level(message).map_or(now, |level| level.accept(node, now, message))
-    }
-
-    fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
-        node.work(now, pass)
     }
 }

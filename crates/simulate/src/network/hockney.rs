@@ -109,8 +109,6 @@ impl Network for Hockney {
     type Node<T: Clock> = ();
     const NODE_HAS_STATE: bool = false;
 
-    fn idle<T: Clock>(&self, _start: T) {}
-
     fn post_s(&self) -> Option<f64> {
         Some(self.send_overhead_s.unwrap_or(0.0))
     }
@@ -167,14 +165,6 @@ impl Network for Hockney {
         self.is_eager
     }
 
-    fn request<T: Clock>(&self, now: T, _message: Parcel) -> T {
-        now
-    }
-
-    fn grant<T: Clock>(&self, now: T, _message: Parcel) -> T {
-        now
-    }
-
     #[inline(always)]
     fn inject<T: Clock>(&self, (): &mut (), now: T, Parcel { bytes, within, .. }: Parcel) -> Departure<T> {
         let (alpha_s, beta_s_per_byte) = match (&self.levels, within) {
@@ -192,13 +182,5 @@ impl Network for Hockney {
 
     fn processing_s(&self, end: usize, _message: Parcel) -> f64 {
         self.send_overhead_s.filter(|_| end == SEND).unwrap_or(0.0)
-    }
-
-    fn accept<T: Clock>(&self, (): &mut (), now: T, _message: Parcel) -> T {
-        now
-    }
-
-    fn work<T: Clock>(&self, (): &mut (), now: T, pass: impl FnOnce(T) -> T) -> T {
-        pass(now)
     }
 }

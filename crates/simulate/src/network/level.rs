@@ -402,12 +402,34 @@ pub struct Busy<T> {
     receiving: T,
 }
 
-impl<T: Clock> Busy<T> {
+/// What a network keeps of a rank between operations: [`Busy`], or nothing.
+pub trait NodeTimes<T> {
     /// Processor and interfaces that are free at `start`.
-    pub(super) fn idle(start: T) -> Self {
+    fn idle(start: T) -> Self;
+    /// The times at which they are free, if the network keeps these.
+    fn busy(&mut self) -> Option<&mut Busy<T>>;
+}
+
+impl<T> NodeTimes<T> for () {
+    fn idle(_start: T) {}
+
+    fn busy(&mut self) -> Option<&mut Busy<T>> {
+        None
+    }
+}
+
+impl<T: Clock> NodeTimes<T> for Busy<T> {
+    fn idle(start: T) -> Self {
         Self { processor: start, sending: start, receiving: start }
     }
 
+    #[inline(always)]
+    fn busy(&mut self) -> Option<&mut Self> {
+        Some(self)
+    }
+}
+
+impl<T: Clock> Busy<T> {
     /// The processor works, as [`Network::work`].
     pub(super) fn work(&mut self, now: T, pass: impl FnOnce(T) -> T) -> T {
         self.processor = pass(now.max(self.processor));

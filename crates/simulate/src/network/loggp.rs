@@ -68,14 +68,6 @@ impl Loggp {
         Ok(Self { between, levels, resources, placement: Placement::read_without_topology(section)? })
     }
 
-    #[inline(always)]
-    fn level(&self, message: Parcel) -> &Level {
-        match (&self.levels, message.within) {
-            (Some(levels), Some(within)) => levels.of(within),
-            _ => &self.between,
-        }
-    }
-
     fn all_levels(&self) -> impl Iterator<Item = &Level> + Clone {
         std::iter::once(&self.between).chain(self.levels.iter().flat_map(Levels::costs))
     }
@@ -85,13 +77,17 @@ impl Network for Loggp {
     type Node<T: Clock> = Busy<T>;
     const NODE_HAS_STATE: bool = true;
 
-    fn idle<T: Clock>(&self, start: T) -> Busy<T> {
-        Busy::idle(start)
-    }
-
     #[inline(always)]
     fn within(&self, message: [usize; 2], ranks: usize) -> Option<Within> {
         self.levels.as_ref().and_then(|levels| levels.within(&self.placement, message, ranks))
+    }
+
+    #[inline(always)]
+    fn level(&self, message: Parcel) -> Option<&Level> {
+        match (&self.levels, message.within) {
+            (Some(levels), Some(within)) => Some(levels.of(within)),
+            _ => Some(&self.between),
+        }
     }
 
     fn resources(&self) -> Option<(&Resources, &Placement)> {
@@ -114,55 +110,11 @@ impl Network for Loggp {
         self.all_levels().any(Level::knows_peers)
     }
 
-    fn is_eager(&self, message: Parcel) -> bool {
-        self.level(message).is_eager(message.bytes)
-    }
-
-    fn request<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).request(now, message)
-    }
-
-    fn grant<T: Clock>(&self, now: T, message: Parcel) -> T {
-        self.level(message).grant(now, message.bytes)
-    }
-
-    #[inline(always)]
-    fn free_to_send<T: Clock>(&self, node: &Busy<T>, _message: Parcel) -> Option<T> {
-        Some(node.sending)
-    }
-
     fn inject<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> Departure<T> {
-        self.level(message).inject(node, now, message)
-    }
-
-    fn free_to_work<T: Clock>(&self, node: &Busy<T>, now: T) -> T {
-        now.max(node.processor)
+        self.level(message).unwrap_or(&self.between).inject(node, now, message)
     }
 
     fn processing_s(&self, end: usize, message: Parcel) -> f64 {
-        self.level(message).processing_s(end, message)
-    }
-
-    #[inline(always)]
-    fn holds_receiving(&self, message: Parcel) -> bool {
-        self.level(message).holds_receiving()
-    }
-
-    #[inline(always)]
-    fn head<T: Clock>(&self, start: T, arrival: T, message: Parcel) -> T {
-        self.level(message).head(start, arrival, message)
-    }
-
-    #[inline(always)]
-    fn take_in<T: Clock>(&self, node: &mut Busy<T>, arrival: T, message: Parcel) -> T {
-        self.level(message).take_in(node, arrival, message)
-    }
-
-    fn accept<T: Clock>(&self, node: &mut Busy<T>, now: T, message: Parcel) -> T {
-        self.level(message).accept(node, now, message)
-    }
-
-    fn work<T: Clock>(&self, node: &mut Busy<T>, now: T, pass: impl FnOnce(T) -> T) -> T {
-        node.work(now, pass)
+        self.level(message).unwrap_or(&self.between).processing_s(end, message)
     }
 }

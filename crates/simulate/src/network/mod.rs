@@ -28,6 +28,7 @@ pub use routing::Routing;
 pub use traffic::{Ask, CircuitCounts, Flight, LinkUse, Milestone, OnDemand, Traffic};
 
 pub(crate) use contention::NetworkWithContention;
+pub(crate) use level::NodeTimes;
 pub(crate) use memo::Memo;
 
 use hocket_core::{Error, Result};

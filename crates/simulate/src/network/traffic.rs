@@ -86,7 +86,7 @@ pub(super) const ENDLESS: &str =
     "a time in the network exceeds the range of numbers, expected shorter times and higher bandwidths";
 
 /// A message that leaves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flight {
     /// The id for [`Traffic::advance`]; unique among the messages under way.
     pub id: u32,

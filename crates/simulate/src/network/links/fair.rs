@@ -70,14 +70,9 @@ const ROUNDING: f64 = 1.0 + 1e-14;
 
 /// A message under way.
 struct Flow {
-    id: u32,
-    from: u32,
-    to: u32,
-    /// The sender and the receiver.
-    ranks: [u32; 2],
+    flight: Flight,
     /// The key of its events, without their kind; unique.
     key: u64,
-    bytes: f64,
     /// Number of links of the longest way.
     links: u32,
     start_s: f64,
@@ -90,14 +85,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn flight(&self) -> Flight {
-        let Self { id, from, to, ranks, bytes, .. } = *self;
-        Flight { id, from: from as usize, to: to as usize, ranks, bytes, gap_packets: 0.0 }
-    }
-
     /// Whether all bytes, if there are any, have been carried but for rounding.
     fn has_passed(&self) -> bool {
-        self.bytes > 0.0 && self.since_s + self.left_s <= self.since_s * ROUNDING
+        self.flight.bytes > 0.0 && self.since_s + self.left_s <= self.since_s * ROUNDING
     }
 }
 
@@ -174,12 +164,8 @@ impl<'a> Fair<'a> {
     fn place(&mut self, flight: Flight) -> u32 {
         let index = self.vacant.pop().unwrap_or(self.messages.len() as u32);
         let message = Flow {
-            id: flight.id,
-            from: flight.from as u32,
-            to: flight.to as u32,
-            ranks: flight.ranks,
+            flight,
             key: (flight.from as u64) << (COUNT_BITS + KIND_BITS) | self.injections << KIND_BITS,
-            bytes: flight.bytes,
             links: 0,
             start_s: 0.0,
             share: Share::FULL,
@@ -202,8 +188,8 @@ impl<'a> Fair<'a> {
 
     /// The message requests a port of its node.
     fn want(&mut self, index: u32, now_s: f64) {
-        let Flow { from, ranks, .. } = self.messages[index as usize];
-        let node = &mut self.nodes[from as usize];
+        let Flight { from, ranks, .. } = self.messages[index as usize].flight;
+        let node = &mut self.nodes[from];
         if node.sending.len() == self.network.fabric.ports || node.sending.contains(&ranks) {
             node.to_send.push_back(index);
         } else {
@@ -214,7 +200,7 @@ impl<'a> Fair<'a> {
 
     /// The message has a port of its node, and requests one of its receiver, unless both are the same node.
     fn leave(&mut self, index: u32, now_s: f64) {
-        let Flow { from, to, bytes, .. } = self.messages[index as usize];
+        let Flight { from, to, bytes, .. } = self.messages[index as usize].flight;
         if from == to {
             return self.start(index, now_s);
         }
@@ -227,7 +213,7 @@ impl<'a> Fair<'a> {
             node.receiving += 1;
         }
         if let Some(orbits) = &mut self.orbits {
-            orbits.comes_to_node(to, now_s, now_s, from, waits || bytes == 0.0);
+            orbits.comes_to_node(to as u32, now_s, now_s, from as u32, waits || bytes == 0.0);
         }
         if !waits {
             self.start(index, now_s);
@@ -235,9 +221,9 @@ impl<'a> Fair<'a> {
     }
 
     /// The ports of a receiving node, or of its representative.
-    fn receiver(&mut self, node: u32) -> &mut Node {
-        let node = self.orbits.as_ref().map_or(node, |orbits| orbits.node(node));
-        &mut self.nodes[node as usize]
+    fn receiver(&mut self, node: usize) -> &mut Node {
+        let node = self.orbits.as_ref().map_or(node, |orbits| orbits.node(node as u32) as usize);
+        &mut self.nodes[node]
     }
 
     /// The message has all ports and starts: over the ways that the policy chooses now, or over the fixed route, or with
@@ -247,22 +233,23 @@ impl<'a> Fair<'a> {
         let (topology, faults) = (&network.fabric.topology, &network.fabric.faults);
         let message = &mut messages[index as usize];
         (message.start_s, message.since_s) = (now_s, now_s);
-        let course = chooser.as_mut().and_then(|chooser| chooser.lead_whole(now_s, &message.flight()));
+        let Flight { from, to, .. } = message.flight;
+        let course = chooser.as_mut().and_then(|chooser| chooser.lead_whole(now_s, &message.flight));
         let route = if let Some(course) = course {
             message.links = course.links;
             &course.lanes
         } else {
-            let mut route = routes.get([message.from, message.to], |route| {
+            let mut route = routes.get([from as u32, to as u32], |route| {
                 hops.clear();
-                topology.route(message.from as usize, message.to as usize, hops);
+                topology.route(from, to, hops);
                 let link = |hop: &Hop| orbits.as_ref().map_or(hop.link, |orbits| orbits.link(hop.link));
                 route.clear();
                 route.extend(hops.iter().map(|hop| Lane::whole(link(hop))));
             });
             if let Some(FairFaults { ways, way, .. }) = faulty {
                 hops.clear();
-                topology.route(message.from as usize, message.to as usize, hops);
-                if !ways.find(now_s, &message.flight(), hops) {
+                topology.route(from, to, hops);
+                if !ways.find(now_s, &message.flight, hops) {
                     return;
                 }
                 way.clear();
@@ -306,7 +293,7 @@ impl<'a> Fair<'a> {
         let Flow { since_s, share, .. } = *message;
         let lost_link = share.bottleneck.filter(|link| self.network.fabric.faults.is_lost(*link, since_s));
         if let (Some(faulty), Some(link)) = (&mut self.faulty, lost_link) {
-            faulty.ways.stop(&message.flight(), link, since_s);
+            faulty.ways.stop(&message.flight, link, since_s);
         }
     }
 
@@ -343,14 +330,14 @@ impl<'a> Fair<'a> {
         message.end_s = f64::INFINITY;
         let arrival_s = now_s + f64::from(message.links) * self.network.link_latency_s;
         for lane in self.shares.lanes(index) {
-            let (link, bytes) = (&mut self.links[lane.link as usize], message.bytes * lane.part());
+            let (link, bytes) = (&mut self.links[lane.link as usize], message.flight.bytes * lane.part());
             link.usage.bytes += bytes;
             self.passages.note(lane.link, bytes, message.start_s, now_s);
             if self.shares.users(lane.link) == 0 {
                 link.until_s = now_s;
             }
         }
-        let Flow { id, from, to, ranks, .. } = *message;
+        let Flight { id, from, to, ranks, .. } = message.flight;
         progress.push((id, Milestone::Sent));
         // A message that arrives after all times is under way for ever.
         if arrival_s.is_finite() {
@@ -363,7 +350,7 @@ impl<'a> Fair<'a> {
         self.release_sender(from, ranks, now_s);
     }
 
-    fn release_receiver(&mut self, node: u32, now_s: f64) {
+    fn release_receiver(&mut self, node: usize, now_s: f64) {
         let node = self.receiver(node);
         match node.to_receive.pop_front() {
             Some(next) => self.start(next, now_s),
@@ -372,10 +359,10 @@ impl<'a> Fair<'a> {
     }
 
     /// The message of these ranks passes its port to the first waiting message whose ranks hold none.
-    fn release_sender(&mut self, node: u32, ranks: [u32; 2], now_s: f64) {
-        let Node { sending, to_send, .. } = &mut self.nodes[node as usize];
+    fn release_sender(&mut self, node: usize, ranks: [u32; 2], now_s: f64) {
+        let Node { sending, to_send, .. } = &mut self.nodes[node];
         sending.retain(|other| *other != ranks);
-        let ranks_of = |index: &u32| self.messages[*index as usize].ranks;
+        let ranks_of = |index: &u32| self.messages[*index as usize].flight.ranks;
         let next = to_send.iter().position(|index| !sending.contains(&ranks_of(index)));
         if let Some(next) = next.and_then(|place| to_send.remove(place)) {
             sending.push(ranks_of(&next));

@@ -4,6 +4,7 @@
 //! arrives at the end of a link. The next link carries what has arrived, at its own bandwidth.
 
 use hocket_machine::Hop;
+use rustc_hash::FxHashMap;
 
 use super::super::faults::{Curve, Rates, Ways};
 use super::super::{Flight, LinkUse, Passages};
@@ -13,16 +14,11 @@ use super::parameters::Links;
 pub struct DelayedMessages<'a> {
     network: &'a Links,
     pub ways: Ways<'a>,
-    messages: Vec<DelayedMessage>,
+    /// How messages arrive at the end of their last links, by their ids, if faults have changed that.
+    curves: FxHashMap<u32, Curve>,
     /// What links were longer busy, and waited for, because of faults.
     pub longer: Vec<LinkUse>,
     full: Rates,
-}
-
-struct DelayedMessage {
-    flight: Flight,
-    /// How it arrives at the end of its last link, if faults have changed that.
-    curve: Option<Curve>,
 }
 
 /// When a link begins with a message, and for how long it is busy with it, in seconds.
@@ -37,46 +33,31 @@ impl<'a> DelayedMessages<'a> {
     pub fn new(network: &'a Links) -> Option<Box<Self>> {
         let longer = || vec![LinkUse::default(); network.fabric.topology.links()];
         let faulty =
-            |ways| Box::new(Self { network, ways, messages: Vec::new(), longer: longer(), full: Rates::always(1.0) });
+            |ways| Box::new(Self { network, ways, curves: FxHashMap::default(), longer: longer(), full: Rates::always(1.0) });
         Ways::new(&network.fabric).map(faulty)
-    }
-
-    /// A message has this index from now on.
-    #[cold]
-    pub fn place(&mut self, index: u32, flight: Flight) {
-        let message = DelayedMessage { flight, curve: None };
-        match self.messages.get_mut(index as usize) {
-            Some(place) => *place = message,
-            None => self.messages.push(message),
-        }
-    }
-
-    /// The message leaves, over a way that it finds now. Returns false if it waits for ever.
-    #[cold]
-    pub fn leave(&mut self, index: u32, now_s: f64, route: &mut Vec<Hop>) -> bool {
-        self.ways.find(now_s, &self.messages[index as usize].flight, route)
     }
 
     /// A link carries a message in this span, or later or longer. Returns none if that never ends.
     #[cold]
-    pub fn carry(&mut self, index: u32, link: u32, span: Span, passages: &mut Passages) -> Option<Span> {
-        let input = self.messages[index as usize].curve.take();
+    pub fn carry(&mut self, flight: &Flight, link: u32, span: Span, passages: &mut Passages) -> Option<Span> {
+        let input = self.curves.remove(&flight.id);
         let rates = self.network.fabric.faults.of(link).unwrap_or(&self.full);
         match pass(rates, input.as_ref(), span) {
             Ok((actual, curve)) => {
                 self.use_link(link, span, actual);
-                self.note(index, link, actual, curve.as_ref(), passages);
-                self.messages[index as usize].curve = curve.map(|curve| curve.later(self.network.link_latency_s));
+                note(flight, link, actual, curve.as_ref(), passages);
+                let later = curve.map(|curve| curve.later(self.network.link_latency_s));
+                self.curves.extend(later.map(|later| (flight.id, later)));
                 Some(actual)
             }
-            Err(since_s) => self.stop(index, link, since_s),
+            Err(since_s) => self.stop(flight, link, since_s),
         }
     }
 
     /// All links of a route carry a message, each a latency after the one before it: the first link in this span, or
     /// later or longer. Returns none if that never ends.
     #[cold]
-    pub fn reserve(&mut self, index: u32, route: &[Hop], span: Span, passages: &mut Passages) -> Option<Span> {
+    pub fn reserve(&mut self, flight: &Flight, route: &[Hop], span: Span, passages: &mut Passages) -> Option<Span> {
         let faults = &self.network.fabric.faults;
         let latency_s = self.network.link_latency_s;
         let rates = Rates::lowest(route.iter().map(|hop| faults.of(hop.link)), latency_s);
@@ -85,7 +66,7 @@ impl<'a> DelayedMessages<'a> {
                 for (place, hop) in route.iter().enumerate() {
                     let later = Span { start_s: actual.start_s + place as f64 * latency_s, ..actual };
                     self.use_link(hop.link, span, actual);
-                    self.note(index, hop.link, later, curve.as_ref(), passages);
+                    note(flight, hop.link, later, curve.as_ref(), passages);
                     curve = curve.map(|curve| curve.later(latency_s));
                 }
                 Some(actual)
@@ -93,15 +74,15 @@ impl<'a> DelayedMessages<'a> {
             Err(since_s) => {
                 let is_lost = |hop: &&Hop| faults.is_lost(hop.link, f64::MAX);
                 let link = route.iter().find(is_lost).map_or(0, |hop| hop.link);
-                self.stop(index, link, since_s)
+                self.stop(flight, link, since_s)
             }
         }
     }
 
     /// How long a port of the receiver takes in a message from `start_s` on, in seconds.
     #[cold]
-    pub fn receive_s(&mut self, index: u32, start_s: f64, duration_s: f64) -> f64 {
-        let Some(curve) = self.messages[index as usize].curve.take() else { return duration_s };
+    pub fn receive_s(&mut self, flight: &Flight, start_s: f64, duration_s: f64) -> f64 {
+        let Some(curve) = self.curves.remove(&flight.id) else { return duration_s };
         let own_span = self.full.carry(Some(&curve), start_s, duration_s);
         own_span.map_or(duration_s, |own_span| own_span.end_s() - start_s)
     }
@@ -113,22 +94,21 @@ impl<'a> DelayedMessages<'a> {
         longer.waiting_s += actual.start_s - span.start_s;
     }
 
-    fn note(&self, index: u32, link: u32, span: Span, curve: Option<&Curve>, passages: &mut Passages) {
-        let bytes = self.messages[index as usize].flight.bytes;
-        match curve {
-            None => passages.note(link, bytes, span.start_s, span.start_s + span.held_s),
-            Some(curve) => {
-                for (start_s, end_s, part) in curve.pieces() {
-                    passages.note(link, part * bytes, start_s, end_s);
-                }
+    /// A message waits for ever for a link.
+    fn stop(&mut self, flight: &Flight, link: u32, since_s: f64) -> Option<Span> {
+        self.ways.stop(flight, link, since_s);
+        None
+    }
+}
+
+fn note(flight: &Flight, link: u32, span: Span, curve: Option<&Curve>, passages: &mut Passages) {
+    match curve {
+        None => passages.note(link, flight.bytes, span.start_s, span.start_s + span.held_s),
+        Some(curve) => {
+            for (start_s, end_s, part) in curve.pieces() {
+                passages.note(link, part * flight.bytes, start_s, end_s);
             }
         }
-    }
-
-    /// A message waits for ever for a link.
-    fn stop(&mut self, index: u32, link: u32, since_s: f64) -> Option<Span> {
-        self.ways.stop(&self.messages[index as usize].flight, link, since_s);
-        None
     }
 }
 

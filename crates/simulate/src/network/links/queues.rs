@@ -55,14 +55,9 @@ const COUNT_BITS: u32 = 38;
 /// A message under way.
 #[derive(Default)]
 struct Message {
-    id: u32,
-    from: u32,
-    to: u32,
-    /// The sender and the receiver.
-    ranks: [u32; 2],
+    flight: Flight,
     /// The key of its events, without their kind.
     key: Key,
-    bytes: f64,
     duration_s: f64,
     route: Vec<Hop>,
     /// Number of links that carry it.
@@ -75,11 +70,6 @@ struct Message {
 }
 
 impl Message {
-    fn flight(&self) -> Flight {
-        let Self { id, from, to, ranks, bytes, .. } = *self;
-        Flight { id, from: from as usize, to: to as usize, ranks, bytes, gap_packets: 0.0 }
-    }
-
     fn event(&self, index: u32, time_s: f64, kind: QueueEvent) -> Event<u32, Key> {
         Event { time_s, key: Words([self.key.0[0], self.key.0[1] | kind as u64]), what: index }
     }
@@ -171,17 +161,14 @@ impl<'a> Queues<'a> {
 
     /// Finds a place and the route for a message.
     fn place(&mut self, flight: Flight) -> u32 {
-        let Flight { id, from, to, ranks, bytes, .. } = flight;
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.messages.push(Message::default());
             self.messages.len() as u32 - 1
         });
         let message = &mut self.messages[index as usize];
         message.route.clear();
-        self.network.fabric.topology.route(from, to, &mut message.route);
-        (message.id, message.ranks) = (id, ranks);
-        (message.from, message.to) = (from as u32, to as u32);
-        (message.bytes, message.duration_s) = (bytes, self.network.duration_s(bytes));
+        self.network.fabric.topology.route(flight.from, flight.to, &mut message.route);
+        (message.flight, message.duration_s) = (flight, self.network.duration_s(flight.bytes));
         (message.links_passed, message.left) = (0, 2);
         index
     }
@@ -203,16 +190,16 @@ impl<'a> Queues<'a> {
     /// The message has a port of its sender.
     fn start(&mut self, index: u32, now_s: f64) {
         let message = &mut self.messages[index as usize];
-        let node = &mut self.nodes[message.from as usize];
+        let node = &mut self.nodes[message.flight.from];
         let count = node.starts << KIND_BITS;
         node.starts += 1;
-        message.key = Words([now_s.to_bits(), u64::from(message.from) << (COUNT_BITS + KIND_BITS) | count]);
+        message.key = Words([now_s.to_bits(), (message.flight.from as u64) << (COUNT_BITS + KIND_BITS) | count]);
         let wait_s = |link: u32| (self.links[link as usize].free_s - now_s).max(0.0);
-        let (flight, route) = (message.flight(), &mut message.route);
+        let (flight, route) = (message.flight, &mut message.route);
         let lead = |chooser: &mut Box<Chooser<'a>>| chooser.lead_packet(now_s, &flight, node.starts, &wait_s, route);
         if !self.chooser.as_mut().is_some_and(lead)
             && let Some(faulty) = &mut self.faulty
-            && !faulty.leave(index, now_s, &mut message.route)
+            && !faulty.ways.find(now_s, &flight, &mut message.route)
         {
             return;
         }
@@ -243,19 +230,19 @@ impl<'a> Queues<'a> {
                 return self.receive(index, now_s);
             };
             if let Some(orbits) = &mut self.orbits {
-                hop.link = orbits.comes_to_link(hop.link, now_s, message.start_s(), message.from);
+                hop.link = orbits.comes_to_link(hop.link, now_s, message.start_s(), message.flight.from as u32);
             }
             let link = &mut self.links[hop.link as usize];
             let span = Span { start_s: link.free_s.max(now_s), held_s: message.duration_s };
             let span = match &mut self.faulty {
                 None => {
-                    self.passages.note(hop.link, message.bytes, span.start_s, span.start_s + span.held_s);
+                    self.passages.note(hop.link, message.flight.bytes, span.start_s, span.start_s + span.held_s);
                     Some(span)
                 }
-                Some(faulty) => faulty.carry(index, hop.link, span, &mut self.passages),
+                Some(faulty) => faulty.carry(&message.flight, hop.link, span, &mut self.passages),
             };
             let Some(Span { start_s, held_s }) = span else { return };
-            link.carry(message.bytes, now_s, start_s, held_s);
+            link.carry(message.flight.bytes, now_s, start_s, held_s);
             let is_first = message.links_passed == 0;
             let head_s = message.take(start_s, start_s > now_s, self.network.link_latency_s);
             if is_first {
@@ -272,16 +259,17 @@ impl<'a> Queues<'a> {
     /// The receiver takes in the message, whose head arrives at `head_s`.
     fn receive(&mut self, index: u32, head_s: f64) {
         let message = &self.messages[index as usize];
-        let to = self.orbits.as_ref().map_or(message.to, |orbits| orbits.node(message.to));
-        let receiver = self.nodes[to as usize].receiver(self.network.fabric.ports, head_s);
+        let Flight { from, to, bytes, .. } = message.flight;
+        let node = self.orbits.as_ref().map_or(to, |orbits| orbits.node(to as u32) as usize);
+        let receiver = self.nodes[node].receiver(self.network.fabric.ports, head_s);
         let start_s = head_s.max(*receiver);
         if let Some(orbits) = &mut self.orbits {
-            let matters = start_s > head_s || message.bytes == 0.0;
-            orbits.comes_to_node(message.to, head_s, message.start_s(), message.from, matters);
+            let matters = start_s > head_s || bytes == 0.0;
+            orbits.comes_to_node(to as u32, head_s, message.start_s(), from as u32, matters);
         }
         let taken_s = match &mut self.faulty {
             None => message.duration_s,
-            Some(faulty) => faulty.receive_s(index, start_s, message.duration_s),
+            Some(faulty) => faulty.receive_s(&message.flight, start_s, message.duration_s),
         };
         *receiver = start_s + taken_s;
         let arrived = message.event(index, *receiver, QueueEvent::Arrived);
@@ -293,7 +281,7 @@ impl<'a> Queues<'a> {
         let message = &self.messages[index as usize];
         let after_s = |links: usize| links as f64 * self.network.link_latency_s;
         let last_s = after_s(message.route.len());
-        let receiver = self.nodes[message.to as usize].receiver(self.network.fabric.ports, now_s + last_s);
+        let receiver = self.nodes[message.flight.to].receiver(self.network.fabric.ports, now_s + last_s);
         let mut start_s = now_s.max(*receiver - last_s);
         for (place, hop) in message.route.iter().enumerate() {
             start_s = start_s.max(self.links[hop.link as usize].free_s - after_s(place));
@@ -301,14 +289,14 @@ impl<'a> Queues<'a> {
         let span = Span { start_s, held_s: message.duration_s };
         let span = match &mut self.faulty {
             None => Some(span),
-            Some(faulty) => faulty.reserve(index, &message.route, span, &mut self.passages),
+            Some(faulty) => faulty.reserve(&message.flight, &message.route, span, &mut self.passages),
         };
         let Some(Span { start_s, held_s }) = span else { return };
         for (place, hop) in message.route.iter().enumerate() {
             let link = &mut self.links[hop.link as usize];
-            link.carry(message.bytes, now_s + after_s(place), start_s + after_s(place), held_s);
+            link.carry(message.flight.bytes, now_s + after_s(place), start_s + after_s(place), held_s);
             if self.faulty.is_none() {
-                self.passages.note(hop.link, message.bytes, start_s + after_s(place), link.free_s);
+                self.passages.note(hop.link, message.flight.bytes, start_s + after_s(place), link.free_s);
             }
         }
         *receiver = start_s + last_s + held_s;
@@ -319,8 +307,8 @@ impl<'a> Queues<'a> {
     }
 
     /// A port of the sender is free; the message that has waited longest gets it.
-    fn release(&mut self, node: u32, now_s: f64) {
-        let node = &mut self.nodes[node as usize];
+    fn release(&mut self, node: usize, now_s: f64) {
+        let node = &mut self.nodes[node];
         match node.waiting.pop_front() {
             Some(next) => self.start(next, now_s),
             None => node.sending -= 1,
@@ -331,9 +319,6 @@ impl<'a> Queues<'a> {
 impl Traffic for Queues<'_> {
     fn inject(&mut self, now_s: f64, flight: Flight) {
         let index = self.place(flight);
-        if let Some(faulty) = &mut self.faulty {
-            faulty.place(index, flight);
-        }
         let node = &mut self.nodes[flight.from];
         if node.sending as usize == self.network.fabric.ports {
             node.waiting.push_back(index);
@@ -354,13 +339,13 @@ impl Traffic for Queues<'_> {
             match KINDS[(event.key.0[1] & ((1 << KIND_BITS) - 1)) as usize] {
                 QueueEvent::Head => self.reach(event.what, now_s),
                 QueueEvent::Sent => {
-                    progress.push((message.id, Milestone::Sent));
-                    let from = message.from;
+                    progress.push((message.flight.id, Milestone::Sent));
+                    let from = message.flight.from;
                     self.pass(event.what);
                     self.release(from, now_s);
                 }
                 QueueEvent::Arrived => {
-                    progress.push((message.id, Milestone::Arrives(now_s)));
+                    progress.push((message.flight.id, Milestone::Arrives(now_s)));
                     self.pass(event.what);
                 }
             }
