@@ -198,16 +198,14 @@ const SHORTEST_S: f64 = 1e-12;
 
 /// The time between events of this key.
 fn between_s(section: &Section, key: &str) -> Result<f64> {
-    long_enough(section, key, section.time_s(key)?)
+    optional_between_s(section, key)?.ok_or_else(|| section.reject(key, "a time such as \"1 us\""))
 }
 
 /// As [`between_s`], or none when the key is absent.
 fn optional_between_s(section: &Section, key: &str) -> Result<Option<f64>> {
-    section.optional_time_s(key)?.map(|value| long_enough(section, key, value)).transpose()
-}
-
-fn long_enough(section: &Section, key: &str, value: f64) -> Result<f64> {
-    if value >= SHORTEST_S { Ok(value) } else { Err(section.reject(key, "a time of at least \"1 ps\"")) }
+    let time_s = section.optional_time_s(key)?;
+    section.ensure(time_s.is_none_or(|time_s| time_s >= SHORTEST_S), key, "a time of at least \"1 ps\"")?;
+    Ok(time_s)
 }
 
 macro_rules! models {

@@ -80,24 +80,16 @@ struct MapOfFile {
 }
 
 impl MapOfFile {
-    fn of(map: Map) -> Self {
-        Self { map, listed_ranks: None, places: None }
-    }
-
     /// The map of ranks whose nodes have these places in the order of nodes.
     fn of_places(places_of_ranks: &[usize]) -> Self {
-        let nodes = Nodes::of(places_of_ranks);
-        let firsts: Vec<_> = match &nodes {
-            Nodes::Listed(list) => list.members.iter().map(|members| members[0]).collect(),
-            Nodes::Equal(size) => (0..places_of_ranks.len()).step_by(*size).collect(),
-            Nodes::Unknown => Vec::new(),
+        let (map, places) = match Nodes::of(places_of_ranks) {
+            Nodes::Equal(size) => (Map::Block(size), places_of_ranks.iter().copied().step_by(size).collect()),
+            Nodes::Unknown => (Map::Block(1), Vec::new()),
+            Nodes::Listed(list) => {
+                let places = list.members.iter().map(|members| places_of_ranks[members[0]]).collect();
+                (Map::Listed(list), places)
+            }
         };
-        let map = match nodes {
-            Nodes::Listed(list) => Map::Listed(list),
-            Nodes::Equal(size) => Map::Block(size),
-            Nodes::Unknown => Map::Block(1),
-        };
-        let places = firsts.into_iter().map(|rank| places_of_ranks[rank]).collect();
         Self { map, listed_ranks: Some(places_of_ranks.len()), places: Some(places) }
     }
 
@@ -114,7 +106,8 @@ impl MapOfFile {
         let is_cyclic = section.choice("map", &[("block", false), ("cyclic", true)])?;
         let Some(counts) = counts else {
             let is_dealt = is_cyclic && ranks_per_node > 1;
-            return Ok(Self::of(if is_dealt { Map::Cyclic(ranks_per_node) } else { Map::Block(ranks_per_node) }));
+            let map = if is_dealt { Map::Cyclic(ranks_per_node) } else { Map::Block(ranks_per_node) };
+            return Ok(Self { map, listed_ranks: None, places: None });
         };
         section.forbid(&["ranks_per_node"], "no such key beside network.ranks_on_nodes")?;
         let ranks = counts.iter().try_fold(0_usize, |sum, count| sum.checked_add(*count));

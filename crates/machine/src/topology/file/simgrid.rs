@@ -137,7 +137,8 @@ impl<'a, 'b> Platform<'a, 'b> {
     fn follow(&mut self, route: &Route, must_place: bool) -> Result<bool> {
         let (links, [from, to]) = (&route.links, route.ends);
         let step = |at: &mut usize, link: &&str| {
-            *at = self.far_end(link, *at)?;
+            let ends = self.links.get(link)?.ends?;
+            *at = ends[1 - ends.iter().position(|end| end == at)?];
             Some(*at)
         };
         let mut way = vec![from];
@@ -155,13 +156,6 @@ impl<'a, 'b> Platform<'a, 'b> {
         way.extend(end.into_iter().rev());
         links.iter().zip(way.windows(2)).try_for_each(|(link, ends)| self.place(link, [ends[0], ends[1]]))?;
         Ok(true)
-    }
-
-    /// The other end of a link that has its place there.
-    fn far_end(&self, link: &str, from: usize) -> Option<usize> {
-        let ends = self.links.get(link)?.ends?;
-        let at = ends.iter().position(|end| *end == from)?;
-        Some(ends[1 - at])
     }
 
     fn place(&mut self, id: &str, [from, to]: [usize; 2]) -> Result<()> {
