@@ -18,7 +18,7 @@ from hocket.base.parallel import ProgressDisplay, ignore, no_display, workers
 from hocket.base.units import format_count
 from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, spread
+from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, point_of, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.discrepancies import coverage, discrepancies, ratio_coverage, with_discrepancies
 from hocket.fitting.explaining import diagnose
@@ -89,7 +89,7 @@ def fit(
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
         match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
-        if has_intervals:
+        if has_intervals and skeleton.places:
             profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
         else:
             profile = Profile.unknown(skeleton.places, match.values)
@@ -234,7 +234,7 @@ def _regrets(
     """Give what choices lose at each point with two algorithms or more; `defaults` are times of libraries."""
     points: dict[Point, list[tuple[Cell, Judgement]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
-        points.setdefault(cell.point, []).append((cell, one))
+        points.setdefault(point_of(cell.measurement), []).append((cell, one))
     for point, rivals in sorted(points.items()):
         if len(rivals) < 2:
             continue
