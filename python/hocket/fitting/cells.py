@@ -50,11 +50,6 @@ class Cell:
     layout: str | None  # on the torus that it is simulated on; none for the machine's own network
     effort_s: float  # of one core, about
 
-    @property
-    def point(self) -> Point:
-        """Where it competes with cells of other algorithms."""
-        return _point(self.measurement)
-
 
 @dataclass(frozen=True)
 class Cells:
@@ -80,7 +75,7 @@ class Cells:
         for group in groups:
             one = replace(group[0], time_s=median(each.time_s for each in group))
             if one.algorithm == DEFAULT:
-                defaults[_point(one)] = one.time_s
+                defaults[point_of(one)] = one.time_s
                 continue
             with _count_omissions(left_out, one):
                 layout = _layout(one, skeleton)
@@ -159,7 +154,8 @@ def _order(one: Measurement) -> tuple[object, ...]:
     return (*what, one.ranks_per_node or 0, one.element_bytes, one.time_s, one.source)
 
 
-def _point(one: Measurement) -> Point:
+def point_of(one: Measurement) -> Point:
+    """Return where a measurement competes with those of other algorithms."""
     return _job(one), one.ranks, one.size_bytes, one.in_place
 
 

@@ -1,12 +1,8 @@
-"""What residuals say: for each kind of calls, which key of the machine file would take away most of them.
+"""What residuals say: which keys of the machine file would take away most of them, for each kind of calls and for all.
 
 Keys are tried in turn, with several values each. The gain of a key is the share of the median of abs(ln(simulated /
 measured)) that goes with its best value. Intervals are bootstrapped: the calls of each kind are drawn again, the same
 ones for all keys, and the values are chosen again.
-
-A single kind cannot tell a cause from another key that happens to mend it. So of the keys that take away nearly as much
-as the best one, that counts with which all kinds are least off. If two keys may do the same here and there, nobody can
-tell.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 
@@ -24,9 +20,9 @@ from hocket._native import Error
 from hocket.base.units import format_bytes
 from hocket.definitions.machine import Machine, shape_of_job
 from hocket.definitions.variants import COST_KEYS, variant, with_host, with_layout
-from hocket.fitting.cells import Cell, Floats, Simulator
+from hocket.fitting.cells import Cell, Cells, Floats, Simulator, spread
 from hocket.fitting.discrepancies import LARGE_BYTES
-from hocket.fitting.result import LEAST_CALLS, Change, Diagnosis, Kind
+from hocket.fitting.result import LEAST_CALLS, Change, Diagnosis, Kind, noise_of
 
 _FACTORS = (0.125, 0.35, 0.7, 1.4, 2.8, 8.0)  # of the costs that the file has
 _VALUES: Mapping[str, Sequence[object]] = {
@@ -62,40 +58,49 @@ _LEAST_GAIN = 0.1  # of a key that is worth telling
 _MOST_OF_IT = 2 / 3  # of the largest gain: nearly as much
 
 
-@dataclass(frozen=True)
-class _Trial:
-    key: str
-    value: str
-    machines: Mapping[str | None, Machine]  # with that value, by the layout of calls
-
-
-def diagnose(
-    simulator: Simulator, cells: Sequence[Cell], values: Sequence[float], *, noise: float, seed: int
-) -> Diagnosis:
-    """Try keys on the machine with these values in its places; `seed` draws the calls again."""
-    machines = {cell.layout: simulator.skeleton.with_values(values, cell.layout) for cell in cells}
-    trials = [_Trial("", "", machines), *_trials(machines)]
-    rows: dict[int, Floats] = {}
+def diagnose(simulator: Simulator, every: Cells, point: Floats, *, most: int, seed: int) -> Diagnosis:
+    """Try keys on the machine of a point, with at most so many cells; `seed` draws them again."""
+    cells = every.cells if len(every.cells) <= most else spread(every.cells, most)
+    machines = {cell.layout: simulator.skeleton.with_values(np.exp(point).tolist(), cell.layout) for cell in cells}
+    trials = [("", "", machines), *_trials(machines)]
+    names, rows = list[tuple[str, str]](), list[Floats]()
     with simulator.stage("trying keys", len(trials) * len(cells)):
-        for number, trial in enumerate(trials):
+        for key, value, variants in trials:
             with suppress(Error):  # a call that the machine refuses
-                rows[number] = simulator.times_on([trial.machines], cells)[0]
-    residuals = np.log(np.array([*rows.values()]) / [cell.measurement.time_s for cell in cells])
-    return _Comparison(cells, [trials[number] for number in rows], residuals, noise, seed).diagnosis()
+                rows += [*simulator.times_on([variants], cells)]
+                names.append((key, value))
+    kinds, medians = list[Kind](), list[Floats]()
+    residuals = np.log(np.array(rows) / [cell.measurement.time_s for cell in cells])
+    random = np.random.default_rng(seed)
+    for what, numbers in _kinds(cells).items():
+        own = residuals[:, numbers]
+        draws = random.integers(len(numbers), size=(_RESAMPLES, len(numbers)))
+        medians.append(np.median(np.abs(own[:, np.vstack([np.arange(len(numbers)), draws])]), axis=2))
+        kinds.append(Kind(*what, len(numbers), float(medians[-1][0, 0]), float(np.median(own[0]))))
+    return _Comparison(names, kinds, np.array(medians), noise_of(every.noise)).diagnosis()
 
 
-def _trials(machines: Mapping[str | None, Machine]) -> Iterator[_Trial]:
-    """Give the changes that the machine file can have."""
+def _kinds(cells: Sequence[Cell]) -> dict[tuple[str, str, str, int], list[int]]:
+    """Return the numbers of the cells of each kind."""
+    kinds: dict[tuple[str, str, str, int], list[int]] = {}
+    for number, one in enumerate(cell.measurement for cell in cells):
+        sizes = f"{'from' if one.size_bytes >= LARGE_BYTES else 'below'} {format_bytes(LARGE_BYTES)}"
+        kinds.setdefault((one.collective, one.algorithm, sizes, one.ranks), []).append(number)
+    return kinds
+
+
+def _trials(machines: Mapping[str | None, Machine]) -> Iterator[tuple[str, str, Mapping[str | None, Machine]]]:
+    """Give keys, values in words, and the machines with them, by the layout of calls."""
     for key, value, change in _changes(next(iter(machines.values()))):
         with suppress(Error):  # a key that the model does not have, or not beside others
             variants = {layout: machine for layout, one in machines.items() if (machine := change(one))}
             if variants:
-                yield _Trial(key, value, variants)
+                yield key, value, variants
     layouts = {layout: shape_of_job(layout) for layout in machines if layout}
     for fold, turn in product(_FOLDS if layouts else (), (1, -1)):
         value = f"folded by {fold}{', axes reversed' if turn < 0 else ''}"
         variants = {one: with_layout(machines[one], _fold(shape[::turn], fold)) for one, shape in layouts.items()}
-        yield _Trial("network.layout", value, variants)
+        yield "network.layout", value, variants
 
 
 def _changes(machine: Machine) -> Iterator[tuple[str, str, Callable[[Machine], Machine | None]]]:
@@ -122,72 +127,56 @@ def _fold(shape: Sequence[int], fold: int) -> str:
     return ", ".join(f"{axis // fold}x{fold}" if axis > fold and axis % fold == 0 else str(axis) for axis in shape)
 
 
+@dataclass(frozen=True)
 class _Comparison:
     """How far off each kind is with each trial, the first without a change."""
 
-    def __init__(
-        self, cells: Sequence[Cell], trials: Sequence[_Trial], residuals: Floats, noise: float, seed: int
-    ) -> None:
-        self._trials, self._noise = trials, noise
-        kinds: dict[tuple[str, str, str, int], list[int]] = {}
-        for number, one in enumerate(cell.measurement for cell in cells):
-            sizes = f"{'from' if one.size_bytes >= LARGE_BYTES else 'below'} {format_bytes(LARGE_BYTES)}"
-            kinds.setdefault((one.collective, one.algorithm, sizes, one.ranks), []).append(number)
-        random = np.random.default_rng(seed)
-        self._kinds, medians = [], []
-        for what, numbers in kinds.items():
-            own = residuals[:, numbers]
-            draws = random.integers(len(numbers), size=(_RESAMPLES, len(numbers)))
-            medians.append(np.median(np.abs(own[:, np.vstack([np.arange(len(numbers)), draws])]), axis=2))
-            self._kinds.append(Kind(*what, len(numbers), float(medians[-1][0, 0]), float(np.median(own[0]))))
-        self._medians = np.array(medians)  # by kind, trial and draw, of which the first has the calls themselves
-        self._all = self._medians.mean(axis=0)
+    names: Sequence[tuple[str, str]]  # of trials: the key and its value
+    kinds: Sequence[Kind]
+    medians: Floats  # by kind, trial and draw, of which the first has the calls themselves
+    noise: float
 
     def diagnosis(self) -> Diagnosis:
         """Return what takes away most of the residuals."""
-        is_off = [one.median > self._noise for one in self._kinds]
         kinds = [
-            replace(kind, changes=self._best(medians)) if is_bad and kind.calls >= LEAST_CALLS else kind
-            for kind, medians, is_bad in zip(self._kinds, self._medians, is_off, strict=True)
+            replace(one, changes=self._best(own)) if one.median > self.noise and one.calls >= LEAST_CALLS else one
+            for one, own in zip(self.kinds, self.medians, strict=True)
         ]
         kinds.sort(key=lambda kind: -kind.median)
-        changes = self._best(self._all) if any(is_off) else ()
-        return Diagnosis(float(self._all[0, 0]), self._noise, changes, tuple(kinds))
+        whole = self.medians.mean(axis=0)
+        changes = self._best(whole) if kinds[0].median > self.noise else ()
+        return Diagnosis(float(whole[0, 0]), self.noise, changes, tuple(kinds))
 
     def _best(self, medians: Floats) -> tuple[Change, ...]:
-        """Return the key that makes medians, by trial and draw, the least; several if nobody can tell which."""
-        numbers: dict[str, list[int]] = {}
-        for number, trial in enumerate(self._trials[1:], start=1):
-            numbers.setdefault(trial.key, []).append(number)
-        base = np.maximum(medians[0], _LEAST_MEDIAN)
-        gains = {key: 1 - medians[some].min(axis=0) / base for key, some in numbers.items()}
-        sure = {key: gain for key, gain in gains.items() if gain[0] > _LEAST_GAIN and np.quantile(gain, _TAIL) >= 0}
-        if not sure:
-            return ()
-        largest = max(gain[0] for gain in sure.values())
-        best = {
-            key: min(numbers[key], key=lambda number: (medians[number, 0], self._all[number, 0]))
-            for key, gain in sure.items()
-            if gain[0] >= _MOST_OF_IT * largest
-        }
-        first = min(best, key=lambda key: self._all[best[key], 0])
-        alike = [
-            key
-            for key, number in best.items()
-            if _may_be_equal(self._all[number], self._all[best[first]]) and _may_be_equal(gains[key], gains[first])
+        """Return the key that makes medians, by trial and draw, the least; several if nobody can tell which.
+
+        A single kind cannot tell a cause from another key that happens to mend it. So of the keys that take away nearly
+        as much as the best one, that counts with which all kinds are least off.
+        """
+        whole = self.medians.mean(axis=0)
+        gains: dict[int, Floats] = {}
+        for _, group in groupby(range(1, len(self.names)), key=lambda number: self.names[number][0]):
+            numbers = [*group]
+            gain = 1 - medians[numbers].min(axis=0) / np.maximum(medians[0], _LEAST_MEDIAN)
+            if gain[0] > _LEAST_GAIN and np.quantile(gain, _TAIL) >= 0:
+                gains[min(numbers, key=lambda number: (medians[number, 0], whole[number, 0]))] = gain
+        least = _MOST_OF_IT * max((gain[0] for gain in gains.values()), default=0.0)
+        near = {number: gain for number, gain in gains.items() if gain[0] >= least}
+        first = min(near, key=lambda number: whole[number, 0], default=0)
+        changes = [
+            self._change(number, gain)
+            for number, gain in near.items()
+            if _may_be_equal(whole[number], whole[first]) and _may_be_equal(gain, near[first])
         ]
-        changes = [self._change(self._trials[best[key]], self._medians[:, best[key], 0], gains[key]) for key in alike]
         return tuple(sorted(changes, key=lambda change: -change.gain))
 
-    def _change(self, trial: _Trial, medians: Floats, gain: Floats) -> Change:
-        rises = sorted(
-            ((median - kind.median, kind.text) for kind, median in zip(self._kinds, medians.tolist(), strict=True)),
-            reverse=True,
-        )
-        spoils = tuple(text for rise, text in rises if rise > self._noise)
-        mends = tuple(text for rise, text in reversed(rises) if rise < -self._noise)
+    def _change(self, number: int, gain: Floats) -> Change:
+        rises = self.medians[:, number, 0] - self.medians[:, 0, 0]
+        order = [(rises[place], self.kinds[place].text) for place in np.argsort(rises)]
+        mends = tuple(text for rise, text in order if rise < -self.noise)
+        spoils = tuple(text for rise, text in reversed(order) if rise > self.noise)
         low, high = np.quantile(gain[1:], [_TAIL, 1 - _TAIL]).tolist()
-        return Change(f"{trial.key} {trial.value}", float(gain[0]), low, high, mends, spoils)
+        return Change(" ".join(self.names[number]), float(gain[0]), low, high, mends, spoils)
 
 
 def _may_be_equal(one: Floats, other: Floats) -> bool:

@@ -12,20 +12,18 @@ from os import PathLike, fspath
 from time import monotonic
 from typing import TypeAlias
 
-import numpy as np
-
 from hocket._native import Error
 from hocket.base.checks import function, instance, number, several, whole
 from hocket.base.parallel import ProgressDisplay, ignore, no_display, workers
 from hocket.base.units import format_count
 from hocket.base.version import VERSION
 from hocket.definitions.machine import Machine, find_machine
-from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, spread
+from hocket.fitting.cells import Cell, Cells, Floats, Point, Simulator, point_of, spread
 from hocket.fitting.conditions import Condition
 from hocket.fitting.discrepancies import coverage, discrepancies, ratio_coverage, with_discrepancies
 from hocket.fitting.explaining import diagnose
 from hocket.fitting.profiling import Profile, minima_of, others_of, pairs_of, profile_fit, values_of
-from hocket.fitting.result import Diagnosis, Ended, Fit, Judgement, Regret, Use, Value, deviation, noise_of
+from hocket.fitting.result import Ended, Fit, Judgement, Regret, Use, Value, deviation
 from hocket.fitting.searching import ENDED, search
 from hocket.fitting.skeleton import Skeleton
 from hocket.measurements.formats import read_measurements
@@ -91,13 +89,13 @@ def fit(
     with workers() if executor is None else nullcontext(executor) as each:
         simulator = Simulator(skeleton, each, monotonic() + allowed_s, on_done, display)
         match = search(simulator, split.fitted_cells, seed=whole("seed", seed), starts=starts)
-        if has_intervals:
+        if has_intervals and skeleton.places:
             profile = profile_fit(simulator, split.fitted_cells, match.values, limit_s=allowed_s)
         else:
             profile = Profile.unknown(skeleton.places, match.values)
         simulator.until_s = inf
         judgements = split.judge_all(simulator, profile.values)
-        diagnosis = split.diagnose(simulator, profile.values, cells, seed) if has_diagnosis else None
+        diagnosis = diagnose(simulator, split.all, profile.values, most=cells, seed=seed) if has_diagnosis else None
     values = values_of(skeleton.places, profile)
     others = others_of(values, match.others)
     minima = tuple(minima_of(skeleton.places, values, others))
@@ -164,12 +162,6 @@ class _Split:
             return "fitted" if id(cell) in cells_used else "held out" if id(cell) in self.held_out_ids else "not used"
 
         return tuple(_judge(cell, time_s, use(cell)) for cell, time_s in zip(self.all.cells, times_s, strict=True))
-
-    def diagnose(self, simulator: Simulator, point: Floats, most: int, seed: int) -> Diagnosis:
-        """Return which keys would take away most of the residuals of at most so many cells."""
-        every = self.all.cells
-        cells = every if len(every) <= most else spread(every, most)
-        return diagnose(simulator, cells, np.exp(point).tolist(), noise=noise_of(self.all.noise), seed=seed)
 
 
 def _as_list(measurements: Measurements) -> list[Measurement]:
@@ -242,7 +234,7 @@ def _regrets(
     """Give what choices lose at each point with two algorithms or more; `defaults` are times of libraries."""
     points: dict[Point, list[tuple[Cell, Judgement]]] = {}
     for cell, one in zip(cells, simulated, strict=True):
-        points.setdefault(cell.point, []).append((cell, one))
+        points.setdefault(point_of(cell.measurement), []).append((cell, one))
     for point, rivals in sorted(points.items()):
         if len(rivals) < 2:
             continue

@@ -98,8 +98,6 @@ class _Linear:
 
 def profile_fit(simulator: Simulator, cells: Sequence[Cell], values: Floats, *, limit_s: float = inf) -> Profile:
     """Return where the profiles end, around logarithms of the best values so far; after the limit, by derivatives."""
-    if not simulator.skeleton.places:
-        return Profile(values, values, values, np.zeros((0, 0)), 0.0)
     simulator.until_s = inf
     profiler = _Profiler(simulator, cells, values)
     simulator.until_s = monotonic() + limit_s

@@ -24,7 +24,7 @@ from hocket.definitions.libraries import library_named
 from hocket.judging.finding import Finding, Kind
 from hocket.judging.noise import Basis, Noise, exponential, log_ratio, noises
 from hocket.judging.pairs import Pair, Series, median_s, pairs_of, several_fields
-from hocket.judging.pooling import Pool, ranges_of
+from hocket.judging.pooling import Pool
 from hocket.judging.student import WRONG
 from hocket.measurements.measurement import DEFAULT, Measurement
 
@@ -115,7 +115,7 @@ def _ranges(
         ratio, low, high = (_mean([getattr(one, name) for one in own]) for name in ("ratio", "ratio_low", "ratio_high"))
         pool = next(((start, pool) for start, end, pool in pools if start <= places[0] < end), None)
         if pool is not None and len(own) > 1:
-            mean, _ = pool[1].mean_of(places[0] - pool[0], places[-1] + 1 - pool[0])
+            mean = pool[1].mean_of(places[0] - pool[0], places[-1] + 1 - pool[0])
             middle = math.log(ratio or 1.0)
             low = exponential(min(mean.value - mean.reach, middle))
             high = exponential(max(mean.value + mean.reach, middle))
@@ -326,10 +326,10 @@ def changes(
     rows = [_change(*each, most) for each in zip(pairs, noise_by_point, p_values, strict=True)]
     directions = [row.direction for row in rows]
     pools = [*_pools(pairs, noise_by_point)]
-    whole = sum(ranges_of(end - first) for first, end, _ in pools)
+    whole = sum(math.comb(end - first + 1, 2) for first, end, _ in pools)  # ranges of sizes
     for start, _, pool in pools:
         for first, end in pool.ranges(whole):
-            mean, _ = pool.mean_of(first, end)
+            mean = pool.mean_of(first, end)
             if abs(mean.value) > most:
                 direction: Direction = "slower" if mean.value > 0 else "faster"
                 for place in range(start + first, start + end):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from hocket.judging.noise import Noise
 from hocket.judging.pairs import Pair
@@ -24,12 +24,12 @@ _MANY = 8
 _MOST_CORRELATION = 0.9
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(NamedTuple):
     """The mean of ln(after / before) over neighbouring sizes, and the reach of its 95 % confidence interval."""
 
     value: float
     reach: float
+    p_value: float  # how likely noise makes it so far from a level
 
 
 class Pool:
@@ -44,8 +44,8 @@ class Pool:
         self._freedom = sum(own) if all(noise.basis == "runs" for noise in noises) else min(own)
         self._correlation = _correlation(pairs)
 
-    def mean_of(self, first: int, end: int, level: float = 0.0) -> tuple[Mean, float]:
-        """Return the mean from the size `first` to before `end`, and how likely noise makes it so far from a level."""
+    def mean_of(self, first: int, end: int, level: float = 0.0) -> Mean:
+        """Return the mean from the size `first` to before `end`."""
         count = end - first
         mean = fmean(self._ratios[first:end])
         widening = 1 + 2 * sum((1 - lag / count) * self._correlation**lag for lag in range(1, count))
@@ -55,7 +55,7 @@ class Pool:
         if self._is_of_sizes and count >= _MANY:  # their own scatter is known better than that of neighbours
             own_error = stdev(self._ratios[first:end]) / math.sqrt(count)
             reach = min(reach, quantile(count - 1) * own_error)
-        return Mean(mean, reach), p_value
+        return Mean(mean, reach, p_value)
 
     def ranges(self, count: int) -> Iterator[tuple[int, int]]:
         """Give the ranges of several sizes that changed, as first and end; `count` is how many all series have."""
@@ -63,24 +63,16 @@ class Pool:
             yield from self._search(0, len(self._ratios), 0.0, _WRONG / max(count, 1))
 
     def _search(self, first: int, end: int, level: float, wrong: float) -> Iterator[tuple[int, int]]:
-        candidates = [
-            (p_value, low, high, mean.value)
-            for low, high in combinations(range(first, end + 1), 2)
-            for mean, p_value in [self.mean_of(low, high, level)]
-        ]
-        p_value, low, high, value = min(candidates, default=(1.0, 0, 0, 0.0))
-        if p_value > wrong:
+        places = combinations(range(first, end + 1), 2)
+        means = [(self.mean_of(low, high, level), low, high) for low, high in places]
+        mean, low, high = min(means, key=lambda one: (one[0].p_value, *one[1:]), default=(Mean(0.0, 0.0, 1.0), 0, 0))
+        if mean.p_value > wrong:
             if level and end - first > 1:  # of single sizes, their own tests tell
                 yield first, end
             return
         yield from self._search(first, low, level, wrong)
-        yield from self._search(low, high, value, wrong)
+        yield from self._search(low, high, mean.value, wrong)
         yield from self._search(high, end, level, wrong)
-
-
-def ranges_of(size: int) -> int:
-    """Return how many ranges a series has."""
-    return size * (size + 1) // 2
 
 
 def _correlation(pairs: Sequence[Pair]) -> float:

@@ -47,6 +47,9 @@ _NO_TIMES = ("time-out.", "out-of-mem.")
 
 
 def _read(text: str, file: str, facts: Facts) -> Reading:
+    version = _VERSION.search(text)
+    is_older = version is not None and (int(version["year"]), int(version["update"] or 0)) < _FIRST_WITH_BARRIERS
+    measured_as: MeasuredAs = "imb" if is_older or _IN_LOOP.search(text) else "pico"
     ones: list[tuple[Measurement, bool]] = []
     name, ranks, heads, sizes, is_over = "", 0, list[str](), list[int](), False
     for number, line in enumerate(text.split("\n"), start=1):
@@ -68,22 +71,9 @@ def _read(text: str, file: str, facts: Facts) -> Reading:
                 collective = find_collective(name)
                 algorithm, parameters = call_of(collective, facts, file)
                 one = replace(one, collective=collective, algorithm=algorithm, parameters=parameters)
-            ones.append((one, is_known))
-    measured_as = _measured_as(text)
-    reading = Reading.of((replace(one, measured_as=measured_as), is_known) for one, is_known in ones)
-    version = _VERSION.search(text)
-    if measured_as == "imb" or version is None or not ones:
-        return reading
-    return replace(
-        reading, remarks=("IMB has a barrier before each call since 2018 Update 1: times are of single calls",)
-    )
-
-
-def _measured_as(text: str) -> MeasuredAs:
-    """Return how calls were measured, by the version and the command that a text tells; else as IMB does by default."""
-    version = _VERSION.search(text)
-    is_older = version is not None and (int(version["year"]), int(version["update"] or 0)) < _FIRST_WITH_BARRIERS
-    return "imb" if is_older or _IN_LOOP.search(text) else "pico"
+            ones.append((replace(one, measured_as=measured_as), is_known))
+    remark = "IMB has a barrier before each call since 2018 Update 1: times are of single calls"
+    return Reading.of(ones, (), [remark] if version and measured_as == "pico" and ones else [])
 
 
 def _names(line: str) -> list[str]:

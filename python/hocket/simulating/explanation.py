@@ -230,20 +230,14 @@ class _Work:
 
 def _collisions(work: _Work, run: Callable[..., Simulation]) -> Collisions | None:
     """Return the collisions of the call; None where there are none, or more passages than are kept."""
-    if not may_collide(work.machine):
-        return None
+    collisions, times_s = None, dict[str, float]()
     with suppress(Error):
-        collisions = collisions_of(work.machine, run(machine=work.machine, keep=["passages"]).passages)
-        if collisions is not None:
-            return replace(collisions, times_s=dict(_times_s(work, run)))
-    return None
-
-
-def _times_s(work: _Work, run: Callable[..., Simulation]) -> Iterator[tuple[str, float]]:
-    """Give the time of the call with each other routing that can end it."""
-    for routing, machine in work.routings.items():
-        with suppress(Error):
-            yield routing, run(machine=machine).times_s[0]
+        if may_collide(work.machine):
+            collisions = collisions_of(work.machine, run(machine=work.machine, keep=["passages"]).passages)
+    for routing, machine in work.routings.items() if collisions else ():
+        with suppress(Error):  # with which the call cannot end
+            times_s[routing] = run(machine=machine).times_s[0]
+    return collisions and replace(collisions, times_s=times_s)
 
 
 def _remedies(run: Callable[..., Simulation], machine: Machine, scene: Scene) -> Iterator[Remedy]:
