@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -441,7 +441,7 @@ def test_a_row_of_another_hocket_is_simulated_again(
 ) -> None:
     row = hocket.sweep(spec).rows[0]
     with Journal(str(tmp_path / "journal")) as journal:
-        journal.add("key", row)
+        journal.add({"key": "key", "row": asdict(row)})
     with Journal(str(tmp_path / "journal")) as journal:
         assert journal.rows == {"key": row}
     entry = json.loads((tmp_path / "journal").read_text())
@@ -463,6 +463,6 @@ def test_what_is_kept_is_not_done_again(tmp_path: Path) -> None:
     output = tmp_path / "table.csv"
     assert unfinished_cells(grid, output=output) == grid.cells
     with Journal(f"{output}.partial.jsonl") as journal:
-        journal.add(grid.cells[0].key, simulate_cell(grid.cells[0]))
+        journal.add({"key": grid.cells[0].key, "row": asdict(simulate_cell(grid.cells[0]))})
     assert unfinished_cells(grid, output=output) == grid.cells[1:]
     assert unfinished_cells(grid) == grid.cells

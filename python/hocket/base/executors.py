@@ -36,7 +36,7 @@ class ExecutorKind:
     def parse(cls, text: str) -> ExecutorKind:
         """Return the executor that a text names, such as "local" or "dask=tcp://host:8786"; refuse others."""
         name, equals, address = text.partition("=")
-        if name not in _KINDS or bool(equals) != bool(address) or (address and name != "dask"):
+        if name not in ("local", "mpi", "dask") or bool(equals) != bool(address) or (address and name != "dask"):
             raise Error(f'got "{text}", expected local, mpi, dask or dask=ADDRESS')
         return cls(name, address or None)
 
@@ -46,17 +46,15 @@ def open_executor(kind: ExecutorKind, *, jobs: int, say: Callable[[str], object]
 
     `say` receives what the work waits for, and how long. An Error if a package is missing, or the executor was lost.
     """
-    return _KINDS[kind.name](kind, jobs, say)
-
-
-def _local(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> AbstractContextManager[Executor]:
     from hocket.base.parallel import workers
 
-    return workers(jobs)
+    if kind.name == "local":
+        return workers(jobs)
+    return _mpi(jobs) if kind.name == "mpi" else _dask(kind.address, jobs, say)
 
 
 @contextmanager
-def _mpi(_kind: ExecutorKind, jobs: int, _say: Callable[[str], object]) -> Iterator[Executor]:
+def _mpi(jobs: int) -> Iterator[Executor]:
     is_alone = optional("mpi4py.MPI", extra="mpi").COMM_WORLD.size == 1
     if is_alone and shutil.which("mpiexec") is None:
         raise Error(
@@ -116,7 +114,7 @@ class _Workers:
 
 
 @contextmanager
-def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterator[Executor]:
+def _dask(address: str | None, jobs: int, say: Callable[[str], object]) -> Iterator[Executor]:
     from concurrent.futures import CancelledError
 
     dask = optional("distributed", extra="dask")
@@ -130,12 +128,12 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
         "silence_logs": logging.CRITICAL,
     }
     with (
-        nullcontext(kind.address) if kind.address else dask.LocalCluster(n_workers=jobs, **own) as scheduler,
+        nullcontext(address) if address else dask.LocalCluster(n_workers=jobs, **own) as scheduler,
         _client(dask, scheduler) as client,
     ):
         where = client.scheduler.address
         # Dask replaces the workers that it started.
-        workers = _Workers(client, where, say if kind.address else lambda _: None)
+        workers = _Workers(client, where, say if address else lambda _: None)
         try:
             with workers:
                 yield client.get_executor()
@@ -150,10 +148,3 @@ def _dask(kind: ExecutorKind, jobs: int, say: Callable[[str], object]) -> Iterat
             raise Error(
                 f"--executor: the scheduler of Dask at {where} has ended, expected that it runs until the work is done"
             ) from error
-
-
-_KINDS: dict[str, Callable[[ExecutorKind, int, Callable[[str], object]], AbstractContextManager[Executor]]] = {
-    "local": _local,
-    "mpi": _mpi,
-    "dask": _dask,
-}

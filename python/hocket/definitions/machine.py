@@ -58,7 +58,8 @@ def discrepancy_of(
 
     Kinds that were measured on the fewest ranks that are enough for the call go first, then those on the most ranks.
     """
-    return _nearest((one for one in kinds if one.holds(collective, algorithm, size_bytes)), ranks)
+    own = [one for one in kinds if one.holds(collective, algorithm, size_bytes)]
+    return min(own, key=lambda one: (one.ranks < ranks, one.ranks if one.ranks >= ranks else -one.ranks), default=None)
 
 
 def ratio_of(kinds: Iterable[Discrepancy], collective: str, size_bytes: int, *, ranks: int) -> float:
@@ -66,13 +67,8 @@ def ratio_of(kinds: Iterable[Discrepancy], collective: str, size_bytes: int, *, 
 
     It is that of the first kind for any algorithm; 1 if the call is of none.
     """
-    kind = _nearest((one for one in kinds if not one.algorithm and one.holds(collective, "", size_bytes)), ranks)
+    kind = discrepancy_of(kinds, collective, "", size_bytes, ranks=ranks)
     return kind.ratio if kind else 1.0
-
-
-def _nearest(kinds: Iterable[Discrepancy], ranks: int) -> Discrepancy | None:
-    own = list(kinds)
-    return min(own, key=lambda one: (one.ranks < ranks, one.ranks if one.ranks >= ranks else -one.ranks), default=None)
 
 
 _TIMES_PER_BYTE = [
@@ -164,7 +160,10 @@ class Machine:
     @cached_property
     def topology(self) -> Topology | None:
         """The topology of its network; None for a machine where messages do not affect each other."""
-        return Topology.of(self.handle, machine=self.name, file=self.file)
+        facts = self.handle.topology()
+        if facts is None:
+            return None
+        return Topology(**facts, machine=self.name, file=self.file, handle=self.handle)
 
     @property
     def ranks_per_node(self) -> int:

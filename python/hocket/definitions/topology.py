@@ -120,14 +120,6 @@ class Topology(Result):
     file: str = field(repr=False)
     handle: _native.Machine = field(repr=False, compare=False)
 
-    @classmethod
-    def of(cls, handle: _native.Machine, *, machine: str, file: str) -> Topology | None:
-        """Return the topology of a machine of this name; None for a machine where messages do not affect each other."""
-        facts = handle.topology()
-        if facts is None:
-            return None
-        return cls(**facts, machine=machine, file=file, handle=handle)
-
     @property
     def title(self) -> str:
         """The machine and its topology."""

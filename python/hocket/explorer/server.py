@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -51,15 +52,10 @@ _HEADERS = {
 
 def listen(port: int) -> socket.socket:
     """Return a socket that listens on this computer only; port 0 for a free one. A taken port is refused."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((HOST, port))
-        listening.listen()  # connections are accepted from now on, and wait until the server has started
+        return socket.create_server((HOST, port))  # connections are accepted, and wait until the server has started
     except OSError as error:
-        listening.close()
-        raise Error(f"--port: got {port}, expected a free port: {error.strerror}") from None
-    return listening
+        raise Error(f"--port: got {port}, expected a free port: {os.strerror(error.errno or 0)}") from None
 
 
 def server(sources: Sources, *, token: str, port: int) -> uvicorn.Server:

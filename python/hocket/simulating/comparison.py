@@ -190,7 +190,20 @@ class Comparison(Result):
         Raises:
             Error: It is no share.
         """
-        return answer_of([one for one in self.simulations if one.size_bytes in self.finished_bytes], within)
+        number("within", within, "a share, from 0 to less than 1", is_right=lambda share: 0 <= share < 1)
+        runs: dict[int, dict[str, Simulation]] = {size_bytes: {} for size_bytes in sorted(self.finished_bytes)}
+        for one in self.simulations:
+            if one.size_bytes in runs:
+                runs[one.size_bytes][one.algorithm] = one
+        slower = {size_bytes: _slower(of_size, within) for size_bytes, of_size in runs.items()}
+        names = fewest_changes(list(slower.values()), self.collective)
+        uses = []
+        for name, group in groupby(zip(runs, names, strict=True), key=lambda pair: pair[1]):
+            sizes = [size_bytes for size_bytes, _ in group]
+            parameters = {size_bytes: _parameters(runs[size_bytes][name]) for size_bytes in sizes}
+            most = max(slower[size_bytes][name] for size_bytes in sizes)
+            uses.append(Use(name, sizes[0], sizes[-1], most, parameters))
+        return tuple(uses)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each simulation, by size and then by algorithm; see `Simulation.records`."""
@@ -225,27 +238,6 @@ class Comparison(Result):
             }
             for size in self.finished_bytes
         ]
-
-
-def answer_of(simulations: Sequence[Simulation], within: float) -> tuple[Use, ...]:
-    """Return the fewest ranges of sizes with one algorithm each, which is at most this share slower than the fastest.
-
-    Of several such answers, it is one with algorithms that MPI libraries have, then with fewer parameters, then with
-    less time.
-    """
-    number("within", within, "a share, from 0 to less than 1", is_right=lambda share: 0 <= share < 1)
-    runs: dict[int, dict[str, Simulation]] = {}
-    for one in sorted(simulations, key=lambda one: one.size_bytes):
-        runs.setdefault(one.size_bytes, {})[one.algorithm] = one
-    slower = {size_bytes: _slower(of_size, within) for size_bytes, of_size in runs.items()}
-    names = fewest_changes(list(slower.values()), simulations[0].collective) if simulations else []
-    uses = []
-    for name, group in groupby(zip(runs, names, strict=True), key=lambda pair: pair[1]):
-        sizes = [size_bytes for size_bytes, _ in group]
-        parameters = {size_bytes: _parameters(runs[size_bytes][name]) for size_bytes in sizes}
-        most = max(slower[size_bytes][name] for size_bytes in sizes)
-        uses.append(Use(name, sizes[0], sizes[-1], most, parameters))
-    return tuple(uses)
 
 
 def _slower(runs: Mapping[str, Simulation], within: float) -> dict[str, float]:

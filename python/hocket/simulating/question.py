@@ -121,7 +121,7 @@ def choose(algorithm: Algorithm, call: Call, machine: Machine) -> Call:
     Sizes of segments are automatic, rounded to powers of two. Switches and counts of ranks have the values with the
     least time. The formula knows no contention: where messages meet, other values can be faster.
     """
-    settings = _Handle(Question(machine, [Contender(0, algorithm, call)])).settings()
+    settings = _Handle(Question(machine, [Contender(0, algorithm, call)])).native.settings()
     return replace(call, parameters=dict(settings[0])) if settings else call
 
 
@@ -172,14 +172,11 @@ class _Handle:
                     "alike": ratio_of(kinds, collective, call.size_bytes, ranks=call.ranks),
                 }
             )
-        self._native = _native.Question(conditions, requests, question.at_best, question.places)
+        self.native = _native.Question(conditions, requests, question.at_best, question.places)
 
     def efforts_s(self, threads: int) -> list[float]:
-        efforts_s = dict(zip(self._numbers, self._native.efforts_s(threads), strict=True))
+        efforts_s = dict(zip(self._numbers, self.native.efforts_s(threads), strict=True))
         return [efforts_s.get(number, 0.0) for number in range(len(self._question.cells))]
-
-    def settings(self) -> Sequence[Iterable[tuple[str, float | str]]]:
-        return self._native.settings()
 
     def answer(self, on_done: Callable[[Answer], object], threads: int) -> list[Answer]:
         is_over = False
@@ -193,7 +190,7 @@ class _Handle:
                 on_done(answer)
 
         try:
-            self._native.answer(note, threads)
+            self.native.answer(note, threads)
         except KeyboardInterrupt:
             ORPHANS.extend(self._own)
             raise

@@ -20,7 +20,7 @@ from hocket.simulating.library_rules import rules_of_library
 from hocket.simulating.operations import Event
 from hocket.simulating.simulation import ONE_TRIAL, Circuits, Links, Statistics, Trials, trials_request, values_of
 from hocket.traces import load
-from hocket.traces.functions import FUNCTIONS, Function, Kind
+from hocket.traces.functions import FUNCTIONS, Kind
 from hocket.traces.trace import NOBODY, Call, RankTrace, Trace
 
 DEFAULT_RULES = _native.replay_rules()
@@ -335,14 +335,20 @@ class _RankEncoder:
         function = FUNCTIONS[call.function]
         if call.thread != 0:
             raise self._refused(call, f"by thread {call.thread}, expected calls of a single thread")
+        request = call.arguments.get("request", _BLOCKING) if function.is_started else _BLOCKING
         if "tries" in call.arguments:
             self.words.append(_NOTHING)
-        elif function.kind in (Kind.SEND, Kind.RECEIVE):
-            self._message(call, function)
+        elif function.kind in (Kind.SEND, Kind.RECEIVE) and function.is_persistent:
+            self._persistent[call["request"]] = call
+            self.words.append(_NOTHING)
+        elif function.kind is Kind.SEND:
+            self._send(call, request)
+        elif function.kind is Kind.RECEIVE:
+            self._receive(call, _RECEIVE_PROBED if "mrecv" in call.function.lower() else _RECEIVE, request)
         elif function.kind is Kind.COMPLETE:
             self._complete(call)
         elif function.kind is Kind.COLLECTIVE:
-            self._collective(call, function)
+            self._collective(call, request)
         elif function.kind is Kind.EXCHANGE:
             self._exchange(call)
         elif function.kind is Kind.PROBE:
@@ -356,16 +362,6 @@ class _RankEncoder:
 
     def _refused(self, call: Call, why: str) -> Error:
         return Error(f"{self._trace.where(self._number, call)}: {call.function} {why}")
-
-    def _message(self, call: Call, function: Function) -> None:
-        if function.is_persistent:
-            self._persistent[call["request"]] = call
-            self.words.append(_NOTHING)
-        elif function.kind is Kind.SEND:
-            self._send(call, call["request"] if function.is_started else _BLOCKING)
-        else:
-            code = _RECEIVE_PROBED if "mrecv" in call.function.lower() else _RECEIVE
-            self._receive(call, code, call["request"] if function.is_started else _BLOCKING)
 
     def _send(self, call: Call, request: int) -> None:
         if call["peer"] == NOBODY:
@@ -408,11 +404,10 @@ class _RankEncoder:
                     self.words[place], self.words[place + 1] = message
         self.words.extend((_WAIT, len(requests), *requests))
 
-    def _collective(self, call: Call, function: Function) -> None:
+    def _collective(self, call: Call, request: int) -> None:
         communicator = self._rank.communicators[call["comm"]]
         if communicator.remote_ranks:
             raise self._refused(call, "on an intercommunicator, expected an intracommunicator")
-        request = call["request"] if function.is_started else _BLOCKING
         self.words.extend((_COLLECTIVE, self._communicator(call["comm"]), self._all.arguments_of(call), request))
 
     def _exchange(self, call: Call) -> None:

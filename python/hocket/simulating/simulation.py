@@ -104,7 +104,11 @@ class Statistics:
             Error: There are no times, or some are not finite numbers.
         """
         if isinstance(times_s, tuple) and len(times_s) == 1 and isinstance(times_s[0], float):
-            return cls._of_one(times_s[0])
+            (one_s,) = times_s  # most simulations have only one time, and this needs no array package
+            if math.isfinite(one_s):
+                quantiles = {f"{share:g}": one_s for share in _SHARES}
+                histogram: dict[str, Sequence[float]] = {"edges_s": [one_s, one_s], "counts": [1]}
+                return cls(one_s, one_s, one_s, 0.0, (one_s, one_s), quantiles, histogram)
         import numpy as np
 
         try:
@@ -128,21 +132,6 @@ class Statistics:
                 f"{share:g}": float(value) for share, value in zip(_SHARES, np.quantile(times, _SHARES), strict=True)
             },
             histogram={"edges_s": [float(e) for e in edges], "counts": [int(c) for c in counts]},
-        )
-
-    @classmethod
-    def _of_one(cls, time_s: float) -> Statistics:
-        """Return the statistics of one time. Most simulations have only one, and this needs no array package."""
-        if not math.isfinite(time_s):
-            raise Error(f"times_s: got {quote((time_s,))}, expected finite numbers, one at least")
-        return cls(
-            mean=time_s,
-            min=time_s,
-            max=time_s,
-            stderr=0.0,
-            interval=(time_s, time_s),
-            quantiles={f"{share:g}": time_s for share in _SHARES},
-            histogram={"edges_s": [time_s, time_s], "counts": [1]},
         )
 
     def columns(self) -> dict[str, float]:

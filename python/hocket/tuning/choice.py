@@ -121,18 +121,13 @@ def rules_of(decisions: Iterable[Decision], *, order_is_fixed: bool = False) -> 
     decision_list = list(decisions)
     lines = ["order = fixed"] if order_is_fixed else []
     for one, following in zip(decision_list, [*decision_list[1:], None], strict=True):
-        sizes = f", size={_range(*one.sizes_bytes)}" if has_sizes(one.collective) else ""
+        facts = COLLECTIVES[one.collective]
+        sizes = f", size={_range(*one.sizes_bytes)}" if facts.has_size and facts.size_is_known else ""
         if needs_one_order(one.collective, order_is_fixed):
             is_last = following is None or (following.collective, following.ranks) != (one.collective, one.ranks)
             sizes = "" if is_last else f", size=..{one.sizes_bytes[1]}"
         lines.append(rule_of(one.collective, one.choice, f"[ranks={_range(*one.ranks)}{sizes}]"))
     return "".join(f"{line}\n" for line in lines)
-
-
-def has_sizes(collective: str) -> bool:
-    """Return whether all ranks know the size of a collective's calls."""
-    facts = COLLECTIVES[collective]
-    return facts.has_size and facts.size_is_known
 
 
 def _range(first: int, end: int) -> str:

@@ -71,24 +71,22 @@ class Simulated:
                     yield Point(collective, ranks, first - unit)
                     yield Point(collective, ranks, first)
 
-    @property
-    def library_with_default(self) -> str | None:
-        """The library, if its default choices are known, perhaps only on some machines."""
-        return self.library if self.library in (*DEFAULTS, *BY_MACHINE) else None
+    def _library_at(self, point: Point) -> str | None:
+        """Return the library, if its default choices are known, perhaps only on some machines."""
+        is_known = self.library in (*DEFAULTS, *BY_MACHINE) and point.ranks > 0  # the simulation refuses other calls
+        return self.library if is_known else None
 
     def _switches(self, point: Point) -> tuple[int, ...]:
-        library = self.library_with_default
-        if library is not None and point.ranks > 0:  # the simulation refuses other calls
+        if library := self._library_at(point):
             with suppress(Error):
                 return switches(library, point.collective, call_at(point), machine=self.machine)
         return ()
 
     def default(self, point: Point) -> tuple[Algorithm, Call] | None:
         """Return the library's default choice in the call of a point, if it is known and has an equivalent."""
-        library = self.library_with_default
-        if library is None or point.ranks == 0:  # the simulation refuses such a call
-            return None
-        return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
+        if library := self._library_at(point):
+            return library_decision(library, point.collective, call_at(point), machine=self.machine).equivalent
+        return None
 
     def estimate(self, algorithm: Algorithm, call: Call) -> Estimate:
         """Return the time of a call, which the algorithm or the machine may refuse."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import asdict
 from os import PathLike, fspath
 
 from hocket.base.checks import function
@@ -79,7 +80,7 @@ def _rows(
     def keep(cell: Cell, row: Row) -> None:
         rows[cell.key] = row
         if journal is not None:
-            journal.add(cell.key, row)
+            journal.add({"key": cell.key, "row": asdict(row)})
         on_done()
 
     left = [cell for cell in cells if cell.key not in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 from hocket._native import Error
 from hocket.base.files import parse_object
@@ -13,34 +13,24 @@ from hocket.simulating.sweeps.row import Row
 _COLUMNS = {column.name for column in fields(Row)}
 
 
-class Journal:
+class Journal(LineFile):
     """The finished cells of a sweep by their keys, in a file that survives an interruption.
 
     Its rows are those of the file when it was opened. Lines whose rows have other columns or another version of Hocket
     are ignored, and their cells are simulated again.
     """
 
-    def __init__(self, path: str) -> None:
-        self.rows: dict[str, Row] = {}
-        self._file = LineFile(path)
+    rows: dict[str, Row]
 
     def __enter__(self) -> Journal:
-        self._file.__enter__()
-        self.rows = dict(filter(None, map(_read, self._file.lines)))
+        super().__enter__()
+        self.rows = dict(filter(None, map(_read, self.lines)))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and self._file.is_empty():
+    def __exit__(self, kind: object = None, *_: object) -> None:
+        if kind is not None and self.is_empty():
             self.remove()
-        self._file.__exit__()
-
-    def add(self, key: str, row: Row) -> None:
-        """Append a row."""
-        self._file.add({"key": key, "row": asdict(row)})
-
-    def remove(self) -> None:
-        """Remove the file: the sweep is done."""
-        self._file.remove()
+        super().__exit__()
 
 
 def _read(line: bytes) -> tuple[str, Row] | None:
