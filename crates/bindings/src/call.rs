@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::machine::PythonMachine;
 use crate::program::PythonProgram;
-use crate::request::{OwnParameter, OwnProgram, ResultValues, signature};
+use crate::request::{OwnParameter, OwnProgram, ResultValues, declared};
 use crate::runnable::{Runnable, sentence};
 use crate::wire::{Error, Plain, interned, raise};
 use crate::worker::in_worker;
@@ -85,25 +85,18 @@ impl PythonCall {
                 let call = request.call().map_err(raise)?;
                 return Ok(Self { request, values: CallValues::default(), what: What::Any, call });
             }
-            None => return Self::of_entry(request.entry().map_err(raise)?, request, machine, late_rank),
+            None => {
+                let (entry, machine) =
+                    (request.entry().map_err(raise)?, machine.map(|machine| machine.view(late_rank)));
+                let Accepted { call, values } = request.accept(entry, machine).map_err(raise)?;
+                return Ok(Self { request, values, what: What::Entry(entry), call });
+            }
         };
         let CallRequest { ranks, element_bytes, parameters: settings, .. } = &request;
         let platform = machine.map(PythonMachine::platform);
-        let signature = signature(format!("{} {}", request.collective, request.algorithm), &parameters);
+        let signature = Signature::own(format!("{} {}", request.collective, request.algorithm), declared(&parameters));
         let values = signature.values_on(settings, *element_bytes as u64, *ranks, platform.as_deref(), late_rank);
         Self::of_program(request, values.map_err(raise)?, program, refuses)
-    }
-
-    /// The call of a request, for an algorithm of the catalogue.
-    fn of_entry(
-        entry: &'static Entry,
-        request: CallRequest,
-        machine: Option<&PythonMachine>,
-        late_rank: Option<usize>,
-    ) -> PyResult<Self> {
-        let machine = machine.map(|machine| machine.view(late_rank));
-        let Accepted { call, values } = request.accept(entry, machine).map_err(raise)?;
-        Ok(Self { request, values, what: What::Entry(entry), call })
     }
 
     /// The call of a schedule with this name.
@@ -222,7 +215,7 @@ pub fn complete(
         Some(_) => None,
         None => Some(self::collective(collective).and_then(|collective| find(collective, algorithm)).map_err(raise)?),
     };
-    let own = own.map(|declared| signature(format!("{collective} {algorithm}"), &declared));
+    let own = own.map(|parameters| Signature::own(format!("{collective} {algorithm}"), declared(&parameters)));
     let signature = own.or_else(|| entry.map(Signature::from));
     let values = signature.map(|signature| signature.values(&settings.0, element_bytes)).transpose().map_err(raise)?;
     Ok(Plain(ResultValues::new(&values.unwrap_or_default(), entry)))

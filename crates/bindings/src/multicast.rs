@@ -8,9 +8,9 @@ use hocket_core::{Call, Collective, Error, Result, ensure, names};
 use hocket_simulate::{Options, Outcome, Platform};
 use pyo3::prelude::*;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::machine::PythonMachine;
-use crate::result::Delivery;
 use crate::wire::{Plain, raise};
 use crate::worker::in_worker;
 
@@ -88,16 +88,16 @@ impl MulticastRequest {
     }
 }
 
-/// Simulates dynamic multicasts.
+/// Simulates dynamic multicasts: the fields of `hocket.Delivery`.
 #[pyfunction]
 pub fn simulate_multicast(
     py: Python<'_>,
     machine: &PythonMachine,
     request: Plain<MulticastRequest>,
-) -> PyResult<Plain<Delivery>> {
+) -> PyResult<Plain<Value>> {
     let Plain(request) = request;
     let platform = machine.platform();
     let outcome = in_worker(py, move || request.simulate(&platform).map_err(raise))?;
-    let (messages, message_bytes) = (outcome.messages, outcome.message_bytes);
-    Ok(Plain(Delivery { time_s: outcome.time_s(), messages, message_bytes }))
+    let Outcome { messages, message_bytes, .. } = outcome;
+    Ok(Plain(json!({ "time_s": outcome.time_s(), "messages": messages, "message_bytes": message_bytes })))
 }

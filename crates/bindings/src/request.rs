@@ -1,7 +1,7 @@
 //! Requests from Python.
 
 use hocket::critical_path::PathMachines;
-use hocket::request::{CallValues, GAP, Signature};
+use hocket::request::{CallValues, GAP};
 use hocket::{Scene, Way};
 use hocket_algorithms::Entry;
 use hocket_core::{Call, Domain, Parameter, Result, Unit, budget, ensure};
@@ -29,11 +29,6 @@ pub struct OwnProgram {
 
 /// A parameter that a program of the user declares.
 pub type OwnParameter = (String, bool, u64, u64);
-
-/// The parameters of a program of the user; `label` is as in "allreduce mine".
-pub fn signature(label: String, parameters: &[OwnParameter]) -> Signature {
-    Signature::own(label, declared(parameters))
-}
 
 /// Parameters of a program of the user.
 pub fn declared(parameters: &[OwnParameter]) -> Vec<Parameter> {

@@ -198,11 +198,3 @@ pub struct StepTime {
     pub time_s: f64,
     pub message_bytes: u64,
 }
-
-/// `hocket.Delivery`.
-#[derive(Serialize)]
-pub struct Delivery {
-    pub time_s: f64,
-    pub messages: u64,
-    pub message_bytes: u64,
-}

@@ -28,10 +28,6 @@ const TEXT_BYTES: f64 = 100.0;
 pub struct PythonSchedule(Arc<Schedule>);
 
 impl PythonSchedule {
-    fn new(schedule: Schedule) -> Self {
-        Self(Arc::new(schedule))
-    }
-
     /// The schedule itself.
     pub fn content(&self) -> Arc<Schedule> {
         self.0.clone()
@@ -114,14 +110,14 @@ impl PythonSchedule {
             let stream = File::open(&file).map_err(of_system)?;
             with_watch(stream, |stream| Schedule::read(stream, &name).map_err(raise))
         });
-        schedule.map(Self::new)
+        schedule.map(Arc::new).map(Self)
     }
 
     /// Reads Hocket's own format.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, name: &str) -> PyResult<Self> {
         let (text, name) = (text.to_owned(), name.to_owned());
-        in_worker(py, move || from_json(text.as_bytes(), &name).map_err(raise)).map(Self::new)
+        in_worker(py, move || from_json(text.as_bytes(), &name).map(Arc::new).map_err(raise)).map(Self)
     }
 
     /// Writes the schedule into a file. Without a machine, reductions and copies take no time.
@@ -172,7 +168,7 @@ pub fn record(py: Python<'_>, call: &PythonCall) -> PyResult<PythonSchedule> {
     check_recordable(py, call)?;
     let (runnable, call) = (call.runnable(py)?, call.content());
     let is_python = runnable.entry().is_none();
-    in_worker_unless_python(py, is_python, move || runnable.record(&call)).map(PythonSchedule::new)
+    in_worker_unless_python(py, is_python, move || runnable.record(&call).map(Arc::new)).map(PythonSchedule)
 }
 
 /// An estimate of the seconds for recording a call of an algorithm of the catalogue.

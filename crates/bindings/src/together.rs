@@ -30,12 +30,6 @@ pub struct JobRequest {
     nodes: Option<Vec<usize>>,
 }
 
-impl JobRequest {
-    fn demand(&self) -> Demand {
-        Demand { ranks: self.groups.iter().map(Vec::len).sum(), nodes: self.nodes.clone() }
-    }
-}
-
 /// A call of a job, on ranks of the machine.
 struct PlacedCall {
     job: usize,
@@ -43,13 +37,6 @@ struct PlacedCall {
     call: Call,
     cadence: Option<Cadence>,
     ranks: Vec<usize>,
-}
-
-impl PlacedCall {
-    fn part(&self) -> Part<'_> {
-        let Self { runnable, call, cadence, ranks, .. } = self;
-        Part { program: runnable.program(), call: call.clone(), cadence: *cadence, ranks: ranks.clone() }
-    }
 }
 
 /// Assigns ranks of the machine to jobs. Each job has a number of ranks, and may name its nodes.
@@ -81,7 +68,8 @@ pub fn simulate_jobs(
     #[pyo3(from_py_with = read_faults)] faults: Vec<Fault>,
 ) -> PyResult<Plain<TogetherResult>> {
     let platform = machine.platform();
-    let demands: Vec<_> = jobs.iter().map(JobRequest::demand).collect();
+    let ranks = |job: &JobRequest| job.groups.iter().map(Vec::len).sum();
+    let demands: Vec<_> = jobs.iter().map(|job| Demand { ranks: ranks(job), nodes: job.nodes.clone() }).collect();
     let places = place.ranks(&demands, &platform, (trials.seed, trials.first)).map_err(raise)?;
     let all_ranks = places.concat();
     let platform = platform.for_jobs().of_ranks(&all_ranks).into_owned();
@@ -121,7 +109,13 @@ fn simulate(
     let are_listed = calls.iter().all(|call| call.runnable.entry().is_some());
     let options =
         Options { engine, winners_are_alike: are_listed, is_interrupted: &|| watch.says_stop(), ..Options::default() };
-    let parts: Vec<_> = calls.iter().map(PlacedCall::part).collect();
+    let parts = calls.iter().map(|PlacedCall { runnable, call, cadence, ranks, .. }| Part {
+        program: runnable.program(),
+        call: call.clone(),
+        cadence: *cadence,
+        ranks: ranks.clone(),
+    });
+    let parts: Vec<_> = parts.collect();
     let together = trials.trials().and_then(|trials| simulate_together(&parts, platform, trials, options));
     calls.iter().try_for_each(|call| call.runnable.check())?;
     let together = together.map_err(|error| watch.why(raise(error)))?;

@@ -7,7 +7,7 @@ use hocket::Report;
 use hocket::cases::{Restriction, Values};
 use hocket::request::collective;
 use hocket_algorithms::{Entry, find};
-use hocket_core::{Call, Collective, Counts, Parameter};
+use hocket_core::{Call, Collective, Counts};
 use hocket_verify::{Counterexample, Limits};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -78,14 +78,9 @@ impl VerifyRequest {
     }
 }
 
-/// The parameter of this name; none of a program of the user.
-fn parameter(entry: Option<&Entry>, name: &str) -> Option<&'static Parameter> {
-    entry?.about.parameter(name)
-}
-
 /// A value as a number: for the word of a switch, its number.
 fn number(entry: Option<&Entry>, name: &str, value: &Value) -> PyResult<u64> {
-    let number = match (parameter(entry, name), value) {
+    let number = match (entry.and_then(|entry| entry.about.parameter(name)), value) {
         (Some(parameter), Value::String(word)) => parameter.number_of(word).ok(),
         _ => value.as_u64(),
     };
@@ -117,7 +112,8 @@ fn count_json(call: &Call) -> Value {
 fn call_json(call: &Call, entry: Option<&Entry>) -> Value {
     let destinations = |rank| call.neighbors().of(rank).to.iter().map(|edge| edge.rank).collect::<Vec<_>>();
     let neighbors = call.collective.has_neighbors().then(|| (0..call.ranks).map(destinations).collect::<Vec<_>>());
-    let value = |(name, value): &(&'static str, u64)| (*name, request::value_json(parameter(entry, name), *value));
+    let parameter = |name: &str| entry?.about.parameter(name);
+    let value = |(name, value): &(&'static str, u64)| (*name, request::value_json(parameter(name), *value));
     json!({
         "count": count_json(call),
         "neighbors": neighbors,

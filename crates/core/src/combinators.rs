@@ -29,7 +29,8 @@ impl Rank<'_> {
 
     /// Runs all of these side by side; done when all are done.
     pub fn join_all<F: Future>(&self, branches: impl IntoIterator<Item = F>) -> JoinAll<'_, F> {
-        JoinAll::new(self, branches)
+        let branches: Box<[_]> = branches.into_iter().map(Branch::new).collect();
+        JoinAll { rank: self, branches: Box::into_pin(branches), has_begun: false, first: 0, ended_branches: 0 }
     }
 
     /// Runs all of these side by side, as [`Rank::join_all`] does; none may wait for a later one. In a world that does
@@ -63,7 +64,7 @@ impl Rank<'_> {
     /// Starts both; done when the earlier one is done. Await the [`Rest`] to let the other finish; drop it to withdraw
     /// it.
     pub fn first<A: Future, B: Future>(&self, a: A, b: B) -> First<'_, A, B> {
-        First::new(self, a, b)
+        First { rank: self, branches: Some((Box::pin(Branch::new(a)), Box::pin(Branch::new(b)))) }
     }
 }
 
@@ -273,12 +274,7 @@ pub struct JoinAll<'r, F: Future> {
     ended_branches: usize,
 }
 
-impl<'r, F: Future> JoinAll<'r, F> {
-    fn new(rank: &'r Rank<'r>, branches: impl IntoIterator<Item = F>) -> Self {
-        let branches: Box<[_]> = branches.into_iter().map(Branch::new).collect();
-        Self { rank, branches: Box::into_pin(branches), has_begun: false, first: 0, ended_branches: 0 }
-    }
-
+impl<F: Future> JoinAll<'_, F> {
     /// Continues all branches that can go on. Returns true if all have ended.
     fn advance(&mut self, start: Moment, cx: &mut Context<'_>) -> bool {
         let (own_path, count) = (self.rank.path(), self.branches.len());
@@ -325,10 +321,7 @@ impl<F: Future> Future for JoinAll<'_, F> {
             return Poll::Pending;
         }
         let (outputs, end) = this.take();
-        this.rank.set_moment(match end {
-            Some(end) => this.rank.after_join(start, end),
-            None => start,
-        });
+        this.rank.set_moment(end.map_or(start, |end| this.rank.after_join(start, end)));
         Poll::Ready(outputs)
     }
 }
@@ -394,12 +387,6 @@ fn poll_rest<F: Future>(rank: &Rank<'_>, mut branch: Pin<&mut Branch<F>>, cx: &m
 pub struct First<'r, A: Future, B: Future> {
     rank: &'r Rank<'r>,
     branches: Option<(BoxedBranch<A>, BoxedBranch<B>)>,
-}
-
-impl<'r, A: Future, B: Future> First<'r, A, B> {
-    fn new(rank: &'r Rank<'r>, a: A, b: B) -> Self {
-        Self { rank, branches: Some((Box::pin(Branch::new(a)), Box::pin(Branch::new(b)))) }
-    }
 }
 
 impl<A: Future, B: Future> Unpin for First<'_, A, B> {}

@@ -177,14 +177,8 @@ impl Symmetry {
     #[inline]
     pub fn image(self, [from, to]: [usize; 2], ranks: usize) -> [usize; 2] {
         match self {
-            Self::Rotation(period) => {
-                let receiver = to % period;
-                [(from + ranks - (to - receiver)) % ranks, receiver]
-            }
-            Self::Flips(period) => {
-                let receiver = to % period;
-                [from ^ (to - receiver), receiver]
-            }
+            Self::Rotation(period) => [(from + ranks - (to - to % period)) % ranks, to % period],
+            Self::Flips(period) => [from ^ (to - to % period), to % period],
             Self::Translation(on_torus) => on_torus.image([from, to]),
         }
     }

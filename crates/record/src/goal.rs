@@ -27,11 +27,9 @@ pub fn to_goal(schedule: &Schedule, costs: Costs<'_>, mut out: impl Write) -> io
             let place = || format!("rank {rank}, task {number}");
             match costs.operation(action, schedule).map_err(|e| io::Error::other(e.at(place())))? {
                 Operation::Send { bytes, to, tag } => writeln!(out, "l{number}: send {bytes}b to {to} tag {tag}")?,
-                Operation::Recv { bytes, from: Source::Rank(from), tag } => {
+                Operation::Recv { bytes, from, tag } => {
+                    let from = if let Source::Rank(from) = from { i64::from(from) } else { -1 };
                     writeln!(out, "l{number}: recv {bytes}b from {from} tag {tag}")?;
-                }
-                Operation::Recv { bytes, from: Source::Any, tag } => {
-                    writeln!(out, "l{number}: recv {bytes}b from -1 tag {tag}")?;
                 }
                 Operation::Calc { nanoseconds } => writeln!(out, "l{number}: calc {nanoseconds}")?,
             }

@@ -91,10 +91,6 @@ impl<I: Iterator<Item = i64>> WordReader<I> {
         self.0.next().expect("as many words as calls need")
     }
 
-    fn whole(&mut self) -> u64 {
-        self.next() as u64
-    }
-
     fn small(&mut self) -> u32 {
         self.next() as u32
     }
@@ -120,7 +116,7 @@ impl<I: Iterator<Item = i64>> WordReader<I> {
     }
 
     fn sent_message(&mut self) -> SentMessage {
-        let (to, channel, bytes) = (self.small(), self.small(), self.whole());
+        let (to, channel, bytes) = (self.small(), self.small(), self.next() as u64);
         let mode = [Mode::Standard, Mode::Synchronous, Mode::Posted][self.next() as usize];
         SentMessage { to, channel, bytes, mode }
     }
@@ -240,10 +236,8 @@ impl Reader {
                 receive(state, message, request)
             }
             Operation::ReceiveProbed(origin, request) => {
-                let message = match state.matched_messages.get_mut(&origin).and_then(VecDeque::pop_front) {
-                    Some(message) => message,
-                    None => self.take(origin, rank)?,
-                };
+                let matched = state.matched_messages.get_mut(&origin).and_then(VecDeque::pop_front);
+                let message = matched.map_or_else(|| self.take(origin, rank), Ok)?;
                 receive(state, message, request)
             }
             Operation::Exchange(_, origin) => {
