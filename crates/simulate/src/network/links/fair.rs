@@ -127,7 +127,7 @@ impl CarryingLink {
 }
 
 impl<'a> Fair<'a> {
-    pub fn new(network: &'a Links) -> Self {
+    pub fn new(network: &'a Links, orbits: Option<Box<Orbits>>) -> Self {
         let topology = &network.fabric.topology;
         let changes = || network.fabric.faults.changes();
         let faulty = Ways::new(&network.fabric).map(|ways| FairFaults { ways, way: Vec::new(), changes: changes() });
@@ -151,13 +151,8 @@ impl<'a> Fair<'a> {
             links: vec![CarryingLink::default(); topology.links()],
             passages: Passages::default(),
             changed_messages: Vec::new(),
-            orbits: None,
+            orbits,
         }
-    }
-
-    /// Only representatives.
-    pub fn in_orbits(self, orbits: Orbits) -> Self {
-        Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
     /// Finds a place for a message.

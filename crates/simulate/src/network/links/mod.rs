@@ -66,6 +66,16 @@ use orbits::Orbits;
 use parameters::{Sharing, Switching};
 use queues::Queues;
 
+impl Links {
+    /// The messages of all nodes, or only of representatives.
+    fn traffic_in(&self, orbits: Option<Box<Orbits>>) -> Box<dyn Traffic + '_> {
+        match self.sharing {
+            Sharing::Queue(switching) => Box::new(Queues::new(self, switching, orbits)),
+            Sharing::Fair => Box::new(Fair::new(self, orbits)),
+        }
+    }
+}
+
 impl SharedNetwork for Links {
     fn fabric(&self) -> &Fabric {
         &self.fabric
@@ -93,10 +103,7 @@ impl SharedNetwork for Links {
     }
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
-        match self.sharing {
-            Sharing::Queue(switching) => Box::new(Queues::new(self, switching)),
-            Sharing::Fair => Box::new(Fair::new(self)),
-        }
+        self.traffic_in(None)
     }
 
     /// On one rank per node, over fixed routes, and without interfaces: these take in messages in the order of their senders.
@@ -109,11 +116,7 @@ impl SharedNetwork for Links {
     }
 
     fn traffic_under(&self, symmetry: Symmetry) -> Box<dyn Traffic + '_> {
-        let orbits = Orbits::new(symmetry, &self.fabric.topology);
-        match self.sharing {
-            Sharing::Queue(switching) => Box::new(Queues::new(self, switching).in_orbits(orbits)),
-            Sharing::Fair => Box::new(Fair::new(self).in_orbits(orbits)),
-        }
+        self.traffic_in(Some(Box::new(Orbits::new(symmetry, &self.fabric.topology))))
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {

@@ -136,7 +136,7 @@ impl Link {
 }
 
 impl<'a> Queues<'a> {
-    pub fn new(network: &'a Links, switching: Switching) -> Self {
+    pub fn new(network: &'a Links, switching: Switching, orbits: Option<Box<Orbits>>) -> Self {
         let topology = &network.fabric.topology;
         Self {
             network,
@@ -150,13 +150,8 @@ impl<'a> Queues<'a> {
             passages: Passages::default(),
             faulty: DelayedMessages::new(network),
             chooser: network.fabric.chooser(),
-            orbits: None,
+            orbits,
         }
-    }
-
-    /// Only representatives.
-    pub fn in_orbits(self, orbits: Orbits) -> Self {
-        Self { orbits: Some(Box::new(orbits)), ..self }
     }
 
     /// Finds a place and the route for a message.
