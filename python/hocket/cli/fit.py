@@ -37,7 +37,7 @@ from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
 
-_MOST_NAMES = 6  # number of shown algorithms without a counterpart, and of shown changes that spoil
+_MOST_NAMES = 6  # number of shown algorithms without a counterpart
 
 
 _CONDITION = Read(Condition.parse, name="CONDITION")
@@ -218,9 +218,6 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
     rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
     print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
-    spoiling = {one.changes[0].change: one.changes[0].spoils for one in bad if len(one.changes) == 1}
-    for change, spoils in [(change, spoils) for change, spoils in spoiling.items() if spoils][:_MOST_NAMES]:
-        print_words(f"{change} spoils {format_count(len(spoils), 'kind')}, most of all {spoils[0]}")
 
 
 def _names(changes: Sequence[Change]) -> str:
