@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
 
-from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
@@ -240,9 +239,7 @@ def _sizes(kind: Discrepancy) -> str:
     return f"from {format_bytes(kind.from_bytes)}" if kind.from_bytes else "all"
 
 
-def _cells(one: Deviation | None) -> list[str]:
-    if one is None:
-        raise Error("no measured call is left, expected at least one")
+def _cells(one: Deviation) -> list[str]:
     return [str(one.cells), f"{one.median:.3f}", f"{one.bias:+.2f}", *(f"{share:.0%}" for share in one.within)]
 
 
