@@ -256,8 +256,6 @@ def _table(data: Mapping[str, Rows]) -> str:
 
 def _away(cells: Iterable[Judgement]) -> tuple[str, ...]:
     found = deviation(cells)
-    if found is None:
-        return ("-",) * 4
     _, quarter, third = found.within
     return str(found.cells), f"{found.median:.3f}", f"{quarter:.0%}", f"{third:.0%}"
 

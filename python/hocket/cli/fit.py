@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
 
-from hocket._native import Error
 from hocket.base import files
 from hocket.base.executors import ExecutorKind, open_executor
 from hocket.base.units import format_bytes, format_count, format_ratio
@@ -37,7 +36,7 @@ from hocket.fitting.searching import ENDED
 from hocket.measurements.formats import read_measurements
 from hocket.measurements.measurement import Facts, Measurement, Reading
 
-_MOST_NAMES = 6  # number of shown algorithms without a counterpart, and of shown changes that spoil
+_MOST_NAMES = 6  # number of shown algorithms without a counterpart
 
 
 _CONDITION = Read(Condition.parse, name="CONDITION")
@@ -218,9 +217,6 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     columns = ["ranks", "calls", "off", "bias", "gain", "interval", "spoils"]
     rows = [[one.collective, one.algorithm, one.sizes, *_kind_cells(one)] for one in bad]
     print_table(["collective", "algorithm", "sizes", "change", *columns], rows, right=columns)
-    spoiling = {one.changes[0].change: one.changes[0].spoils for one in bad if len(one.changes) == 1}
-    for change, spoils in [(change, spoils) for change, spoils in spoiling.items() if spoils][:_MOST_NAMES]:
-        print_words(f"{change} spoils {format_count(len(spoils), 'kind')}, most of all {spoils[0]}")
 
 
 def _names(changes: Sequence[Change]) -> str:
@@ -243,9 +239,7 @@ def _sizes(kind: Discrepancy) -> str:
     return f"from {format_bytes(kind.from_bytes)}" if kind.from_bytes else "all"
 
 
-def _cells(one: Deviation | None) -> list[str]:
-    if one is None:
-        raise Error("no measured call is left, expected at least one")
+def _cells(one: Deviation) -> list[str]:
     return [str(one.cells), f"{one.median:.3f}", f"{one.bias:+.2f}", *(f"{share:.0%}" for share in one.within)]
 
 

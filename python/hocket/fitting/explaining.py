@@ -161,12 +161,12 @@ class _Comparison:
             if gain[0] > _LEAST_GAIN and np.quantile(gain, _TAIL) >= 0:
                 gains[min(numbers, key=lambda number: (medians[number, 0], whole[number, 0]))] = gain
         least = _MOST_OF_IT * max((gain[0] for gain in gains.values()), default=0.0)
-        near = {number: gain for number, gain in gains.items() if gain[0] >= least}
-        first = min(near, key=lambda number: whole[number, 0], default=0)
+        leading = {number: gain for number, gain in gains.items() if gain[0] >= least}
+        first = min(leading, key=lambda number: whole[number, 0], default=0)
         changes = [
             self._change(number, gain)
-            for number, gain in near.items()
-            if _may_be_equal(whole[number], whole[first]) and _may_be_equal(gain, near[first])
+            for number, gain in leading.items()
+            if _may_be_equal(whole[number], whole[first]) and _may_be_equal(gain, leading[first])
         ]
         return tuple(sorted(changes, key=lambda change: -change.gain))
 

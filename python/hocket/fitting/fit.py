@@ -215,7 +215,6 @@ def _machine(
 
 def _sentence(what: str, cells: Sequence[Judgement]) -> str:
     deviations = deviation(cells)
-    assert deviations is not None  # `cells` is not empty
     return f"{what}: median of |ln(simulated / measured)| {deviations.median:.3f} over {deviations.cells}."
 
 

@@ -93,11 +93,9 @@ def noise_of(noise: float | None) -> float:
     return _NOISE if noise is None else max(noise, _LEAST_NOISE)
 
 
-def deviation(cells: Iterable[Judgement]) -> Deviation | None:
-    """Return how far cells are off; nothing of no cells."""
+def deviation(cells: Iterable[Judgement]) -> Deviation:
+    """Return how far cells are off, of which there is at least one."""
     residuals = [one.residual for one in cells]
-    if not residuals:
-        return None
     distances = [abs(one) for one in residuals]
     first, second, third = (sum(each <= math.log1p(band) for each in distances) / len(distances) for band in BANDS)
     return Deviation(len(distances), median(distances), median(residuals), (first, second, third))
@@ -105,8 +103,8 @@ def deviation(cells: Iterable[Judgement]) -> Deviation | None:
 
 def deviations(cells: Sequence[Judgement]) -> dict[Use, Deviation]:
     """Return how far cells are off, by what they were for."""
-    by_use = {use: deviation(one for one in cells if one.use == use) for use in get_args(Use)}
-    return {use: one for use, one in by_use.items() if one is not None}
+    by_use = {use: [one for one in cells if one.use == use] for use in get_args(Use)}
+    return {use: deviation(own) for use, own in by_use.items() if own}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hocket.measurements.cuts import first_like_row, without_lines
 from hocket.measurements.formats import cuts_in, measurements_in
 from hocket.measurements.margins import readable
 from hocket.measurements.measurement import DEFAULT, Facts, Measurement, Reading
-from hocket.measurements.side_by_side import columns_apart
+from hocket.measurements.table import columns_apart
 
 
 class Text(NamedTuple):

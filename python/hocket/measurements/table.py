@@ -4,6 +4,8 @@ Further columns that are read: collective, algorithm, parameters (as "name=value
 ranks_per_node, element_bytes, dims (the job's shape on a torus, as 4x4x4), layout,
 in_place, measured_as, system, library and buffers; low_s and high_s, the ends of a spread, with spread, which is
 "interval" (by default), "iterations" or "ranks", and iterations. What the table lacks is told.
+
+A table may have several columns of times, each with a name: two libraries side by side, or before and after.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import groupby
 from math import prod
 from typing import Any, cast, get_args
 
@@ -66,6 +69,12 @@ _OF_A_SIZE = ("size", "count", "time", "low", "high", "iterations")
 _SIZE_WORD = re.compile("size|byte|length|count|elem")
 _ANY_WORD = re.compile(f"{_SIZE_WORD.pattern}|time|lat|elapsed|duration|avg|mean|average|median|[ntuµμm]s|sec")
 _MOST_DIGITS = 15
+_SIZE_WORD_APART = re.compile("size|byte|length")
+_PLAIN_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_OF_BENCHMARKS = re.compile(r"# Benchmarking|algbw|repetitions|Iterations")
+"""Words of benchmarks whose columns are not times of several runs."""
+_LEAST_ROWS = 3
+_MOST_COLUMNS = 8
 _TRUTHS: Mapping[str, bool] = {
     **dict.fromkeys(("1", "true", "yes"), True),
     **dict.fromkeys(("", "0", "false", "no"), False),
@@ -103,11 +112,6 @@ def column_of(name: str) -> Column | None:
     if set(words) <= _SIZE_WORDS | _OF_SIZES and (_SIZE_WORDS & set(words) or "msgsize" in words):
         return Column("size", unit)
     return None
-
-
-def units_of_times() -> Mapping[str, float]:
-    """Return the units of times that columns may have in their names, in seconds."""
-    return _UNIT_S
 
 
 def _lacks(names: Sequence[str]) -> str | None:
@@ -304,6 +308,42 @@ def _plain(cell: str) -> str:
     if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3}){2,}(?:\.[0-9]+)?|[0-9]{1,3},[0-9]{3}\.[0-9]+", cell):
         return cell.replace(",", "")
     return cell.replace(",", ".") if re.fullmatch(r"[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0,[0-9]+", cell) else cell
+
+
+def _are_apart(names: Sequence[str]) -> bool:
+    roles = [None if (column := column_of(name)) is None else column.role for name in names]
+    return roles[0] == "size" and {*roles[1:]} == {None} and 3 <= len({*names}) == len(names) <= _MOST_COLUMNS
+
+
+_COLUMNS_APART = Columns(_are_apart, _COLUMNS.knows, _SIZE_WORD_APART)
+
+
+def columns_apart(text: str, file: str) -> dict[str, str]:
+    """Return a text for each column of times of the first table that has several, by its name; or none.
+
+    Lines keep their numbers, and other lines are left out. Times without a unit are in us, as benchmarks print them.
+    """
+    if _OF_BENCHMARKS.search(text):
+        return {}
+    bare = "\n".join(line.lstrip("# ") if _SIZE_WORD_APART.search(line.lower()) else line for line in text.split("\n"))
+    try:
+        head, rows = next(
+            ((head, [*rows]) for head, rows in groupby(rows_of(bare, file, _COLUMNS_APART), lambda row: row[0]))
+        )
+    except (StopIteration, Error):
+        return {}
+    numbers = [cells for _, cells, _ in rows if all(map(_PLAIN_NUMBER.fullmatch, cells[: len(head.names)]))]
+    if len(numbers) < max(_LEAST_ROWS, len(rows)):
+        return {}
+    texts = {}
+    for place, name in enumerate(head.names[1:], start=1):
+        unit = next((word for word in re.findall("[a-zµμ]+", name.lower())[::-1] if word in _UNIT_S), "us")
+        lines = [""] * text.count("\n") + [""]
+        lines[rows[0][2][1] - 2] = f"size,time_{unit}"
+        for _, cells, (_, number) in rows:
+            lines[number - 1] = f"{cells[0]},{cells[place]}"
+        texts[name] = "\n".join(lines)
+    return texts
 
 
 FORMAT = Format(
