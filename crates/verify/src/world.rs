@@ -215,14 +215,14 @@ enum Verb {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |tag: Tag| if tag == 0 { String::new() } else { format!(" (tag {tag})") };
+        let tag_text = |tag: Tag| if tag == 0 { String::new() } else { format!(" (tag {tag})") };
         match (self.verb, self.reads, self.writes) {
-            (Verb::Send(to, tag), Some(data), _) => write!(f, "send {data} to rank {to}{}", shown(tag)),
+            (Verb::Send(to, tag), Some(data), _) => write!(f, "send {data} to rank {to}{}", tag_text(tag)),
             (Verb::Recv(Source::Rank(from), tag), _, Some(into)) => {
-                write!(f, "recv {into} from rank {from}{}", shown(tag))
+                write!(f, "recv {into} from rank {from}{}", tag_text(tag))
             }
             (Verb::Recv(Source::Any, tag), _, Some(into)) => {
-                write!(f, "recv {into} from any rank{}", shown(tag))
+                write!(f, "recv {into} from any rank{}", tag_text(tag))
             }
             (Verb::Combine, Some(source), Some(target)) => write!(f, "combine {source} into {target}"),
             (Verb::Copy, Some(source), Some(target)) => write!(f, "copy {source} to {target}"),

@@ -68,7 +68,7 @@ use queues::Queues;
 
 impl Links {
     /// The messages of all nodes, or only of representatives.
-    fn traffic_in(&self, orbits: Option<Box<Orbits>>) -> Box<dyn Traffic + '_> {
+    fn new_traffic(&self, orbits: Option<Box<Orbits>>) -> Box<dyn Traffic + '_> {
         match self.sharing {
             Sharing::Queue(switching) => Box::new(Queues::new(self, switching, orbits)),
             Sharing::Fair => Box::new(Fair::new(self, orbits)),
@@ -103,7 +103,7 @@ impl SharedNetwork for Links {
     }
 
     fn traffic(&self) -> Box<dyn Traffic + '_> {
-        self.traffic_in(None)
+        self.new_traffic(None)
     }
 
     /// On one rank per node, over fixed routes, and without interfaces: these take in messages in the order of their senders.
@@ -116,7 +116,7 @@ impl SharedNetwork for Links {
     }
 
     fn traffic_under(&self, symmetry: Symmetry) -> Box<dyn Traffic + '_> {
-        self.traffic_in(Some(Box::new(Orbits::new(symmetry, &self.fabric.topology))))
+        self.new_traffic(Some(Box::new(Orbits::new(symmetry, &self.fabric.topology))))
     }
 
     fn bound(&self, call_demand: &CallDemand<'_>) -> Bound {
