@@ -6,8 +6,7 @@ use hocket_core::{Error, Result};
 use hocket_machine::{AnyTopology, Placement, Section};
 use proptest::prelude::*;
 
-const ALL: [&str; 6] =
-    ["topology.conf", "edges.csv", "fabric.ibnetdiscover", "network.json", "platform.xml", "node.xml"];
+const ALL: [&str; 5] = ["topology.conf", "edges.csv", "fabric.ibnetdiscover", "network.json", "platform.xml"];
 
 fn section(keys: &str) -> Section {
     Section::parse(&format!("topology = \"file\"\n{keys}"), "tests/networks/m.toml").unwrap()
@@ -42,14 +41,13 @@ fn names(topology: &AnyTopology) -> Vec<String> {
 #[test]
 fn every_form_has_its_nodes_switches_and_cables() {
     let sizes = ALL.map(|file| (network(file).nodes(), network(file).vertices(), network(file).links()));
-    assert_eq!(sizes, [(6, 9, 16), (4, 6, 12), (3, 6, 12), (2, 3, 4), (5, 9, 16), (3, 12, 28)]);
+    assert_eq!(sizes, [(6, 9, 16), (4, 6, 12), (3, 6, 12), (2, 3, 4), (5, 9, 16)]);
     let slurm = ["node01", "node02", "node03", "node04", "node05", "login", "leaf1", "leaf2", "spine"];
     assert_eq!(names(&network("topology.conf")), slurm);
     assert_eq!(names(&network("network.json")), ["7", "b", "sw"]);
     let platform = ["ant-0.site", "ant-1.site", "ant-9.site", "desk1", "desk2"];
     let between = ["ant-ants_router.site", "ants", "office", "street|wan"];
     assert_eq!(names(&network("platform.xml")), [&platform[..], &between].concat());
-    assert_eq!(names(&network("node.xml"))[..3], ["gpu0", "gpu1", "gpu2"]);
     let leaf = names(&network("fabric.ibnetdiscover")).into_iter().nth(3);
     assert_eq!(leaf.as_deref(), Some("MF0;leaf1:MQM8700/U1"));
     let blocks = "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2";
@@ -66,11 +64,6 @@ fn speeds_are_parts_of_the_highest() {
     assert_eq!(parts("fabric.ibnetdiscover"), [1.0, 1.0, 1.0, 1.0, 1.0, 0.25]);
     // Of 500 MB/s: the backbone, three hosts of the cluster, two wires, the street, and 0.2 Gbit/s.
     assert_eq!(parts("platform.xml"), [0.5, 0.25, 0.25, 0.25, 0.25, 0.125, 1.0, 0.05]);
-    // Of four NVLinks of 20 GB/s: generation 4 has 1.5 GB/s a lane, generation 3 half of it, two AMD processors 16 GB/s,
-    // and the card 12.5 GB/s.
-    let [pci, half, processors, card] = [24.0, 12.0, 16.0, 12.5].map(|speed| speed / 80.0);
-    let tree = [pci, pci, pci, pci, pci, half, card, processors, half, half];
-    assert_eq!(parts("node.xml"), [&tree[..], &[1.0; 4]].concat());
 }
 
 /// Two hosts at a router, by links of these bandwidths.
@@ -130,16 +123,6 @@ fn links_of_several_routes_are_one_cable() {
 }
 
 #[test]
-fn ways_over_nvlink_are_shorter() {
-    let network = network("node.xml");
-    let mut hops = Vec::new();
-    network.route(0, 2, &mut hops);
-    let way: Vec<_> = hops.iter().map(|hop| network.link_name(hop.link as usize)).collect();
-    assert_eq!(way, ["gpu0 to nvswitch", "nvswitch to gpu2"]);
-    assert_eq!(network.longest_route(), 2);
-}
-
-#[test]
 fn what_is_lopsided_is_said() {
     let expected = [
         "a leaf has up to 4.00 times as much bandwidth to its nodes as to switches",
@@ -181,8 +164,6 @@ fn what_is_wrong_in_xml_is_said_with_its_line() {
     let one_way = ROUTES.replace("dst=\"r\"", "dst=\"r\" symmetrical=\"NO\"").lines().next().unwrap().to_owned();
     let cluster =
         |keys: &str| format!("<platform>\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" bw=\"1Bps\" {keys}/></platform>");
-    let gpu = "<gpu dev=\"0\"><nvlink count=\"0\"/></gpu>";
-    let node = |gpus: &str| format!("<system>\n<cpu numaid=\"0\">\n<pci busid=\"1\">{gpus}</pci></cpu></system>");
     let bomb = "<!DOCTYPE platform [\n<!ENTITY a \"aaaa\">\n<!ENTITY b \"&a;&a;&a;\">]>\n<platform id=\"&b;\"/>";
     for (text, expected) in [
         (bomb.to_owned(), "FILE: line 2: got an entity"),
@@ -210,10 +191,6 @@ fn what_is_wrong_in_xml_is_said_with_its_line() {
         ),
         ("<platform><host id=\"&#7;\"/></platform>".to_owned(), "FILE: line 1: got no XML ("),
         ("<platform><host id=\"&#x9b;\"/></platform>".to_owned(), "FILE: line 1: got the name \"\\u{9b}\""),
-        (node(gpu), "FILE: line 3: got <nvlink> with count=\"0\""),
-        (node("<gpu dev=\"0\"/>\n<gpu dev=\"0\"/>"), "FILE: line 4: got gpu0 twice"),
-        (node("<net dev=\"0\"/>"), "FILE: line 3: got <net> with name=\"\""),
-        (node(""), "FILE: got no nodes"),
     ] {
         let refusal = read(&text).map(|_| ()).unwrap_err().to_string();
         assert!(refusal.starts_with(expected), "{text}: {refusal}");

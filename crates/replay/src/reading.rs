@@ -236,8 +236,8 @@ impl Reader {
                 receive(state, message, request)
             }
             Operation::ReceiveProbed(origin, request) => {
-                let matched = state.matched_messages.get_mut(&origin).and_then(VecDeque::pop_front);
-                let message = matched.map_or_else(|| self.take(origin, rank), Ok)?;
+                let probed_message = state.matched_messages.get_mut(&origin).and_then(VecDeque::pop_front);
+                let message = probed_message.map_or_else(|| self.take(origin, rank), Ok)?;
                 receive(state, message, request)
             }
             Operation::Exchange(_, origin) => {

@@ -9,7 +9,6 @@
 //! | list of edges | `from,to,speed`, a line for each cable |
 //! | node-link form of networkx, JSON | `{"nodes": [{"id": "node1"}], "links": [{"source": "node1", "target": "leaf1"}]}` |
 //! | SimGrid's platform XML | `<platform version="4.1">` |
-//! | NCCL's topology XML, the inside of a node | `<system version="1">` |
 //!
 //! Cables have the part of `link_bandwidth` that their speed is of the highest speed in the file. In lists of edges, and in
 //! JSON without `"kind": "node"` or `"switch"`, vertices of one cable are nodes and the others switches; if none has one
@@ -36,7 +35,7 @@ macro_rules! forms {
 }
 
 mod xml;
-forms!(slurm, ibnetdiscover, edges, node_link, simgrid, nccl);
+forms!(slurm, ibnetdiscover, edges, node_link, simgrid);
 
 /// The vertices and cables of a file.
 #[derive(Default)]
@@ -119,7 +118,7 @@ pub(super) fn read(section: &Section) -> Result<Graph> {
 fn parts_of(text: &str) -> Result<Parts> {
     let Some((_, read)) = FORMS.iter().find(|(is_form, _)| is_form(text)) else {
         let expected = "Slurm's topology.conf, the output of ibnetdiscover, a list of edges with the header from,to,speed, \
-                        JSON with nodes and links, or XML of SimGrid (platform) or NCCL (system)";
+                        JSON with nodes and links, or SimGrid's XML";
         return Err(Error::new(format!("got another text, expected {expected}")));
     };
     let parts = read(text)?.parts();

@@ -32,8 +32,9 @@ impl<'a> DelayedMessages<'a> {
     /// None without faults.
     pub fn new(network: &'a Links) -> Option<Box<Self>> {
         let longer = || vec![LinkUse::default(); network.fabric.topology.links()];
-        let faulty =
-            |ways| Box::new(Self { network, ways, curves: FxHashMap::default(), longer: longer(), full: Rates::always(1.0) });
+        let faulty = |ways| {
+            Box::new(Self { network, ways, curves: FxHashMap::default(), longer: longer(), full: Rates::always(1.0) })
+        };
         Ways::new(&network.fabric).map(faulty)
     }
 
