@@ -2,6 +2,9 @@
 //! receives and end in any order, with elements that have gaps, and again when an operation runs a second time.
 #![allow(unsafe_code)]
 
+#[path = "../../../crates/hocket/tests/all/sweeps.rs"]
+mod sweeps;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
@@ -235,10 +238,10 @@ fn check_at_all_ranks(entry: &Entry) {
     let operators = [operator("u64", "sum").unwrap(), operator("matrix2x2_u64", "prod").unwrap()];
     let mut accepted = 0;
     for ranks in cases::rank_counts().filter(|ranks| ![10, 11, 13, 14, 15, 31, 32].contains(ranks)) {
-        let has_all = ranks <= cases::MOST_RANKS_OF_LONG_SWEEPS;
+        let has_all = sweeps::has_all_values_in_long_sweeps(ranks);
         let parameters: Vec<_> =
             cases::parameters(entry).into_iter().take(if has_all { usize::MAX } else { 1 }).collect();
-        let calls = cases::calls_also_in_place(entry.collective, ranks).filter(cases::is_for_long_sweeps);
+        let calls = cases::calls_also_in_place(entry.collective, ranks).filter(sweeps::is_for_long_sweeps);
         for (number, call) in calls.enumerate() {
             let gap = if call.root.is_multiple_of(2) { 0 } else { 8 };
             // Where nothing is combined, operators only tell the size of elements: they take turns.
