@@ -237,7 +237,7 @@ class _Row:
         """Whether it is in place, the time, and the bandwidths of the algorithm and the bus; in place last."""
         names = self.names or _FULL_HEAD
         columns = [number - len(names) for number, name in enumerate(names) if name == "time"]
-        if not 3 - columns[0] <= len(self.cells) <= len(names):
+        if not columns or not 3 - columns[0] <= len(self.cells) <= len(names):
             raise at(*self.where, f'got "{" ".join(self.cells):.60}", expected the columns {" ".join(names):.200}')
         cells = [(*self.cells[column:], "", "")[:3] for column in columns]
         places = zip((False, True), cells, strict=False)

@@ -15,6 +15,7 @@ from tests.conftest import Ran
 
 BY_COMMAND = {
     "--collective": "MPI's name or Hocket's, as the files of the command have it",
+    "--explain": "of a fit, or the algorithm that a report draws",
     "--library": "one of those that can be simulated, or any",
     "--output": "a file, or a folder of several",
     "--ranks": "one number, or several",

@@ -558,6 +558,12 @@ def read_or_refused(path: str) -> None:
             assert "\n" not in str(error) and len(str(error)) < 1000
 
 
+def test_names_of_columns_without_a_time_are_refused(file: Callable[[str], str]) -> None:
+    head = NCCL_OLD.replace(" time ", " ime ", 1).replace("busbw  error     time", "busbw,time")
+    with pytest.raises(hocket.Error, match=r"measured\.txt:4: got .* expected the columns size count type ime"):
+        hocket.read_measurements(file(head), Facts("ring", 4, collective="allgather"))
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
