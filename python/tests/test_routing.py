@@ -67,6 +67,14 @@ def test_options_change_the_routing(tmp_path: Path, hocket_command: Callable[...
     assert '"adaptive"' in hocket_command(f"{of_file} --routing best").err
 
 
+def test_another_routing_does_not_have_the_keys_of_the_policy_before() -> None:
+    plain, spread = (
+        hocket.Machine.parse(f"{TREE}{keys}", "tree.toml") for keys in ("", 'routing = "ecmp"\nflows_per_pair = 4\n')
+    )
+    assert times(with_routing(spread, "spray")) == times(with_routing(plain, "spray"))
+    assert with_routing(spread, "ecmp").text == spread.text
+
+
 def test_a_site_is_shown_with_what_is_lopsided(site: Path, hocket_command: Callable[..., Ran]) -> None:
     shown = " ".join(hocket_command(f"show machine {site}").out.split())
     assert "note: a leaf has up to 4.00 times as much bandwidth to its nodes as to switches" in shown

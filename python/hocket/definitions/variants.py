@@ -117,11 +117,12 @@ def with_layout(machine: Machine, layout: str) -> Machine:
 
 
 def with_routing(machine: Machine, routing: str) -> Machine:
-    """Return the machine with another routing of messages or packets; refuse one on which these have no way."""
+    """Return the machine with another routing, without the keys of its own policy; refuse one with no way for it."""
     if machine.model not in ("links", "packets"):
         expected = "a machine with the model links or packets"
         raise Error(f"routing: machine {machine.name} has the model {machine.model}, expected {expected}")
-    return with_network(machine, routing=routing)
+    of_policies = [] if routing == machine.network.get("routing") else ["network.flows_per_pair", "network.threshold"]
+    return variant(machine, {"network.routing": routing}, without=of_policies) or machine
 
 
 def with_map(machine: Machine, placement: str) -> Machine:

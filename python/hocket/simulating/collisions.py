@@ -12,10 +12,11 @@ from typing import TypeAlias
 from hocket._native import Error
 from hocket.definitions.machine import Machine
 from hocket.definitions.topology import Link
-from hocket.definitions.variants import variant
+from hocket.definitions.variants import with_routing
 from hocket.simulating.simulation import Passage
 
 ROUTINGS = ("fixed", "s-mod-k", "ecmp", "spray", "adaptive", "valiant", "ugal")
+"""The simplest first; "d-mod-k" is fixed."""
 _OF_ONE_WAY = ("fixed", "d-mod-k", "s-mod-k", "ecmp")
 """Here a message takes one way; under other policies it is on many links at once, with a part on each."""
 
@@ -118,13 +119,11 @@ def _uneven(passages: Iterable[Passage], links: int) -> Iterator[tuple[float, in
 
 
 def other_routings(machine: Machine) -> dict[str, Machine]:
-    """Return the machine with each other routing that its topology allows."""
+    """Return the machine with each other routing that its topology allows; none unless it `may_collide`."""
     own = machine.network.get("routing", "fixed").replace("d-mod-k", "fixed")
     machines = {}
-    for routing in ROUTINGS:
-        with suppress(Error):
-            without = ["network.flows_per_pair", "network.threshold"]
-            other = None if routing == own else variant(machine, {"network.routing": routing}, without=without)
-            if other is not None:
-                machines[routing] = other
+    for routing in ROUTINGS if may_collide(machine) else ():
+        if routing != own:
+            with suppress(Error):
+                machines[routing] = with_routing(machine, routing)
     return machines
