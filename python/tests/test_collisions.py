@@ -1,5 +1,6 @@
 """Collisions: flows on one link while a parallel link of its switch has fewer."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import hocket
 from hocket.definitions.library import as_algorithm
 from hocket.definitions.variants import with_network, with_routing
+from hocket.simulating.collisions import ROUTINGS
 from hocket.simulating.explanation import effort_s
 from hocket.words.explanations import explanation_facts
 from tests.conftest import Ran
@@ -76,6 +78,17 @@ def test_the_announced_effort_has_the_other_routings(pod: hocket.Machine) -> Non
     algorithm = as_algorithm(ALGORITHM)
     ecmp, spray = (effort_s(algorithm, CALL, machine=with_routing(pod, one)) for one in ("ecmp", "spray"))
     assert ecmp > spray
+
+
+def test_every_routing_is_tried(pod: hocket.Machine) -> None:
+    with pytest.raises(hocket.Error) as refused:
+        with_routing(pod, "best")
+    assert {*re.findall('"([^"]+)"', str(refused.value).partition("expected")[2])} == {*ROUTINGS, "d-mod-k"}
+
+
+def test_without_collisions_no_routing_is_left_out() -> None:
+    explanation = hocket.explain("allreduce/ring", hocket.Call(ranks=64, size_bytes=1 << 20), machine="fugaku")
+    assert explanation.collisions is None and not explanation.left_out_s
 
 
 def test_what_takes_much_longer_to_simulate_is_left_out_and_named(pod: hocket.Machine) -> None:

@@ -183,14 +183,16 @@ def explain(
     run = partial(simulate, loaded_algorithm, call, engine=engine, trials=one_trial)
     simulation = run(machine=loaded_machine, scene=whole_scene, keep=["events", "critical_path"])
     work = _Work(loaded_algorithm, call, loaded_machine, among)
+    collisions = _collisions(work, partial(run, scene=whole_scene))
+    routings_s = {f'routing = "{name}"': each_s for name, each_s in work.left_out_routings_s.items() if collisions}
     bounds = {} if whole_scene.starts else bounds_by_size(loaded_algorithm.collective, [call], loaded_machine)
     return Explanation(
         simulation,
         bounds.get(call.size_bytes),
         tuple(_remedies(run, loaded_machine, whole_scene)),
         tuple(_faster(work, whole_scene, simulation.times_s[0], one_trial)),
-        _collisions(work, partial(run, scene=whole_scene)),
-        work.left_out_s,
+        collisions,
+        work.left_out_s | routings_s,
     )
 
 
@@ -204,28 +206,23 @@ class _Work:
 
     def __init__(self, algorithm: Algorithm, call: Call, machine: Machine, among: Iterable[Algorithm] | None) -> None:
         self.call, self.machine = call, machine
-        own_s = simulation_s(algorithm, of_algorithm(algorithm, call), machine=machine)
+        own_effort_s = partial(simulation_s, algorithm, of_algorithm(algorithm, call))
+        own_s = own_effort_s(machine=machine)
         others = algorithms_for(machine, algorithms(algorithm.collective, among=among))
         candidates = list(dict.fromkeys([algorithm, *others]))
         cells = [Contender(0, each, of_algorithm(each, call)) for each in candidates]
         efforts_s = Question(machine, cells, places=MOST_FASTER).efforts_s()
+        algorithms_s = {one.name: each_s for one, each_s in zip(candidates, efforts_s, strict=True)}
+        routings = other_routings(machine)
+        routings_s = {name: own_effort_s(machine=other) for name, other in routings.items()}
         most_s = max(_SHORT_S, _MOST_TIMES * own_s)
-        self.left_out_s: dict[str, float] = {}
-        self.effort_s = (2 + len(_REMEDIES)) * own_s
-
-        def is_short(name: str, each_s: float) -> bool:
-            if each_s > most_s:
-                self.left_out_s[name] = each_s
-            else:
-                self.effort_s += each_s
-            return each_s <= most_s
-
-        self.algorithms = [one for one, each_s in zip(candidates, efforts_s, strict=True) if is_short(one.name, each_s)]
-        self.routings = {
-            name: other
-            for name, other in (other_routings(machine) if may_collide(machine) else {}).items()
-            if is_short(f'routing = "{name}"', simulation_s(algorithm, of_algorithm(algorithm, call), machine=other))
-        }
+        self.left_out_s, self.left_out_routings_s = (
+            {name: each_s for name, each_s in all_s.items() if each_s > most_s} for all_s in (algorithms_s, routings_s)
+        )
+        short_s = (each_s for each_s in (*algorithms_s.values(), *routings_s.values()) if each_s <= most_s)
+        self.effort_s = (2 + len(_REMEDIES)) * own_s + sum(short_s)
+        self.algorithms = [one for one in candidates if one.name not in self.left_out_s]
+        self.routings = {name: other for name, other in routings.items() if name not in self.left_out_routings_s}
 
 
 def _collisions(work: _Work, run: Callable[..., Simulation]) -> Collisions | None:
