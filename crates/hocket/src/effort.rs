@@ -141,6 +141,7 @@ type Steps = [f64; 4];
 const COPIES: usize = 0;
 const REDUCTIONS: usize = 1;
 const SENDS: usize = 2;
+const OTHERS: usize = 3;
 
 fn are_too_many(steps: &Steps) -> bool {
     steps.iter().sum::<f64>() >= MOST_STEPS
@@ -166,7 +167,7 @@ impl World for Counting {
             Step::Copy { .. } => COPIES,
             Step::Combine { .. } => REDUCTIONS,
             Step::Send { .. } => SENDS,
-            _ => SENDS + 1,
+            _ => OTHERS,
         };
         match self.counts.last_mut().filter(|steps| !are_too_many(steps)) {
             Some(steps) => steps[kind] += 1.0,

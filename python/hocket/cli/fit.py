@@ -202,12 +202,13 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     if not bad:
         print_words(f"all kinds of calls are within the noise of {diagnosis.noise:.0%}: nothing is to be mended")
         return
-    details = "".join(
-        f", which takes away {one.gain:.0%} ({one.low:.0%} to {one.high:.0%}) of the deviations, mends "
-        f"{format_count(len(one.mends), 'kind')} of calls and spoils {len(one.spoils) or 'none'}"
-        for one in diagnosis.changes
-        if len(diagnosis.changes) == 1
-    )
+    details = ""
+    if len(diagnosis.changes) == 1:
+        (one,) = diagnosis.changes
+        details = (
+            f", which takes away {one.gain:.0%} ({one.low:.0%} to {one.high:.0%}) of the deviations, mends "
+            f"{format_count(len(one.mends), 'kind')} of calls and spoils {len(one.spoils) or 'none'}"
+        )
     print_words(f"what would help most: {_names(diagnosis.changes)}{details}")
     right = f"{len(diagnosis.kinds) - len(bad)} of {format_count(len(diagnosis.kinds), 'kind')} of calls"
     print_words(
